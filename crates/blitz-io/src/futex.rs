@@ -7,11 +7,14 @@
 
 use std::time::Instant;
 
-use blitz_io_core::inspect::{Caller, WordWait};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_observe::{Caller, WordWait};
 
 #[doc(inline)]
-pub use blitz_io_futex::*;
+pub use blitz_io_futex::{
+    Group, Scope, SplitWord, Unsupported, WAIT_ANY_MAX, WaitAny, WaitAnyError, WaitResult, atomic,
+    system, wake_all, wake_n, wake_one,
+};
 
 /// Sleeps while `word` holds `expected`; may return spuriously. See [`blitz_io_futex::wait`].
 ///

@@ -107,6 +107,11 @@ use ::metrics::Label;
 #[cfg(feature = "rt")]
 use blitz_io_runtime::runtime::{Handle, RuntimeMetrics};
 
+use waits::Waits;
+
+#[cfg_attr(not(feature = "inspect"), path = "metrics/no_waits.rs")]
+mod waits;
+
 /// A counter: its name, its labels, and the number of what it counts.
 type Series = (&'static str, Vec<Label>, u64);
 
@@ -122,9 +127,7 @@ pub struct Exporter {
     pools: Vec<(String, blitz_io_pool::PoolMetrics)>,
     /// The counters as the last call of `record` has seen them.
     last: HashMap<Series, u64>,
-    /// The kinds of all waits that calls of `record` have seen.
-    #[cfg(feature = "inspect")]
-    kinds: std::collections::BTreeSet<String>,
+    waits: Waits,
 }
 
 impl Exporter {
@@ -159,10 +162,6 @@ impl Exporter {
     /// exporter.record();
     /// ```
     pub fn record(&mut self) {
-        #[cfg_attr(
-            not(any(feature = "rt", feature = "inspect", feature = "ipc")),
-            allow(unused_mut, reason = "nothing is counted")
-        )]
         let mut round = Round {
             last: std::mem::take(&mut self.last),
             now: HashMap::new(),
@@ -171,8 +170,7 @@ impl Exporter {
         for (name, metrics) in &self.runtimes {
             round.runtime(name, metrics);
         }
-        #[cfg(feature = "inspect")]
-        round.waits(&blitz_io_inspect::snapshot(), &mut self.kinds);
+        self.waits.record(&mut round);
         #[cfg(feature = "pool")]
         {
             let global = blitz_io_pool::global_metrics();
@@ -217,28 +215,25 @@ impl fmt::Debug for Exporter {
 }
 
 /// One call of `record`.
-#[cfg_attr(
-    not(any(feature = "rt", feature = "inspect", feature = "ipc")),
-    allow(dead_code, reason = "nothing is counted")
-)]
+#[allow(dead_code, reason = "without features nothing is counted")]
 struct Round {
     last: HashMap<Series, u64>,
     now: HashMap<Series, u64>,
 }
 
-#[cfg(any(feature = "rt", feature = "inspect", feature = "pool", feature = "ipc"))]
+#[allow(dead_code, reason = "without features there is nothing to export")]
 fn labels(pairs: &[(&'static str, &str)]) -> Vec<Label> {
     let label = |&(key, value): &(&'static str, &str)| Label::new(key, value.to_owned());
     pairs.iter().map(label).collect()
 }
 
 /// Sets a gauge.
-#[cfg(any(feature = "rt", feature = "inspect", feature = "pool", feature = "ipc"))]
+#[allow(dead_code, reason = "without features there is nothing to export")]
 fn gauge(name: &'static str, labels: &[Label], value: f64) {
     ::metrics::gauge!(name, labels.to_vec()).set(value);
 }
 
-#[cfg(any(feature = "rt", feature = "inspect", feature = "ipc"))]
+#[allow(dead_code, reason = "without features nothing is counted")]
 impl Round {
     /// Adds to a counter what `value` has grown since the last round. `id` tells objects with the same
     /// labels apart; a value that got smaller is that of a new object.
@@ -252,7 +247,6 @@ impl Round {
 
     /// Counts the ranges of a histogram: pairs of the upper end in microseconds and a count, in
     /// ascending order. Returns the sum of the counts.
-    #[cfg(any(feature = "rt", feature = "inspect"))]
     fn ranges(
         &mut self,
         name: &'static str,
@@ -270,7 +264,6 @@ impl Round {
         sum
     }
 
-    #[cfg(any(feature = "rt", feature = "inspect"))]
     fn range(&mut self, name: &'static str, labels: &[Label], end: String, sum: u64) {
         let mut labels = labels.to_vec();
         labels.push(Label::new("le", end));
@@ -429,78 +422,6 @@ impl Round {
         gauge("blitz_worker_mean_poll_seconds", labels, mean);
         let queued = of.worker_local_queue_depth(worker);
         gauge("blitz_worker_queue_tasks", labels, queued as f64);
-    }
-}
-
-#[cfg(feature = "inspect")]
-impl Round {
-    /// `seen`: the kinds of earlier rounds, and of this one afterwards.
-    fn waits(
-        &mut self,
-        snapshot: &blitz_io_inspect::Snapshot,
-        seen: &mut std::collections::BTreeSet<String>,
-    ) {
-        use std::collections::BTreeMap;
-
-        use blitz_io_inspect::Contention;
-
-        let mut waiting: BTreeMap<&str, usize> = BTreeMap::new();
-        for wait in &snapshot.waits {
-            *waiting.entry(&wait.kind).or_default() += 1;
-        }
-        let objects = snapshot.objects.as_deref().unwrap_or_default();
-        let mut kinds: BTreeMap<&str, Contention> = BTreeMap::new();
-        let living = objects.iter().flat_map(|resource| &resource.contention);
-        for totals in living.chain(&snapshot.dropped) {
-            waiting.entry(&totals.kind).or_default();
-            let sum = kinds.entry(&totals.kind).or_default();
-            sum.waited_ns += totals.waited_ns;
-            sum.buckets.resize(totals.buckets.len(), 0);
-            for (sum, count) in sum.buckets.iter_mut().zip(&totals.buckets) {
-                *sum += count;
-            }
-        }
-        seen.extend(waiting.keys().map(|&kind| kind.to_owned()));
-        for kind in &*seen {
-            // A kind that has no more waits goes back to 0.
-            let waiting = waiting.get(&**kind).copied().unwrap_or(0);
-            gauge("blitz_waiting", &labels(&[("kind", kind)]), waiting as f64);
-        }
-        for (kind, totals) in kinds {
-            let kind = labels(&[("kind", kind)]);
-            let buckets = totals.buckets.iter().enumerate();
-            let ranges = buckets.map(|(bucket, &count)| {
-                let end = (totals.upper_end(bucket) * 1e6).round();
-                (end, count)
-            });
-            let all = self.ranges("blitz_wait_duration_microseconds_bucket", &kind, ranges);
-            self.count("blitz_wait_duration_microseconds_count", &kind, 0, all);
-            let micros = totals.waited_ns / 1_000;
-            self.count("blitz_wait_duration_microseconds_sum", &kind, 0, micros);
-        }
-        for resource in objects {
-            self.object(resource);
-        }
-    }
-
-    fn object(&mut self, resource: &blitz_io_inspect::Resource) {
-        let Some(name) = &resource.object.name else {
-            return;
-        };
-        let id = resource.object.id;
-        for totals in &resource.contention {
-            let labels = labels(&[("kind", &totals.kind), ("object", name)]);
-            let micros = totals.waited_ns / 1_000;
-            self.count("blitz_object_wait_microseconds_total", &labels, id, micros);
-            self.count("blitz_object_waits_total", &labels, id, totals.waits());
-        }
-        if let Some(fill) = &resource.fill {
-            gauge(
-                "blitz_channel_used",
-                &labels(&[("object", name)]),
-                fill.used as f64,
-            );
-        }
     }
 }
 

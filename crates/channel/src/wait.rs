@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object, WaitKind};
 use blitz_io_core::{Node, Spin, WaitQueue, deadline};
+use blitz_io_observe::{self as observe, Kind, Observed, WaitKind};
 
 use crate::model::model_has_failed;
 
@@ -30,35 +30,7 @@ pub(crate) trait Event {
 /// The data of a wait for reports.
 pub(crate) struct Target<'a> {
     pub(crate) kind: Kind,
-    pub(crate) object: &'a Object,
-    /// Where the channel was made.
-    pub(crate) made_at: Caller,
-}
-
-/// The data of a channel for reports.
-pub(crate) struct Inspected {
-    pub(crate) object: Object,
-    made_at: Caller,
-}
-
-impl Inspected {
-    /// Creates the data. The caller's location is that of the channel.
-    #[track_caller]
-    pub(crate) fn new() -> Self {
-        Self {
-            object: Object::new(),
-            made_at: Caller::here(),
-        }
-    }
-
-    /// Returns the data of a wait of this kind for reports.
-    pub(crate) fn target(&self, kind: Kind) -> Target<'_> {
-        Target {
-            kind,
-            object: &self.object,
-            made_at: self.made_at,
-        }
-    }
+    pub(crate) observed: &'a Observed,
 }
 
 /// Links the node into the queue if the caller has to wait for the event. Returns `true` if so.
@@ -80,13 +52,13 @@ pub(crate) struct Wait<E: Event> {
     node: Node,
     /// The node has been linked, and has not been seen to be chosen.
     is_linked: bool,
-    record: inspect::Wait,
+    record: observe::Wait,
 }
 
 impl<E: Event> Wait<E> {
     pub(crate) fn new(event: E) -> Self {
         Self {
-            record: inspect::Wait::new(event.target().made_at),
+            record: observe::Wait::new(event.target().observed.made_at()),
             event,
             node: Node::new(()),
             is_linked: false,
@@ -123,9 +95,9 @@ impl<E: Event> Future for Wait<E> {
 }
 
 /// Records that the task waits.
-fn note<E: Event>(event: &E, record: &mut inspect::Wait, waker: &Waker) {
+fn note<E: Event>(event: &E, record: &mut observe::Wait, waker: &Waker) {
     let target = event.target();
-    record.begin(WaitKind::new(target.kind), target.object, waker);
+    record.begin(WaitKind::new(target.kind), &target.observed.object, waker);
 }
 
 impl<E: Event> Drop for Wait<E> {
@@ -157,8 +129,7 @@ pub(crate) fn block_until<E: Event>(mut event: E, deadline: Option<Instant>) -> 
 #[cold]
 fn sleep_until<E: Event>(mut event: E, deadline: Option<Instant>) -> Option<E::Output> {
     let target = event.target();
-    let is_timed = deadline.is_some();
-    let _waits = Blocking::new(target.kind, target.object, target.made_at, is_timed);
+    let _waits = target.observed.block(target.kind, deadline.is_some());
     let node = Node::new(());
     loop {
         // SAFETY: the node is not moved, and `sleep` returns when it has been chosen or taken

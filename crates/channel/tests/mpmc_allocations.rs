@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io_channel::mpmc::{Receiver, Select, Sender, bounded, unbounded};
-use blitz_io_core::inspect::IS_ENABLED;
+use blitz_io_observe::IS_ENABLED;
 use blitz_io_testing::{Counting, poll_once};
 
 #[global_allocator]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use blitz_io_channel::{oneshot, watch};
-use blitz_io_core::inspect::IS_ENABLED;
+use blitz_io_observe::IS_ENABLED;
 use blitz_io_testing::{Counting, poll_once};
 
 #[global_allocator]

@@ -30,8 +30,8 @@
 
 use blitz_io_futex::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
+use crate::ThreadId;
 use crate::fences;
-use crate::thread_id::ThreadId;
 
 /// Modes.
 const BIASED: u8 = 0;

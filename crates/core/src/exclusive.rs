@@ -134,11 +134,11 @@ use std::time::{Duration, Instant};
 
 use blitz_io_futex::atomic::{AtomicU8, Ordering, fence};
 use blitz_io_futex::{Group, SplitWord, WaitResult};
+use blitz_io_observe as observe;
 
+use crate::const_unless_loom;
 use crate::deadline;
 use crate::fences;
-use crate::inspect;
-use crate::macros::const_unless_loom;
 use crate::spin::Spin;
 
 /// No thread has the lock.
@@ -408,7 +408,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     /// Sleeps as long as the bytes are these. Returns `false` when the deadline passed.
     fn sleep(&self, seen: [u8; 4], waiter: &mut Waiter, deadline: Option<Instant>) -> bool {
         let until = waiter.until(deadline);
-        let _record = inspect::sleeping(&self.word);
+        let _record = observe::sleeping(&self.word);
         let result = self.word.wait_in_group(OWNERS, seen, until);
         if result == WaitResult::TimedOut && until == deadline {
             return false;
@@ -532,7 +532,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     pub fn sleep_as_reader(&self, state: u8, deadline: Option<Instant>) -> WaitResult {
         let seen = self.announce(READERS);
         if seen[0] == state {
-            let _record = inspect::sleeping(&self.word);
+            let _record = observe::sleeping(&self.word);
             self.word.wait_in_group(SHARERS, seen, deadline)
         } else {
             WaitResult::ValueChanged

@@ -18,12 +18,9 @@ mod capture;
 pub mod coop;
 pub mod deadline;
 pub mod exclusive;
-pub mod fences;
 pub mod fibers;
-pub mod inspect;
 mod lease;
 mod lock;
-mod macros;
 mod on_drop;
 mod panics;
 mod parker;
@@ -31,21 +28,22 @@ mod processors;
 mod random;
 #[cfg(not(loom))]
 pub mod recycle;
-pub mod resource;
 pub mod scopes;
 pub mod spin;
-#[cfg(unix)]
-mod system_clock;
-mod thread_id;
 pub mod timers;
 mod wait_queue;
-mod watched;
 
 pub use attempts::Attempts;
 pub use backoff::Backoff;
 pub use biased_flag::{BiasedFlag, Inside};
 pub use biased_lock::BiasedLock;
+#[cfg(unix)]
+pub use blitz_io_futex::nanos_of;
 pub use blitz_io_futex::per_process::{PerProcess, StaticPerProcess, generation, watch_forks};
+pub use blitz_io_futex::{
+    Watched, const_unless_loom, debug_fields, debug_is_name, default_is_new, error_text, fences,
+};
+pub use blitz_io_observe::ThreadId;
 pub use lease::Lease;
 pub use lock::{ListLock, Lock, LockGuard};
 pub use on_drop::OnDrop;
@@ -54,8 +52,4 @@ pub use parker::Parker;
 pub use processors::{processors, this_processor};
 pub use random::{Random, entropy};
 pub use spin::{Spin, yield_now};
-#[cfg(unix)]
-pub use system_clock::nanos_of;
-pub use thread_id::ThreadId;
 pub use wait_queue::{List, Node, WaitQueue, Wake, Wakes};
-pub use watched::Watched;

@@ -8,7 +8,7 @@
 //! the exception: they poll the user's stream under the lock, as Tokio's do. A panic there releases
 //! the lock, and the stream is in the state in which its own code left it.
 
-use crate::macros::const_unless_loom;
+use crate::const_unless_loom;
 
 #[cfg(not(loom))]
 pub use real::{Lock, LockGuard};

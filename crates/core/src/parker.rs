@@ -35,9 +35,9 @@ use std::time::Instant;
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_observe as observe;
 
-use crate::inspect;
-use crate::macros::{const_unless_loom, default_is_new};
+use crate::{const_unless_loom, default_is_new};
 
 const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
@@ -66,7 +66,7 @@ impl Parker {
         let word = &self.0;
         _ = word.compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_notified() {
-            let _record = inspect::sleeping(word);
+            let _record = observe::sleeping(word);
             if wait_until(word, PARKED, deadline) == WaitResult::TimedOut {
                 return self.is_notified();
             }

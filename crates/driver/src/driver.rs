@@ -74,9 +74,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use blitz_io_core::fences::after_rmw;
-use blitz_io_core::inspect;
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_observe as observe;
 
 use crate::entries::Entries;
 use crate::metrics::Metrics;
@@ -263,7 +263,7 @@ impl Driver {
                 .is_err();
         }
         while self.state.load(Ordering::Relaxed) == ASLEEP {
-            let _record = inspect::sleeping(&self.state);
+            let _record = observe::sleeping(&self.state);
             if wait_until(&self.state, ASLEEP, deadline) == WaitResult::TimedOut {
                 break;
             }

@@ -40,9 +40,9 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, Waker};
 
-use blitz_io_core::inspect::{self, Caller, Descriptor, Kind, WaitKind};
 use blitz_io_core::{List, Node, WaitQueue};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_observe::{self as observe, Caller, Descriptor, Kind, WaitKind};
 
 use crate::bits::{self, Bits, Direction};
 use crate::readiness::{Event, Readiness};
@@ -52,13 +52,13 @@ use crate::wakers::Wakers;
 struct Polled {
     waker: Option<Waker>,
     /// Set only while there is a waker, so that the record ends with the event.
-    record: inspect::Wait,
+    record: observe::Wait,
 }
 
 impl Polled {
     const NONE: Self = Self {
         waker: None,
-        record: inspect::Wait::new(Caller::UNKNOWN),
+        record: observe::Wait::new(Caller::UNKNOWN),
     };
 
     fn take(&mut self) -> Option<Waker> {
@@ -211,13 +211,13 @@ impl Entry {
             node: Node::new(mask),
             is_linked: false,
             descriptor,
-            record: inspect::Wait::new(Caller::UNKNOWN),
+            record: observe::Wait::new(Caller::UNKNOWN),
         }
     }
 
     /// Removes the records of polled operations. The descriptor is about to be closed.
     pub fn end_records(&self) {
-        if inspect::IS_ENABLED {
+        if observe::IS_ENABLED {
             self.locked(|_, polled| polled.iter_mut().for_each(|cell| cell.record.end()));
         }
     }
@@ -277,7 +277,7 @@ pub struct Wait<'a> {
     /// `true` if the node has been put into the queue; an event may have chosen it since.
     is_linked: bool,
     descriptor: Descriptor,
-    record: inspect::Wait,
+    record: observe::Wait,
 }
 
 impl Wait<'_> {

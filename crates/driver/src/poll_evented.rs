@@ -8,7 +8,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll, ready};
 
 use blitz_io_aio::{Interest, ReadBuf};
-use blitz_io_core::inspect::Descriptor;
+use blitz_io_observe::Descriptor;
 use mio::event::Source;
 
 use crate::bits::{self, Direction};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_core::coop;
-use blitz_io_core::inspect::Descriptor;
+use blitz_io_observe::Descriptor;
 
 use crate::bits::{Bits, Direction};
 use crate::driver::Driver;

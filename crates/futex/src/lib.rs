@@ -54,6 +54,10 @@
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
 pub mod atomic;
+// Not part of the public interface.
+#[doc(hidden)]
+pub mod fences;
+mod macros;
 #[cfg(loom)]
 pub mod model;
 // Not part of the public interface.
@@ -64,15 +68,27 @@ mod scope;
 mod split_word;
 mod sys;
 pub mod system;
+#[cfg(unix)]
+mod system_clock;
 mod wait;
 mod wait_any;
+mod watched;
 mod word;
+mod yielding;
 
 pub use result::WaitResult;
 pub use scope::{Scope, Unsupported};
 pub use split_word::{Group, SplitWord};
 pub use wait::{block_until_different, wait, wait_until, wake_all, wake_n, wake_one};
 pub use wait_any::{WAIT_ANY_MAX, WaitAny, WaitAnyError, wait_any};
+
+#[cfg(unix)]
+#[doc(hidden)]
+pub use system_clock::nanos_of;
+#[doc(hidden)]
+pub use watched::Watched;
+#[doc(hidden)]
+pub use yielding::yield_now;
 
 /// Runs the examples of the README as tests.
 #[cfg(doctest)]

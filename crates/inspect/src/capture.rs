@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect::Request;
+use blitz_io_observe::Request;
 
 use crate::unwind::{REGISTERS, Registers};
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use blitz_io_core::inspect::{Caller, Root};
+use blitz_io_observe::{Caller, Root};
 
 use crate::findings::{Finding, finding_of};
 use crate::report::report;

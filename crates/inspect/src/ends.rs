@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use blitz_io_core::{PerProcess, inspect as records};
+use blitz_io_core::PerProcess;
+use blitz_io_observe as records;
 
 use crate::snapshot::{End, waiter};
 

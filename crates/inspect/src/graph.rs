@@ -41,6 +41,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use blitz_io_observe::{EndedBy, Hands, Mode};
+
 use crate::snapshot::{
     End, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, process_and_number,
 };
@@ -312,7 +314,7 @@ impl<'a> Graph<'a> {
     pub(crate) fn writers(&self, read: &Wait) -> impl Iterator<Item = &'a Wait> + '_ {
         let object = read.object.as_ref().map_or(0, |object| object.id);
         let waits = self.waits_for(object).iter().copied();
-        waits.filter(|wait| wait.kind.ends_with("(write)"))
+        waits.filter(|wait| wait.semantics.mode == Mode::Write)
     }
 
     /// Returns the first thread or task that holds a wait up: for a reader behind a waiting writer, the writer.
@@ -342,39 +344,46 @@ impl<'a> Graph<'a> {
         let Some(object) = &wait.object else {
             return Enders::default();
         };
-        match wait.kind.as_str() {
-            _ if is_shared(wait) && !self.handed_to(wait).is_empty() => Enders {
+        if is_shared(wait) && !self.handed_to(wait).is_empty() {
+            return Enders {
                 waiters: self.handed_to(wait).to_vec(),
                 is_certain: false,
                 needs_all: true,
-            },
-            "Semaphore" | "thread::Semaphore" => Enders::likely(object.holder),
-            "JoinSet" => Enders {
+            };
+        }
+        match wait.semantics.ended_by {
+            EndedBy::LastUser => Enders::likely(match wait.semantics.mode {
+                Mode::Send => object.receiver,
+                Mode::Receive => object.sender,
+                _ => object.holder,
+            }),
+            EndedBy::AnyMember => Enders {
                 waiters: object.readers.clone(),
                 is_certain: object.unnamed == 0,
                 needs_all: true,
             },
             // All members have to proceed.
-            "scope" | "pipeline" => Enders {
+            EndedBy::AllMembers => Enders {
                 waiters: self.members(wait, object),
                 is_certain: true,
                 needs_all: false,
             },
             // A worker that was woken and has not run yet looks as if it slept, if it is a thread.
-            _ if is_pipeline_worker(wait) && !wait.blocks_thread => Enders {
+            EndedBy::OtherMembers if !wait.blocks_thread => Enders {
                 waiters: self.members(wait, object),
                 is_certain: object.unnamed == 0,
                 needs_all: true,
             },
-            "mpsc::Sender" => Enders::likely(object.receiver),
-            "mpsc::Receiver" => Enders::likely(object.sender),
             // The writers' side is the thread's own.
-            UPGRADE => Self::enders_of_read_lock(object),
-            "thread::RwLock (recursive read)" => self.enders_of_write_lock(object),
-            _ if is_lock(wait) => self.enders_of_lock(wait, object),
-            _ => self
+            EndedBy::Readers => Self::enders_of_read_lock(object),
+            EndedBy::Writer => self.enders_of_write_lock(object),
+            EndedBy::Holder => self.enders_of_lock(wait, object),
+            EndedBy::Peers => self
                 .end(wait)
                 .map_or_else(Enders::default, |end| self.enders_of_end(wait, end)),
+            EndedBy::OtherMembers | EndedBy::Nobody | EndedBy::Task | EndedBy::Jobs => {
+                Enders::default()
+            }
         }
     }
 
@@ -406,23 +415,26 @@ impl<'a> Graph<'a> {
     pub(crate) fn peers<'e>(wait: &Wait, end: &'e End) -> (Vec<&'e Peer>, bool) {
         let holders: Vec<&Peer> = end.peers.iter().filter(|peer| peer.holds).collect();
         let wanted = |sends: bool| end.peers.iter().filter(move |peer| peer.sends == sends);
-        match wait.kind.as_str() {
-            "ipc::Semaphore" if end.is_open => (Vec::new(), false),
-            "ipc::Semaphore" => (holders, true),
+        if wait.semantics.ended_by != EndedBy::Peers {
+            return (Vec::new(), false);
+        }
+        match wait.semantics.mode {
+            Mode::Permit if end.is_open => (Vec::new(), false),
+            Mode::Permit => (holders, true),
             // The slowest receivers, each of which keeps the sender waiting, or the receiver that has
             // taken the oldest message of a queue.
-            "ipc::Sender" if !holders.is_empty() => (holders, false),
-            "ipc::Sender" if end.kind == "queue" => (wanted(false).collect(), true),
+            Mode::Send if !holders.is_empty() => (holders, false),
+            Mode::Send if end.kind == "queue" => (wanted(false).collect(), true),
             // The sender that has claimed the position of the receiver.
-            "ipc::Receiver" if !holders.is_empty() => (holders, false),
-            "ipc::Receiver" | "ipc::Listener" => (wanted(true).collect(), true),
+            Mode::Receive if !holders.is_empty() => (holders, false),
+            Mode::Receive | Mode::Event => (wanted(true).collect(), true),
             _ => (Vec::new(), false),
         }
     }
 
     fn enders_of_end(&self, wait: &Wait, end: &'a End) -> Enders {
         let (peers, needs_all) = Self::peers(wait, end);
-        let is_lock = wait.kind == "ipc::Semaphore";
+        let is_lock = wait.semantics.mode == Mode::Permit;
         let mut is_certain = !end.is_open;
         let mut waiters = Vec::new();
         for peer in peers {
@@ -463,7 +475,7 @@ impl<'a> Graph<'a> {
     }
 
     fn enders_of_lock(&self, wait: &Wait, object: &Object) -> Enders {
-        if object.is_beside_readers && wait.kind == THREAD_READ {
+        if object.is_beside_readers && wait.semantics.mode == Mode::Read {
             // A reader waits for the writer in front of it, and that one for all of these.
             let readers = object.holder.iter().chain(&object.readers);
             Enders {
@@ -500,7 +512,9 @@ impl<'a> Graph<'a> {
     fn enders_of_write_lock(&self, object: &Object) -> Enders {
         let upgrades = |holder: &Waiter| {
             let mut waits = self.waits(*holder).iter();
-            waits.any(|wait| wait.kind == UPGRADE && wait.object.as_ref() == Some(object))
+            waits.any(|wait| {
+                wait.semantics.mode == Mode::Upgrade && wait.object.as_ref() == Some(object)
+            })
         };
         let writer = object.holder.filter(|_| !object.is_beside_readers);
         match writer.filter(|holder| !upgrades(holder)) {
@@ -529,61 +543,43 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// The kind of a queued job's wait.
-pub(crate) const QUEUED_JOB: &str = "thread for blocking work";
-
-/// The kind of the wait of a thread's reader, which an upgradable reader does not keep out.
-const THREAD_READ: &str = "thread::RwLock (read)";
-
-/// The kind of the wait of a lock's upgradable reader for the other readers.
-const UPGRADE: &str = "thread::RwLock (upgrade)";
-
 /// Returns `true` if a wait for a lock is one to share it, which a writer that waits keeps out.
 pub(crate) fn is_read(wait: &Wait) -> bool {
-    wait.kind.ends_with("(read)") || wait.kind == "thread::RwLock (upgradable read)"
+    matches!(wait.semantics.mode, Mode::Read | Mode::UpgradableRead)
 }
 
 /// Returns `true` if a reader waits while other readers have the lock, so behind a writer.
 pub(crate) fn is_beside_readers(wait: &Wait) -> bool {
     let admits = |object: &Object| {
-        object.holder.is_none() || object.is_beside_readers && wait.kind == THREAD_READ
+        object.holder.is_none() || object.is_beside_readers && wait.semantics.mode == Mode::Read
     };
     is_read(wait) && wait.object.as_ref().is_some_and(admits)
 }
 
 /// Returns `true` if a job waits for a thread.
 pub(crate) fn is_queued_job(wait: &Wait) -> bool {
-    wait.kind == QUEUED_JOB
+    wait.semantics.ended_by == EndedBy::Jobs
 }
 
 /// Returns `true` if a worker of a pipeline waits for the other workers.
 pub(crate) fn is_pipeline_worker(wait: &Wait) -> bool {
-    wait.kind == "pipeline (worker)"
+    wait.semantics.ended_by == EndedBy::OtherMembers
 }
 
 /// Returns `true` if a thread is parked, or may be: `std::thread::park` leaves no record.
 fn is_parked(wait: &Wait) -> bool {
-    wait.kind == "thread::Parker" || is_unknown(wait) && wait.waiter.task().is_none()
+    wait.semantics.mode == Mode::Park || is_unknown(wait) && wait.waiter.task().is_none()
 }
-
-/// The kind of the wait of a thread in a futex that has no record.
-pub(crate) const UNKNOWN_FUTEX: &str = "unknown futex";
 
 /// Returns `true` if a thread sleeps in a futex of the program's or of another library. No thread or task
 /// is known to end that.
 fn is_futex(wait: &Wait) -> bool {
-    wait.kind == "futex" || is_unknown(wait)
+    matches!(wait.semantics.mode, Mode::Futex | Mode::Unknown)
 }
 
+/// Returns `true` if a thread sleeps in a futex and has no record.
 pub(crate) fn is_unknown(wait: &Wait) -> bool {
-    wait.kind == UNKNOWN_FUTEX
-}
-
-fn is_lock(wait: &Wait) -> bool {
-    is_task_lock(wait)
-        || wait.kind.starts_with("thread::Mutex")
-        || wait.kind.starts_with("thread::RwLock")
-        || matches!(wait.kind.as_str(), "thread::Once" | "fork-join")
+    wait.semantics.mode == Mode::Unknown
 }
 
 /// Returns `true` if a release has chosen this future, which has a waker of its own.
@@ -593,7 +589,7 @@ fn is_chosen(wait: &Wait) -> bool {
 
 /// Returns `true` if a task waits for a permit, a notification or a place: its object may have several.
 fn is_shared(wait: &Wait) -> bool {
-    matches!(wait.kind.as_str(), "Semaphore" | "Notify" | "mpsc::Sender")
+    wait.semantics.hands == Hands::Share
 }
 
 /// Returns `true` if a permit, notification or place was handed to a future with the waker of this one.
@@ -602,8 +598,5 @@ fn has_handed_share(wait: &Wait) -> bool {
 }
 
 pub(crate) fn is_task_lock(wait: &Wait) -> bool {
-    matches!(
-        wait.kind.as_str(),
-        "Mutex" | "RwLock (read)" | "RwLock (write)"
-    )
+    wait.semantics.hands == Hands::Lock
 }

@@ -22,6 +22,7 @@ mod join;
 mod long_wait;
 mod names;
 mod report;
+mod semantics;
 mod snapshot;
 mod tree;
 
@@ -73,7 +74,7 @@ mod capture;
 ))]
 mod unwind;
 
-pub use blitz_io_core::inspect::Named;
+pub use blitz_io_observe::{EndedBy, Hands, Kind, Mode, Named, Semantics};
 pub use chain::Chains;
 pub use dot::dot;
 pub use findings::{Certainty, Finding, findings};

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use blitz_io_observe::Mode;
+
 use crate::graph::is_unknown;
 use crate::snapshot::{End, Object, Process, Snapshot, Wait, Waiter, process_and_number};
 
@@ -85,7 +87,9 @@ pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
     let object = wait.object.as_ref().map(of_object);
     match (object, wait.task) {
         (Some(name), _) => format!("{} {name}", wait.kind),
-        (None, Some(task)) if wait.kind == "block_on" => of_waiter(snapshot, Waiter::Task(task)),
+        (None, Some(task)) if wait.semantics.mode == Mode::Drive => {
+            of_waiter(snapshot, Waiter::Task(task))
+        }
         (None, Some(task)) => format!(
             "{} of {}",
             wait.kind,

@@ -5,11 +5,10 @@ use std::panic::Location;
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_core::inspect as records;
+use blitz_io_observe as records;
 
 use crate::ends;
 use crate::findings::{Finding, LONG_SCHEDULED, findings, never_polled};
-use crate::graph::QUEUED_JOB;
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::sleepers;
@@ -119,9 +118,10 @@ pub(crate) fn waits() -> Snapshot {
             waiter: waiter(record.waiter),
             thread: record.thread.number(),
             kind: kind.into(),
+            semantics: record.kind.semantics(),
             is_handed,
             object: record.object.map(object),
-            task: matches!(record.kind, records::Kind::Join | records::Kind::BlockOn)
+            task: (record.kind.semantics().ended_by == records::EndedBy::Task)
                 .then_some(record.number),
             source,
             location,
@@ -189,11 +189,13 @@ pub(crate) fn judged_with_stacks() -> (Snapshot, Vec<Finding>) {
 
 /// Returns the wait of a queued job for a thread.
 fn queued(job: &records::Record, now: u64) -> Wait {
+    let kind = records::Kind::QueuedJob;
     Wait {
         id: job.id,
         waiter: waiter(job.waiter),
         thread: job.thread.number(),
-        kind: QUEUED_JOB.into(),
+        kind: kind.name().into(),
+        semantics: kind.semantics(),
         object: None,
         task: None,
         source: None,

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use blitz_io_observe::Mode;
+
 use crate::findings::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_target, of_time, of_waiter, within_process};
@@ -125,10 +127,10 @@ fn describe_process(text: &mut String, process: &Process) {
 
 /// Writes the participants that can end a wait for shared memory.
 fn describe_peers(text: &mut String, snapshot: &Snapshot, wait: &Wait, end: &End) {
-    let role = match wait.kind.as_str() {
-        "ipc::Semaphore" => "held by",
-        "ipc::Sender" => "receiver",
-        "ipc::Listener" => "notifier",
+    let role = match wait.semantics.mode {
+        Mode::Permit => "held by",
+        Mode::Send => "receiver",
+        Mode::Event => "notifier",
         _ => "sender",
     };
     for peer in Graph::peers(wait, end).0 {

@@ -41,7 +41,7 @@ pub fn serve_if_asked() {
 }
 
 fn start() -> io::Result<()> {
-    blitz_io_core::inspect::keep_time();
+    blitz_io_observe::keep_time();
     let program = std::env::current_exe().unwrap_or_default();
     let name = program.file_name().unwrap_or_default();
     let name = name.to_string_lossy();

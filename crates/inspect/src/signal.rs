@@ -31,7 +31,7 @@ pub fn on_signal(signal: impl Into<c_int>) -> io::Result<()> {
         let message = format!("a program cannot handle signal {signal}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    blitz_io_core::inspect::keep_time();
+    blitz_io_observe::keep_time();
     let (mut signals, sender) = UnixStream::pair()?;
     sender.set_nonblocking(true)?;
     thread::Builder::new()

@@ -14,7 +14,8 @@
 //! slept. There were no others, as a thread that sleeps starts none. Only a handler of a signal can end
 //! that state.
 
-use crate::graph::UNKNOWN_FUTEX;
+use blitz_io_observe::Kind;
+
 use crate::names::SYSTEM_NUMBER;
 use crate::snapshot::{Snapshot, TaskState, Thread, Wait, Waiter};
 
@@ -62,7 +63,8 @@ impl Sleeper {
             id: thread << 40 | self.runs,
             waiter: runs_on(snapshot, thread).unwrap_or(Waiter::Thread(thread)),
             thread,
-            kind: UNKNOWN_FUTEX.into(),
+            kind: Kind::UnknownFutex.name().into(),
+            semantics: Kind::UnknownFutex.semantics(),
             object: None,
             task: None,
             source: Some(format!("{:#x}", self.address)),

@@ -1,5 +1,6 @@
 //! `Snapshot`: the waits of a process at one moment, as plain data.
 
+use blitz_io_observe::Semantics;
 use serde::{Deserialize, Serialize};
 
 /// A thread, a task or a process. In a snapshot of several processes, the upper 16 bits of a thread's or
@@ -326,6 +327,9 @@ pub struct Wait {
     pub thread: u64,
     /// The kind of the target, such as `Mutex`.
     pub kind: String,
+    /// What the kind says about the end of the wait. Nothing if the version of the process does not say.
+    #[serde(default, with = "crate::semantics")]
+    pub semantics: Semantics,
     /// The object.
     pub object: Option<Object>,
     /// The task that is awaited, for a `JoinHandle`, or the future that a `block_on` drives.
@@ -392,7 +396,7 @@ impl Waiter {
 
 /// Returns the thread or task of a record.
 #[cfg(feature = "records")]
-pub(crate) fn waiter(waiter: blitz_io_core::inspect::Waiter) -> Waiter {
+pub(crate) fn waiter(waiter: blitz_io_observe::Waiter) -> Waiter {
     if waiter.is_task() {
         Waiter::Task(waiter.number())
     } else {

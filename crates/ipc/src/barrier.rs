@@ -3,9 +3,9 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect;
+use blitz_io_observe as observe;
 #[cfg(unix)]
-use blitz_io_core::inspect::Caller;
+use blitz_io_observe::Caller;
 
 #[cfg(unix)]
 use crate::doorbell::Doorbell;
@@ -74,7 +74,7 @@ impl Waiter for Barrier {
     type End = Endpoint;
     type Output = BarrierWaitResult;
     type Error = WaitError;
-    const KIND: inspect::Kind = inspect::Kind::IpcBarrier;
+    const KIND: observe::Kind = observe::Kind::IpcBarrier;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {
@@ -114,7 +114,7 @@ impl Barrier {
     ///
     /// [`WaitError::Broken`] if a participant has died; [`WaitError::Forked`] and
     /// [`WaitError::Corrupt`].
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn wait(&mut self) -> Result<BarrierWaitResult, WaitError> {
         self.meet(Wait::Forever)
     }
@@ -125,7 +125,6 @@ impl Barrier {
     /// # Errors
     ///
     /// As [`wait`](Self::wait).
-    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_wait(&mut self) -> Result<Option<BarrierWaitResult>, WaitError> {
         match self.meet(Wait::No) {
             Err(WaitError::TimedOut) => Ok(None),
@@ -139,7 +138,7 @@ impl Barrier {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn wait_timeout(&mut self, timeout: Duration) -> Result<BarrierWaitResult, WaitError> {
         self.meet(Wait::after(timeout))
     }
@@ -150,7 +149,7 @@ impl Barrier {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn wait_until(&mut self, deadline: Instant) -> Result<BarrierWaitResult, WaitError> {
         self.meet(Wait::Until(deadline))
     }
@@ -160,7 +159,7 @@ impl Barrier {
         self.endpoint.segment.settings.entries()
     }
 
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     fn meet(&mut self, wait: Wait) -> Result<BarrierWaitResult, WaitError> {
         if !self.arrive()? {
             return Ok(BarrierWaitResult(true));
@@ -181,7 +180,7 @@ impl Barrier {
     ///
     /// Dropping the future withdraws its arrival, unless the barrier has already opened.
     #[cfg(unix)]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn wait_when<F, R>(
         &mut self,
         readable: F,
@@ -216,7 +215,7 @@ impl Barrier {
     ///
     /// Dropping the future withdraws its arrival, unless the barrier has already opened.
     #[cfg(all(feature = "async", unix))]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn wait_async(&mut self) -> impl Future<Output = Result<BarrierWaitResult, WaitError>> {
         let caller = Caller::here();
         async move {

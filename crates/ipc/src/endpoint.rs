@@ -22,9 +22,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect::{self, Blocking, Caller};
 use blitz_io_core::{Spin, generation};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::{self as observe, Blocking, Caller};
 
 #[cfg(all(feature = "async", unix))]
 use crate::doorbell::Watched;
@@ -186,7 +186,7 @@ impl End for Endpoint {
         self.segment.ring.event_count(awaited)
     }
 
-    fn announce(&self, kind: inspect::Kind, caller: Caller, is_timed: bool) -> Blocking {
+    fn announce(&self, kind: observe::Kind, caller: Caller, is_timed: bool) -> Blocking {
         self.registered.block(kind, caller, is_timed)
     }
 

@@ -3,9 +3,9 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect;
+use blitz_io_observe as observe;
 #[cfg(unix)]
-use blitz_io_core::inspect::Caller;
+use blitz_io_observe::Caller;
 
 #[cfg(unix)]
 use crate::doorbell::Doorbell;
@@ -173,7 +173,7 @@ impl Listener {
     /// [`WaitError::Disconnected`] when all notifications have been returned and every
     /// notifier that had joined has left or died. Until the first notifier has joined, it
     /// waits. [`WaitError::Forked`].
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn wait(&mut self) -> Result<Notification, WaitError> {
         wait::block(self, Wait::Forever)
     }
@@ -183,7 +183,6 @@ impl Listener {
     /// # Errors
     ///
     /// As [`wait`](Self::wait).
-    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_wait(&mut self) -> Result<Option<Notification>, WaitError> {
         match wait::block(self, Wait::No) {
             Err(WaitError::TimedOut) => Ok(None),
@@ -196,7 +195,7 @@ impl Listener {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn wait_timeout(&mut self, timeout: Duration) -> Result<Notification, WaitError> {
         wait::block(self, Wait::after(timeout))
     }
@@ -206,7 +205,7 @@ impl Listener {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn wait_until(&mut self, deadline: Instant) -> Result<Notification, WaitError> {
         wait::block(self, Wait::Until(deadline))
     }
@@ -238,7 +237,7 @@ impl Listener {
     ///
     /// A future that is dropped has returned no id; the next wait returns it.
     #[cfg(unix)]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn wait_when<F, R>(
         &mut self,
         readable: F,
@@ -266,7 +265,7 @@ impl Listener {
     ///
     /// A future that is dropped has returned no id; the next wait returns it.
     #[cfg(all(feature = "async", unix))]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn wait_async(&mut self) -> impl Future<Output = Result<Notification, WaitError>> {
         let caller = Caller::here();
         async move { wait::task::in_runtime(self, caller).await }
@@ -277,7 +276,7 @@ impl Waiter for Listener {
     type End = Endpoint;
     type Output = Notification;
     type Error = WaitError;
-    const KIND: inspect::Kind = inspect::Kind::IpcListen;
+    const KIND: observe::Kind = observe::Kind::IpcListen;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {

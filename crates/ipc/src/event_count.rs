@@ -37,8 +37,9 @@
 
 use std::time::Instant;
 
-use blitz_io_core::{fences, inspect};
+use blitz_io_core::fences;
 use blitz_io_futex::{Scope, WaitResult};
+use blitz_io_observe as observe;
 
 use crate::memory::SleepWord;
 
@@ -70,7 +71,7 @@ impl EventCount<'_> {
 
     /// Sleeps while the word is `key`, until `deadline`.
     pub(crate) fn sleep(self, key: u32, deadline: Option<Instant>) {
-        let _record = inspect::sleeping(self.0.get());
+        let _record = observe::sleeping(self.0.get());
         let result = SCOPE.wait_until(self.0.get(), key, deadline);
         // Checked when the segment was opened.
         debug_assert!(result.is_ok());

@@ -44,19 +44,6 @@ impl Kind {
             .find(|&kind| kind as u64 == word)
     }
 
-    /// Returns the name that reports use.
-    #[cfg(feature = "inspect")]
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Route => "route",
-            Self::Channel => "channel",
-            Self::Queue => "queue",
-            Self::Event => "event",
-            Self::Semaphore => "semaphore",
-            Self::Barrier => "barrier",
-        }
-    }
-
     /// Returns `true` if the segment has a ring of messages.
     pub(crate) fn has_messages(self) -> bool {
         matches!(self, Self::Route | Self::Channel | Self::Queue)

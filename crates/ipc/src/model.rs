@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use blitz_io_core::Spin;
-use blitz_io_core::inspect::{self, Blocking, Caller};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::{self as observe, Blocking, Caller};
 
 use crate::event_count::EventCount;
 use crate::memory::Memory;
@@ -72,8 +72,8 @@ impl End for Participant<'_> {
         self.0.event_count(awaited)
     }
 
-    fn announce(&self, kind: inspect::Kind, caller: Caller, is_timed: bool) -> Blocking {
-        Blocking::new(kind, &inspect::Object::new(), caller, is_timed)
+    fn announce(&self, kind: observe::Kind, caller: Caller, is_timed: bool) -> Blocking {
+        Blocking::new(kind, &observe::Object::new(), caller, is_timed)
     }
 
     fn sleep(&mut self, awaited: Awaited, key: u32, deadline: Option<Instant>) {
@@ -93,7 +93,7 @@ impl<'a, R, F: FnMut() -> Option<R>> Waiter for Operation<'a, F> {
     type End = Participant<'a>;
     type Output = R;
     type Error = Ended;
-    const KIND: inspect::Kind = inspect::Kind::IpcReceive;
+    const KIND: observe::Kind = observe::Kind::IpcReceive;
 
     fn end(&mut self) -> &mut Participant<'a> {
         &mut self.participant

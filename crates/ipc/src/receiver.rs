@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 #[cfg(unix)]
-use blitz_io_core::inspect::Caller;
+use blitz_io_observe::Caller;
 
 #[cfg(unix)]
 use crate::doorbell::Doorbell;
@@ -58,7 +58,7 @@ impl Receiver {
     /// [`RecvError::Lagged`] with [`WhenFull::DropOldest`](crate::WhenFull::DropOldest). [`RecvError::Forked`],
     /// [`RecvError::Corrupt`].
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn recv(&mut self) -> Result<Message<'_>, RecvError> {
         self.receive(Wait::Forever)
     }
@@ -69,7 +69,6 @@ impl Receiver {
     ///
     /// [`RecvError::Empty`] if there is none; otherwise as [`recv`](Self::recv).
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_recv(&mut self) -> Result<Message<'_>, RecvError> {
         self.receive(Wait::No)
     }
@@ -80,7 +79,7 @@ impl Receiver {
     ///
     /// [`RecvError::TimedOut`] if there was none until then; otherwise as
     /// [`recv`](Self::recv).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<Message<'_>, RecvError> {
         self.receive(Wait::after(timeout))
     }
@@ -91,7 +90,7 @@ impl Receiver {
     ///
     /// [`RecvError::TimedOut`] if there was none until then; otherwise as
     /// [`recv`](Self::recv).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn recv_until(&mut self, deadline: Instant) -> Result<Message<'_>, RecvError> {
         self.receive(Wait::Until(deadline))
     }
@@ -131,7 +130,7 @@ impl Receiver {
     ///
     /// A future that is dropped has received nothing.
     #[cfg(all(feature = "async", unix))]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn recv_async(&mut self) -> impl Future<Output = Result<Message<'_>, RecvError>> {
         let caller = Caller::here();
         async move {
@@ -170,7 +169,7 @@ impl Receiver {
     ///
     /// A future that is dropped has received nothing.
     #[cfg(unix)]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn recv_when<F, R>(
         &mut self,
         readable: F,
@@ -225,7 +224,7 @@ impl Receiver {
     /// [`RecvError::TooShort`] if it does not fit: the next call receives it again.
     /// Otherwise as [`recv`](Self::recv).
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn recv_into(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
         self.receive_into(buffer, Wait::Forever)
     }
@@ -236,7 +235,6 @@ impl Receiver {
     ///
     /// As [`recv_into`](Self::recv_into) and [`try_recv`](Self::try_recv).
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_recv_into(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
         self.receive_into(buffer, Wait::No)
     }
@@ -246,7 +244,7 @@ impl Receiver {
     /// # Errors
     ///
     /// As [`recv_into`](Self::recv_into) and [`recv_timeout`](Self::recv_timeout).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn recv_into_timeout(
         &mut self,
         buffer: &mut [u8],
@@ -261,7 +259,7 @@ impl Receiver {
     /// # Errors
     ///
     /// As [`recv_into`](Self::recv_into) and [`recv_until`](Self::recv_until).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn recv_into_until(
         &mut self,
         buffer: &mut [u8],
@@ -285,7 +283,7 @@ impl Receiver {
     ///
     /// A future that is dropped has received nothing.
     #[cfg(all(feature = "async", unix))]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn recv_into_async(
         &mut self,
         buffer: &mut [u8],
@@ -347,14 +345,14 @@ impl Receiver {
     }
 
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     fn receive(&mut self, wait: Wait) -> Result<Message<'_>, RecvError> {
         wait::block(&mut self.ring, wait)?;
         Ok(Message::new(&mut self.ring))
     }
 
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     fn receive_into(&mut self, buffer: &mut [u8], wait: Wait) -> Result<usize, RecvError> {
         wait::block(&mut self.ring, wait)?;
         self.ring.copy_out(buffer)

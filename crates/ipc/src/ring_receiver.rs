@@ -4,8 +4,8 @@
 //! Every form of receiving makes the end *hold* a message, which may have to wait. The
 //! message is then read in place, or copied, and released.
 
-use blitz_io_core::inspect;
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe as observe;
 
 use crate::endpoint::{Endpoint, Senders};
 use crate::error::RecvError;
@@ -50,7 +50,7 @@ impl Waiter for RingReceiver {
     /// The end holds the message.
     type Output = ();
     type Error = RecvError;
-    const KIND: inspect::Kind = inspect::Kind::IpcReceive;
+    const KIND: observe::Kind = observe::Kind::IpcReceive;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {

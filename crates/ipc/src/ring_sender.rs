@@ -6,10 +6,10 @@
 #[cfg(unix)]
 use std::io;
 
-use blitz_io_core::inspect;
-#[cfg(unix)]
-use blitz_io_core::inspect::Caller;
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe as observe;
+#[cfg(unix)]
+use blitz_io_observe::Caller;
 
 use crate::endpoint::Endpoint;
 use crate::error::SendError;
@@ -35,7 +35,7 @@ impl Waiter for RingSender {
     /// The claimed position.
     type Output = u64;
     type Error = SendError;
-    const KIND: inspect::Kind = inspect::Kind::IpcSend;
+    const KIND: observe::Kind = observe::Kind::IpcSend;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {
@@ -71,7 +71,7 @@ impl RingSender {
 
     /// Sends a copy of `message`.
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub(crate) fn send(&mut self, message: &[u8], wait: Wait) -> Result<(), SendError> {
         let position = self.claim(message.len(), wait)?;
         self.write_and_publish(position, message)
@@ -79,7 +79,7 @@ impl RingSender {
 
     /// Claims the position of a message of `len` bytes.
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub(crate) fn claim(&mut self, len: usize, wait: Wait) -> Result<u64, SendError> {
         self.begin(len)?;
         let wait = if self.fails_when_full() {

@@ -3,9 +3,9 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect;
+use blitz_io_observe as observe;
 #[cfg(unix)]
-use blitz_io_core::inspect::Caller;
+use blitz_io_observe::Caller;
 
 #[cfg(unix)]
 use crate::doorbell::Doorbell;
@@ -55,7 +55,7 @@ impl Waiter for Semaphore {
     /// The acquired permit.
     type Output = usize;
     type Error = WaitError;
-    const KIND: inspect::Kind = inspect::Kind::IpcSemaphore;
+    const KIND: observe::Kind = observe::Kind::IpcSemaphore;
 
     #[inline]
     fn end(&mut self) -> &mut Endpoint {
@@ -92,7 +92,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`WaitError::Forked`] and [`WaitError::Corrupt`].
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn acquire(&mut self) -> Result<Permit<'_>, WaitError> {
         self.acquire_waiting(Wait::Forever)
     }
@@ -103,7 +103,6 @@ impl Semaphore {
     /// # Errors
     ///
     /// As [`acquire`](Self::acquire).
-    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_acquire(&mut self) -> Result<Option<Permit<'_>>, WaitError> {
         match self.acquire_waiting(Wait::No) {
             Err(WaitError::TimedOut) => Ok(None),
@@ -116,7 +115,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`acquire`](Self::acquire).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn acquire_timeout(&mut self, timeout: Duration) -> Result<Permit<'_>, WaitError> {
         self.acquire_waiting(Wait::after(timeout))
     }
@@ -127,7 +126,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`acquire`](Self::acquire).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn acquire_until(&mut self, deadline: Instant) -> Result<Permit<'_>, WaitError> {
         self.acquire_waiting(Wait::Until(deadline))
     }
@@ -143,7 +142,7 @@ impl Semaphore {
         self.endpoint.segment.settings.entries()
     }
 
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     fn acquire_waiting(&mut self, wait: Wait) -> Result<Permit<'_>, WaitError> {
         let acquired = wait::block(self, wait)?;
         Ok(Permit::new(self, acquired))
@@ -161,7 +160,7 @@ impl Semaphore {
     ///
     /// A future that is dropped before it is ready has acquired nothing.
     #[cfg(unix)]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn acquire_when<F, R>(
         &mut self,
         readable: F,
@@ -192,7 +191,7 @@ impl Semaphore {
     ///
     /// A future that is dropped before it is ready has acquired nothing.
     #[cfg(all(feature = "async", unix))]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn acquire_async(&mut self) -> impl Future<Output = Result<Permit<'_>, WaitError>> {
         let caller = Caller::here();
         async move {

@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 #[cfg(unix)]
-use blitz_io_core::inspect::Caller;
+use blitz_io_observe::Caller;
 
 #[cfg(unix)]
 use crate::doorbell::Doorbell;
@@ -45,7 +45,7 @@ impl Sender {
     /// [`SendError::TooLong`], [`SendError::Forked`], [`SendError::Corrupt`], and
     /// [`SendError::Full`] with [`WhenFull::Fail`](crate::WhenFull::Fail).
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn send(&mut self, message: &[u8]) -> Result<(), SendError> {
         self.ring.send(message, Wait::Forever)
     }
@@ -56,7 +56,6 @@ impl Sender {
     ///
     /// [`SendError::Full`] if there is none; otherwise as [`send`](Self::send).
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_send(&mut self, message: &[u8]) -> Result<(), SendError> {
         self.ring.send(message, Wait::No)
     }
@@ -67,7 +66,7 @@ impl Sender {
     ///
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn send_timeout(&mut self, message: &[u8], timeout: Duration) -> Result<(), SendError> {
         self.ring.send(message, Wait::after(timeout))
     }
@@ -78,7 +77,7 @@ impl Sender {
     ///
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn send_until(&mut self, message: &[u8], deadline: Instant) -> Result<(), SendError> {
         self.ring.send(message, Wait::Until(deadline))
     }
@@ -99,7 +98,7 @@ impl Sender {
     ///
     /// A future that is dropped before it is ready has sent nothing.
     #[cfg(all(feature = "async", unix))]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn send_async(&mut self, message: &[u8]) -> impl Future<Output = Result<(), SendError>> {
         let caller = Caller::here();
         async move {
@@ -119,7 +118,7 @@ impl Sender {
     ///
     /// A future that is dropped before it is ready has sent nothing.
     #[cfg(unix)]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn send_when<F, R>(
         &mut self,
         message: &[u8],
@@ -186,7 +185,7 @@ impl Sender {
     /// # Errors
     ///
     /// As [`send`](Self::send).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
         self.lend(len, Wait::Forever)
     }
@@ -196,7 +195,6 @@ impl Sender {
     /// # Errors
     ///
     /// [`SendError::Full`] if there is none; otherwise as [`send`](Self::send).
-    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
         self.lend(len, Wait::No)
     }
@@ -207,7 +205,7 @@ impl Sender {
     ///
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn loan_timeout(&mut self, len: usize, timeout: Duration) -> Result<Loan<'_>, SendError> {
         self.lend(len, Wait::after(timeout))
     }
@@ -218,7 +216,7 @@ impl Sender {
     ///
     /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn loan_until(&mut self, len: usize, deadline: Instant) -> Result<Loan<'_>, SendError> {
         self.lend(len, Wait::Until(deadline))
     }
@@ -238,7 +236,7 @@ impl Sender {
     ///
     /// A future that is dropped before it is ready has claimed no place.
     #[cfg(all(feature = "async", unix))]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn loan_async(&mut self, len: usize) -> impl Future<Output = Result<Loan<'_>, SendError>> {
         let caller = Caller::here();
         async move {
@@ -259,7 +257,7 @@ impl Sender {
     ///
     /// A future that is dropped before it is ready has claimed no place.
     #[cfg(unix)]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn loan_when<F, R>(
         &mut self,
         len: usize,
@@ -335,7 +333,7 @@ impl Sender {
         &self.ring.endpoint.segment.settings
     }
 
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     fn lend(&mut self, len: usize, wait: Wait) -> Result<Loan<'_>, SendError> {
         let position = self.ring.claim(len, wait)?;
         Ok(Loan::new(&mut self.ring, position, len))

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use blitz_io_core::inspect::About;
+use blitz_io_observe::About;
 use blitz_io_runtime::internals::spawn_short_blocking;
 
 /// Runs one blocking operation, which reports of waits describe.

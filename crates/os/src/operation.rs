@@ -18,9 +18,9 @@ use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use blitz_io_core::inspect::About;
 #[cfg(io_uring)]
 use blitz_io_driver::{Driver, io_uring};
+use blitz_io_observe::About;
 #[cfg(io_uring)]
 use blitz_io_runtime::internals::own_driver;
 use blitz_io_runtime::internals::spawn_short_blocking;

@@ -95,10 +95,10 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 use blitz_io_core::{Lock, LockGuard, Parker, Spin, processors};
 use blitz_io_futex::atomic::AtomicBool;
 use blitz_io_futex::atomic::Ordering::Relaxed;
+use blitz_io_observe::{Blocking, Caller, Kind, Object};
 use crossbeam_utils::CachePadded;
 
 use crate::progress::Progress;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
 use crate::scheduler::Scheduler;
 use crate::state::{Outcome, Step};

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
 use crate::async_ends::{AsyncSink, AsyncSource};
 use crate::closures::Work;

@@ -28,9 +28,9 @@
 
 use std::sync::Arc;
 
-use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+use blitz_io_observe::{self as observe, Blocking, Caller, Kind, Object};
 
 use crate::sleep::{Sleep, Sleeper};
 
@@ -174,7 +174,7 @@ impl ThreadLatch {
         }
         let _waits = waits_for(&self.job);
         while !self.is_set_else_announce() {
-            let _record = inspect::sleeping(&self.state);
+            let _record = observe::sleeping(&self.state);
             blitz_io_futex::wait(&self.state, SLEEPING);
         }
     }

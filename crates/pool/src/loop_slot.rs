@@ -36,8 +36,8 @@ use crossbeam_utils::CachePadded;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
-use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_core::this_processor;
+use blitz_io_observe::{self as observe, Blocking, Caller, Kind, Object};
 
 const CLOSED: u64 = 1 << 31;
 const ENTERED: u64 = CLOSED - 1;
@@ -212,7 +212,7 @@ impl LoopSlot {
                     }
                 }
             }
-            let _record = inspect::sleeping(&*self.left);
+            let _record = observe::sleeping(&*self.left);
             blitz_io_futex::wait(&self.left, left);
             left = self.left.load(Acquire);
         }

@@ -76,9 +76,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
-use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_futex::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, fence};
+use blitz_io_observe::{self as observe, Blocking, Caller, Kind, Object};
 
 const AWAKE: u32 = 0;
 const ANYTHING: u32 = 1;
@@ -217,7 +217,7 @@ impl Sleep {
         fence(SeqCst);
         if !has_work() {
             let deadline = limit.map(|limit| Instant::now() + limit);
-            let _record = inspect::sleeping(own);
+            let _record = observe::sleeping(own);
             blitz_io_futex::wait_until(own, word, deadline);
         }
         own.swap(AWAKE, Acquire);

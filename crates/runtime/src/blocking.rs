@@ -1,7 +1,7 @@
 //! Work that blocks its thread: on a thread of the pool, or in place.
 
 use blitz_io_core::coop;
-use blitz_io_core::inspect::About;
+use blitz_io_observe::About;
 
 use crate::context::{self, Entered};
 use crate::enter;

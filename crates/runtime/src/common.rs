@@ -13,6 +13,7 @@ use crate::seed::Seeds;
 use crate::stalls::Stalls;
 use crate::timers::{Clock, Wheels};
 use blitz_io_core::ThreadId;
+use blitz_io_observe::Kept;
 
 /// State that a runtime's threads share, apart from the scheduler and the pool.
 pub(crate) struct Common {
@@ -35,8 +36,7 @@ pub(crate) struct Common {
     pub(crate) totals: Totals,
     pub(crate) ready_clock: ReadyClock,
     /// Makes the runtime known to `blitz top`.
-    #[cfg(all(feature = "inspect", not(loom)))]
-    pub(crate) registered: std::sync::OnceLock<blitz_io_inspect::RegisteredRuntime>,
+    pub(crate) registered: Kept,
 }
 
 impl Common {

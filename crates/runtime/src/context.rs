@@ -21,9 +21,10 @@ use std::ptr::{self, NonNull};
 use std::thread;
 use std::thread::ThreadId;
 
+use blitz_io_core::Random;
 #[cfg(not(loom))]
 use blitz_io_core::coop;
-use blitz_io_core::{Random, inspect};
+use blitz_io_observe as observe;
 
 #[cfg(not(loom))]
 thread_local! {
@@ -189,7 +190,7 @@ pub(crate) struct WorkerGuard {
 
 impl Drop for WorkerGuard {
     fn drop(&mut self) {
-        inspect::forget_time();
+        observe::forget_time();
         with(|context| {
             context.worker_of.set(self.worker_of);
             context.worker.set(self.worker);

@@ -89,7 +89,7 @@ pub mod internals {
     #[cfg(feature = "io")]
     pub use crate::io::own_driver;
     pub use crate::pinned;
-    pub use blitz_io_core::inspect::About;
+    pub use blitz_io_observe::About;
 }
 
 /// Items for the models of this crate: not part of the public interface.

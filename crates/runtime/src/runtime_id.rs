@@ -20,7 +20,6 @@ impl Id {
     }
 
     /// Returns the number.
-    #[cfg(all(feature = "inspect", not(loom)))]
     pub(crate) fn number(self) -> u64 {
         self.0.get()
     }
@@ -28,6 +27,6 @@ impl Id {
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.number().fmt(f)
     }
 }

@@ -89,11 +89,10 @@ mod sender;
 
 use std::mem;
 
-use blitz_io_core::inspect::{Fill, Filled};
 use blitz_io_core::{List, Lock, Panics, WaitQueue};
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use blitz_io_observe::{Fill, Filled, Observed};
 
-use crate::wait::Inspected;
 use error::{SendError, TryRecvError};
 
 pub use receiver::Receiver;
@@ -231,7 +230,7 @@ struct Shared<T> {
     close_waiters: WaitQueue,
     senders: AtomicUsize,
     weak_senders: AtomicUsize,
-    inspected: Inspected,
+    observed: Observed,
 }
 
 /// The result of an attempt to send.
@@ -275,7 +274,7 @@ impl<T> Shared<T> {
             close_waiters: WaitQueue::new(),
             senders: AtomicUsize::new(1),
             weak_senders: AtomicUsize::new(0),
-            inspected: Inspected::new(),
+            observed: Observed::here(),
         }
     }
 

@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::inspect::Kind;
-use blitz_io_core::{WaitQueue, coop, deadline, named};
+use blitz_io_core::{WaitQueue, coop, deadline};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::Kind;
+use blitz_io_observe::named;
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::{Shared, Tail};
@@ -233,7 +234,7 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-named!(Receiver<T>: shared.inspected.object);
+named!(Receiver<T>: shared.observed.object);
 
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -264,6 +265,9 @@ impl<T: Clone> Event for &mut Receiver<T> {
     }
 
     fn target(&self) -> Target<'_> {
-        self.shared.inspected.target(Kind::BroadcastReceive)
+        Target {
+            kind: Kind::BroadcastReceive,
+            observed: &self.shared.observed,
+        }
     }
 }

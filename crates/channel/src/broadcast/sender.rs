@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::inspect::Kind;
-use blitz_io_core::{WaitQueue, deadline, named};
+use blitz_io_core::{WaitQueue, deadline};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::Kind;
+use blitz_io_observe::named;
 
 use super::Shared;
 use super::error::SendError;
@@ -60,7 +61,7 @@ impl<T> Sender<T> {
     pub(super) fn with_receivers(capacity: usize, receivers: u32) -> Self {
         let shared = Arc::new(Shared::new(capacity, receivers));
         // SAFETY: the fill is new. The last sender, which keeps the channel alive, clears it.
-        unsafe { shared.inspected.object.set_fill(Arc::as_ptr(&shared)) };
+        unsafe { shared.observed.object.set_fill(Arc::as_ptr(&shared)) };
         Self { shared }
     }
 
@@ -237,13 +238,13 @@ impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         if self.shared.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
             // SAFETY: this was the last sender, which owns the fill.
-            unsafe { self.shared.inspected.object.clear_fill() };
+            unsafe { self.shared.observed.object.clear_fill() };
             self.shared.close();
         }
     }
 }
 
-named!(Sender<T>: shared.inspected.object);
+named!(Sender<T>: shared.observed.object);
 
 /// A sender that does not keep the channel open.
 ///
@@ -306,6 +307,9 @@ impl<T> Event for Closed<'_, T> {
     }
 
     fn target(&self) -> Target<'_> {
-        self.0.inspected.target(Kind::BroadcastClosed)
+        Target {
+            kind: Kind::BroadcastClosed,
+            observed: &self.0.observed,
+        }
     }
 }

@@ -10,8 +10,8 @@
 use std::time::Instant;
 
 use blitz_io_core::deadline::is_past;
-use blitz_io_core::inspect::{Blocking, Caller, Kind};
 use blitz_io_core::{Node, Panics, Spin};
+use blitz_io_observe::{Blocking, Caller, Kind};
 
 use super::channel::Channel;
 use super::error::{TryRecvError, TrySendError};

@@ -26,10 +26,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_io_core::inspect::{Fill, Filled, Object};
 use blitz_io_core::{ListLock, Node, Panics, Spin, Wake, Wakes};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{wait, wake_all};
+use blitz_io_observe::{Fill, Filled, Object};
 
 use super::error::{SendError, TryRecvError, TrySendError};
 use super::request::{Outcome, Queue, Request};

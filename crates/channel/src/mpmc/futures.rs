@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
 use super::channel::Channel;
 use super::error::{RecvError, SendError};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline::after;
-use blitz_io_core::inspect::Caller;
-use blitz_io_core::named;
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::Caller;
+use blitz_io_observe::named;
 
 use super::channel::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};

@@ -9,8 +9,8 @@ use std::cell::{Cell, UnsafeCell};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll, Waker};
 
-use blitz_io_core::inspect::{Caller, Kind};
 use blitz_io_core::{Node, Wake};
+use blitz_io_observe::{Caller, Kind};
 
 use super::channel::Channel;
 use super::error::{RecvError, SendError, TryRecvError, TrySendError};

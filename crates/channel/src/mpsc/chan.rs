@@ -6,10 +6,9 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use blitz_io_core::inspect::{Caller, Fill, Filled, Object};
-use blitz_io_core::resource::{Resource, Sort};
 use blitz_io_core::{Backoff, Lock, Panics, WaitQueue, coop};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use blitz_io_observe::{Fill, Filled, Observed, Sort};
 
 use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
 use super::error::TrySendError;
@@ -70,10 +69,7 @@ pub struct Chan<T> {
     pub free_blocks: FreeBlocks<T>,
     /// The cursor of a receiver that has left.
     pub unread: Cell<Option<Cursor<T>>>,
-    pub object: Object,
-    /// Where the channel was made.
-    pub made_at: Caller,
-    pub resource: Resource,
+    pub observed: Observed,
 }
 
 // SAFETY: values go from a sender's thread to the receiver's, or to the thread that drops the
@@ -142,9 +138,7 @@ impl<T> Chan<T> {
             last: Lock::new(first),
             free_blocks: FreeBlocks::new(),
             unread: Cell::new(None),
-            object: Object::new(),
-            made_at: Caller::here(),
-            resource: Resource::new(Sort::Mpsc),
+            observed: Observed::with_span(Sort::Mpsc),
         });
         (chan, Cursor::new(start, first))
     }
@@ -331,7 +325,7 @@ impl<T> Chan<T> {
     #[inline]
     pub fn fill(&self, claim: Claim, value: T) {
         // SAFETY: the receiver was made before a sender could send.
-        unsafe { self.object.used_by_sender() };
+        unsafe { self.observed.object.used_by_sender() };
         let at = offset(claim.position);
         let start = claim.position.wrapping_sub(at);
         let mut block: *const Block<T> = self.tail.0.block.load(Ordering::Acquire);

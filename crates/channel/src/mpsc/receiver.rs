@@ -5,8 +5,8 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_io_core::inspect::{Named, Object};
 use blitz_io_core::{coop, deadline};
+use blitz_io_observe::{Named, Object};
 
 use super::error::{RecvTimeoutError, TryRecvError};
 use super::rx::Rx;
@@ -249,7 +249,7 @@ macro_rules! receiver {
 
         impl<T> Named for $name<T> {
             fn inspected(&self) -> &Object {
-                &self.rx.chan().object
+                &self.rx.chan().observed.object
             }
         }
 

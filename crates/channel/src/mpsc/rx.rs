@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect::{Blocking, Kind, Wait, WaitKind};
-use blitz_io_core::resource::Operation;
 use blitz_io_core::{Panics, Spin, coop, deadline, fences, processors, yield_now};
 use blitz_io_futex::atomic::{Ordering, fence};
+use blitz_io_observe::{Kind, WaitKind, Waiting};
 
 use super::block::Cursor;
 use super::chan::{CONTENDED, Chan, QUIET};
@@ -36,8 +35,7 @@ pub struct Rx<T> {
     quiet: u32,
     /// Number of values that had been received when a thread last waited.
     waited_at: u32,
-    record: Wait,
-    operation: Operation,
+    waiting: Waiting,
 }
 
 // SAFETY: the blocks belong to the channel, which it keeps alive; the values in
@@ -65,10 +63,9 @@ impl<T> Rx<T> {
     pub fn new(chan: Arc<Chan<T>>, cursor: Cursor<T>) -> Self {
         // SAFETY: this is the channel's only receiver, which owns the fill. The channel lives as long as
         // the receiver, and the receiver clears the fill when it is dropped.
-        unsafe { chan.object.set_fill(Arc::as_ptr(&chan)) };
+        unsafe { chan.observed.object.set_fill(Arc::as_ptr(&chan)) };
         Self {
-            record: Wait::new(chan.made_at),
-            operation: Operation::new(&chan.resource, "Receiver::recv"),
+            waiting: chan.observed.waiting("Receiver::recv"),
             chan,
             waited_at: cursor.head,
             cursor,
@@ -92,9 +89,9 @@ impl<T> Rx<T> {
     /// Frees the room of the values that it has taken.
     #[inline(always)]
     fn publish(&mut self) {
-        self.record.end();
+        self.waiting.end();
         // SAFETY: `new` has set the fill.
-        unsafe { self.chan.object.used_by_receiver() };
+        unsafe { self.chan.observed.object.used_by_receiver() };
         let (chan, head) = (&*self.chan, self.cursor.head);
         chan.front.0.head.store(head, Ordering::Release);
         if fences::publish(&chan.front.0.taken, head as u8, &chan.mode) != QUIET {
@@ -183,7 +180,7 @@ impl<T> Rx<T> {
         receive: impl FnMut(&mut Self) -> Option<R>,
     ) -> Poll<Option<R>> {
         let poll = |rx: &mut Self| rx.poll_slowly(waker, receive);
-        Operation::poll(self, |rx| &mut rx.operation, "poll_recv", poll)
+        Waiting::poll(self, |rx| &mut rx.waiting, "poll_recv", poll)
     }
 
     #[cold]
@@ -196,8 +193,8 @@ impl<T> Rx<T> {
         self.chan.rx_waiter.0.set_task(waker);
         match self.announce() {
             Announced::Sleep => {
-                self.record
-                    .begin(WaitKind::new(Kind::MpscReceive), &self.chan.object, waker);
+                let kind = WaitKind::new(Kind::MpscReceive);
+                self.waiting.begin(kind, &self.chan.observed.object, waker);
                 Poll::Pending
             }
             Announced::Value => {
@@ -205,7 +202,7 @@ impl<T> Rx<T> {
                 Poll::Ready(receive(self))
             }
             Announced::End => {
-                self.record.end();
+                self.waiting.end();
                 self.chan.rx_waiter.0.clear();
                 Poll::Ready(None)
             }
@@ -304,9 +301,8 @@ impl<T> Rx<T> {
                     break;
                 }
             }
-            let (object, made_at) = (&self.chan.object, self.chan.made_at);
             let is_timed = deadline.is_some();
-            let _waits = Blocking::new(Kind::MpscReceive, object, made_at, is_timed);
+            let _waits = self.chan.observed.block(Kind::MpscReceive, is_timed);
             let waiter = &self.chan.rx_waiter.0;
             waiter.set_thread();
             match self.announce() {
@@ -376,7 +372,7 @@ impl<T> Drop for Rx<T> {
             return;
         }
         // SAFETY: the receiver owns the fill.
-        unsafe { self.chan.object.clear_fill() };
+        unsafe { self.chan.observed.object.clear_fill() };
         let mut panics = Panics::default();
         panics.put_off(|| self.chan.close());
         panics.put_off(|| self.chan.rx_waiter.0.clear());

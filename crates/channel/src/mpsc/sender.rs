@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use blitz_io_core::inspect::{Named, Object};
 use blitz_io_core::{coop, deadline};
+use blitz_io_observe::{Named, Object};
 
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::tx::{Tx, WeakTx};
@@ -84,7 +84,7 @@ macro_rules! sender {
 
         impl<T> Named for $name<T> {
             fn inspected(&self) -> &Object {
-                &self.tx.object
+                &self.tx.observed.object
             }
         }
 

@@ -64,10 +64,9 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use blitz_io_core::inspect::{self, Blocking, Kind, WaitKind};
-use blitz_io_core::resource::Operation;
 use blitz_io_core::{List, Node, Panics, Spin, WaitQueue, Wakes, coop, deadline, fences};
 use blitz_io_futex::atomic::{Ordering, fence};
+use blitz_io_observe::{Kind, WaitKind, Waiting};
 
 use super::chan::{CONTENDED, Chan, Claim};
 use super::error::{SendError, SendTimeoutError, TrySendError};
@@ -164,7 +163,7 @@ impl<T> Chan<T> {
             self.tail.0.word.grant(request.permits);
             request.granted.set(true);
             if let Some(waker) = list.first_waker() {
-                self.object.handed_over(waker);
+                self.observed.object.handed_over(waker);
             }
             // SAFETY: the owner keeps the value in place while the node is linked, and does not
             // use it again once the request is granted.
@@ -281,7 +280,7 @@ impl<T> Chan<T> {
     /// Waits in the queue, spinning first.
     fn sleep(&self, node: &Node<Request<T>>, deadline: Option<Instant>) -> bool {
         let is_timed = deadline.is_some();
-        let _waits = Blocking::new(Kind::MpscSend, &self.object, self.made_at, is_timed);
+        let _waits = self.observed.block(Kind::MpscSend, is_timed);
         let mut spin = Spin::handoff(self.strong_count() + 1);
         while !node.is_signalled() && spin.turn() {}
         self.waiters.sleep(node, deadline)
@@ -293,8 +292,7 @@ impl<T> Chan<T> {
             chan: self,
             node: Node::new(Request::new(n)),
             state: State::New,
-            record: inspect::Wait::new(self.made_at),
-            operation: Operation::new(&self.resource, "Sender::reserve"),
+            waiting: self.observed.waiting("Sender::reserve"),
         }
     }
 
@@ -309,8 +307,7 @@ pub struct Reserve<'a, T> {
     chan: &'a Chan<T>,
     node: Node<Request<T>>,
     state: State,
-    record: inspect::Wait,
-    operation: Operation,
+    waiting: Waiting,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -333,7 +330,7 @@ impl<T> Future for Reserve<'_, T> {
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
         let poll = |this: &mut Self| this.poll_in_budget(cx);
-        Operation::poll(this, |this| &mut this.operation, "poll_reserve", poll)
+        Waiting::poll(this, |this| &mut this.waiting, "poll_reserve", poll)
     }
 }
 
@@ -341,11 +338,12 @@ impl<T> Reserve<'_, T> {
     /// Gets the permits, and completes with them if there is a unit of budget left for that.
     fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<()>>> {
         let Poll::Ready(result) = self.poll_permits(cx) else {
-            self.record
-                .begin(WaitKind::new(Kind::MpscSend), &self.chan.object, cx.waker());
+            let kind = WaitKind::new(Kind::MpscSend);
+            self.waiting
+                .begin(kind, &self.chan.observed.object, cx.waker());
             return Poll::Pending;
         };
-        self.record.end();
+        self.waiting.end();
         if result.is_ok() {
             self.state = State::Holds;
             ready!(coop::poll_proceed(cx)).made_progress();
@@ -382,7 +380,7 @@ impl<T> Reserve<'_, T> {
             // `drop` must not give them back again.
             State::Queued => {
                 self.state = State::Done;
-                chan.object.hand_over_ended();
+                chan.observed.object.hand_over_ended();
                 chan.outcome(&node.request)
             }
             State::Holds => {
@@ -400,7 +398,7 @@ impl<T> Drop for Reserve<'_, T> {
     fn drop(&mut self) {
         let (chan, request) = (self.chan, &self.node.request);
         if self.state == State::Queued {
-            chan.object.hand_over_ended();
+            chan.observed.object.hand_over_ended();
         }
         match self.state {
             State::New | State::Done => return,
@@ -441,8 +439,7 @@ impl<T> Event for Closed<'_, T> {
     fn target(&self) -> Target<'_> {
         Target {
             kind: Kind::MpscClosed,
-            object: &self.0.object,
-            made_at: self.0.made_at,
+            observed: &self.0.observed,
         }
     }
 }

@@ -66,10 +66,10 @@ use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_io_core::inspect::{self, Wait};
 use blitz_io_core::{Spin, Watched, deadline};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_observe::{self as observe, Wait};
 
 use crate::model::model_has_failed;
 
@@ -299,7 +299,7 @@ impl<T> Cell<T> {
             // set when it was cleared.
             drop(unsafe { self.take_task(side, seen) });
             let result = {
-                let _record = inspect::sleeping(&self.state);
+                let _record = observe::sleeping(&self.state);
                 wait_until(&self.state, state, deadline)
             };
             if result == WaitResult::TimedOut {

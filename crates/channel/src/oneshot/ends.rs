@@ -9,9 +9,9 @@ use std::ptr;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Wait, WaitKind};
-use blitz_io_core::resource::{Operation, Resource, Sort};
 use blitz_io_core::{coop, deadline};
+use blitz_io_observe::{Blocking, Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Operation, Resource, Sort};
 
 use super::cell::{
     CLOSED, COMPLETE, FROM_RECEIVER, FROM_SENDER, RECEIVER, RX_TASK, SENDER, Storage, TX_TASK,

@@ -81,11 +81,11 @@ use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use blitz_io_core::inspect::Kind;
 use blitz_io_core::{WaitQueue, debug_fields};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_observe::{Kind, Observed};
 
-use crate::wait::{Event, Inspected, Target};
+use crate::wait::{Event, Target};
 
 pub use receiver::{Receiver, Ref};
 pub use sender::Sender;
@@ -150,7 +150,7 @@ struct Shared<T> {
     /// Senders that wait until there are no receivers.
     close_waiters: WaitQueue,
     senders: AtomicUsize,
-    inspected: Inspected,
+    observed: Observed,
 }
 
 // As the standard library has it for locks: a panic is expected under one.
@@ -168,7 +168,7 @@ impl<T> Shared<T> {
             receivers: AtomicUsize::new(1),
             close_waiters: WaitQueue::new(),
             senders: AtomicUsize::new(1),
-            inspected: Inspected::new(),
+            observed: Observed::here(),
         }
     }
 
@@ -257,7 +257,10 @@ impl<T> Event for Changed<'_, T> {
     }
 
     fn target(&self) -> Target<'_> {
-        self.shared.inspected.target(Kind::WatchReceive)
+        Target {
+            kind: Kind::WatchReceive,
+            observed: &self.shared.observed,
+        }
     }
 
     /// Announces the waiter, and looks at the word as it was at that moment.
@@ -289,7 +292,10 @@ impl<T> Event for Closed<'_, T> {
     }
 
     fn target(&self) -> Target<'_> {
-        self.0.inspected.target(Kind::WatchClosed)
+        Target {
+            kind: Kind::WatchClosed,
+            observed: &self.0.observed,
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::{coop, deadline, named};
+use blitz_io_core::{coop, deadline};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::named;
 
 use super::error::RecvError;
 use super::{CLOSED, Changed, Shared, Version, lock};
@@ -367,7 +368,7 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-named!(Receiver<T>: shared.inspected.object);
+named!(Receiver<T>: shared.observed.object);
 
 /// Shared access to the value of a channel.
 ///

@@ -4,8 +4,9 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::{coop, deadline, named};
+use blitz_io_core::{coop, deadline};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::named;
 
 use super::error::SendError;
 use super::receiver::{Receiver, Ref};
@@ -288,4 +289,4 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-named!(Sender<T>: shared.inspected.object);
+named!(Sender<T>: shared.observed.object);

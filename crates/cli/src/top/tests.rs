@@ -1,8 +1,8 @@
 //! Draws pages of 60 and of 120 columns.
 
 use blitz_io_inspect::{
-    Answer, Contention, Fill, Object, Resource, Runtime, Snapshot, Task, TaskState, Wait, Waiter,
-    Worker, findings,
+    Answer, Contention, Fill, Kind, Object, Resource, Runtime, Snapshot, Task, TaskState, Wait,
+    Waiter, Worker, findings,
 };
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -43,7 +43,8 @@ fn wait(task: u64, waiting_ms: u64, object: Object) -> Wait {
         id: task,
         waiter: Waiter::Task(task),
         thread: 1,
-        kind: "Mutex".into(),
+        kind: Kind::Mutex.name().into(),
+        semantics: Kind::Mutex.semantics(),
         object: Some(object),
         task: None,
         location: format!("src/lock.rs:{task}"),

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use blitz_io_inspect::{
-    Answer, Certainty, Chains, Contention, Fill, Object, Resource, Runtime, Snapshot, TaskState,
-    Wait, Waiter, Worker, of_target, of_waiter,
+    Answer, Certainty, Chains, Contention, Fill, Kind, Mode, Object, Resource, Runtime, Snapshot,
+    TaskState, Wait, Waiter, Worker, of_target, of_waiter,
 };
 use serde::Serialize;
 
@@ -317,8 +317,29 @@ fn channels(objects: &[Resource]) -> Vec<Channel> {
 /// Returns `true` if a long wait of this kind means contention. A wait for a lock or for room in a channel
 /// does. A wait for a message, a timer, another task's end or the end of a channel does not.
 fn is_contention(kind: &str) -> bool {
-    const CONTENDED: [&str; 5] = ["Mutex", "RwLock", "Semaphore", "Once", "Sender"];
-    !kind.ends_with("::closed") && CONTENDED.iter().any(|part| kind.contains(part))
+    let mut kinds = Kind::ALL.iter();
+    let kind = kinds.find(|known| known.name() == kind);
+    kind.is_some_and(|kind| match kind.semantics().mode {
+        Mode::Lock
+        | Mode::Read
+        | Mode::RecursiveRead
+        | Mode::UpgradableRead
+        | Mode::Upgrade
+        | Mode::Write
+        | Mode::Permit
+        | Mode::Send => true,
+        Mode::Other
+        | Mode::Receive
+        | Mode::Closed
+        | Mode::Event
+        | Mode::Meet
+        | Mode::Join
+        | Mode::Drive
+        | Mode::Queue
+        | Mode::Park
+        | Mode::Futex
+        | Mode::Unknown => false,
+    })
 }
 
 fn contention(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Contended> {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 
-use blitz_io_inspect::{Answer, Object, Snapshot, Task, TaskState, Wait, Waiter, findings};
+use blitz_io_inspect::{Answer, Kind, Object, Snapshot, Task, TaskState, Wait, Waiter, findings};
 use tempfile::TempDir;
 
 use super::common::{Ran, blitz};
@@ -39,7 +39,8 @@ pub fn stuck() -> Answer {
         id: 3,
         waiter: Waiter::Task(7),
         thread: 1,
-        kind: "Mutex".into(),
+        kind: Kind::Mutex.name().into(),
+        semantics: Kind::Mutex.semantics(),
         object: Some(object),
         task: None,
         location: "src/cache.rs:23".into(),

@@ -39,10 +39,7 @@
 //! Under the model checker there is one turn: it explores every schedule anyway, and more
 //! turns would only give it more of the same ones.
 
-#[cfg(loom)]
-pub use loom::thread::yield_now;
-#[cfg(not(loom))]
-pub use std::thread::yield_now;
+pub use blitz_io_futex::yield_now;
 
 use std::cell::Cell;
 use std::hint;

@@ -59,8 +59,8 @@ use std::time::Instant;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
 use crate::lock::Lock;
-use crate::macros::{const_unless_loom, default_is_new};
 use crate::panics::Panics;
+use crate::{const_unless_loom, default_is_new};
 
 pub use list::List;
 pub use node::Node;

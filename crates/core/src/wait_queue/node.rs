@@ -9,8 +9,8 @@ use std::time::Instant;
 use blitz_io_futex::wake_one;
 
 use super::wakes::Wake;
+use crate::Watched;
 use crate::parker::Parker;
-use crate::watched::Watched;
 
 /// One waiter.
 ///

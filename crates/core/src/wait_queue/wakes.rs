@@ -6,7 +6,7 @@ use std::task::Waker;
 use blitz_io_futex::atomic::AtomicU32;
 use blitz_io_futex::wake_one;
 
-use crate::macros::default_is_new;
+use crate::default_is_new;
 use crate::panics::Panics;
 
 /// The greatest number of wakes to gather before the lock is released to do them. A model

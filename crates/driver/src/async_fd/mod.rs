@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::task::{Context, Poll, ready};
 
 use blitz_io_aio::Interest;
-use blitz_io_core::inspect::Descriptor;
+use blitz_io_observe::Descriptor;
 use mio::unix::SourceFd;
 
 use crate::bits::{self, Direction};

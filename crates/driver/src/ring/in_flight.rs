@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Descriptor, Kind, Wait, WaitKind};
+use blitz_io_observe::{Caller, Descriptor, Kind, Wait, WaitKind};
 use io_uring::squeue::Entry;
 
 use crate::completion::{Finish, Shared};

@@ -1,8 +1,8 @@
 //! The judgement of snapshots that are made by hand: which findings are certain.
 
 use blitz_io_inspect::{
-    Certainty, Chains, Contention, Fill, Finding, Frame, Job, Object, Resource, Snapshot, Stack,
-    Task, TaskState, Wait, Waiter, findings, report,
+    Certainty, Chains, Contention, EndedBy, Fill, Finding, Frame, Hands, Job, Kind, Mode, Object,
+    Resource, Semantics, Snapshot, Stack, Task, TaskState, Wait, Waiter, findings, report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -31,12 +31,13 @@ fn lock(id: u64, holder: Option<Waiter>) -> Object {
     }
 }
 
-fn wait(id: u64, waiter: Waiter, kind: &str, object: Object) -> Wait {
+fn wait(id: u64, waiter: Waiter, kind: Kind, object: Object) -> Wait {
     Wait {
         id,
         waiter,
         thread: 1,
-        kind: kind.into(),
+        kind: kind.name().into(),
+        semantics: kind.semantics(),
         object: Some(object),
         task: None,
         location: "main.rs:2".into(),
@@ -50,6 +51,11 @@ fn wait(id: u64, waiter: Waiter, kind: &str, object: Object) -> Wait {
     }
 }
 
+/// Returns the name and the semantics of a kind, as a wait has them.
+fn of(kind: Kind) -> (String, Semantics) {
+    (kind.name().into(), kind.semantics())
+}
+
 fn snapshot(tasks: Vec<Task>, waits: Vec<Wait>) -> Snapshot {
     Snapshot {
         tasks,
@@ -61,8 +67,8 @@ fn snapshot(tasks: Vec<Task>, waits: Vec<Wait>) -> Snapshot {
 /// Two tasks that took two locks in two orders.
 fn crossed() -> Snapshot {
     let waits = vec![
-        wait(1, T(1), "Mutex", lock(10, Some(T(2)))),
-        wait(2, T(2), "Mutex", lock(20, Some(T(1)))),
+        wait(1, T(1), Kind::Mutex, lock(10, Some(T(2)))),
+        wait(2, T(2), Kind::Mutex, lock(20, Some(T(1)))),
     ];
     snapshot(vec![task(1, 1), task(2, 1)], waits)
 }
@@ -70,9 +76,9 @@ fn crossed() -> Snapshot {
 /// A task has one future that was handed a lock, and polls another one that waits for it.
 fn futurelock(wakers: usize) -> Snapshot {
     let waits = vec![
-        wait(1, T(1), "Mutex", lock(10, None)),
-        wait(2, T(1), "Mutex", lock(10, None)),
-        wait(3, T(2), "Mutex", lock(10, None)),
+        wait(1, T(1), Kind::Mutex, lock(10, None)),
+        wait(2, T(1), Kind::Mutex, lock(10, None)),
+        wait(3, T(2), Kind::Mutex, lock(10, None)),
     ];
     snapshot(vec![task(1, wakers), task(2, 1)], waits)
 }
@@ -148,7 +154,7 @@ fn a_deadline_ends_a_wait() {
 #[test]
 fn a_second_wait_that_may_end_lets_its_task_go_on() {
     prevents(&crossed(), |snapshot| {
-        let other = wait(9, T(2), "Mutex", lock(30, Some(H(5))));
+        let other = wait(9, T(2), Kind::Mutex, lock(30, Some(H(5))));
         snapshot.waits.push(other);
         snapshot.tasks[1].wakers = 2;
     });
@@ -178,8 +184,8 @@ fn wakers_of_a_combinator_are_not_counted_so_that_it_is_likely_only() {
 #[test]
 fn threads_that_sleep_for_each_others_locks_are_a_deadlock() {
     let waits = vec![
-        wait(1, H(1), "thread::Mutex", lock(10, Some(H(2)))),
-        wait(2, H(2), "thread::Mutex", lock(20, Some(H(1)))),
+        wait(1, H(1), Kind::ThreadMutex, lock(10, Some(H(2)))),
+        wait(2, H(2), Kind::ThreadMutex, lock(20, Some(H(1)))),
     ];
     prevents(&snapshot(vec![], waits), |snapshot| {
         snapshot.waits[1].object = Some(lock(20, None));
@@ -200,7 +206,7 @@ fn a_handed_over_lock_is_a_futurelock() {
 fn a_handed_over_lock_is_probable_if_the_task_may_go_on() {
     let of_connection = |wakers| {
         let mut snapshot = futurelock(wakers);
-        let client = wait(4, T(1), "descriptor (read)", Object::default());
+        let client = wait(4, T(1), Kind::Readable, Object::default());
         snapshot.waits.push(client);
         snapshot
     };
@@ -225,7 +231,7 @@ fn a_handed_over_lock_is_probable_if_the_task_may_go_on() {
 /// waits for that lock itself.
 fn futurelock_in_combinator() -> Snapshot {
     let mut snapshot = futurelock(1);
-    let mut timer = wait(4, T(1), "Sleep", lock(0, None));
+    let mut timer = wait(4, T(1), Kind::Sleep, lock(0, None));
     (timer.object, timer.is_timed, timer.is_direct) = (None, true, false);
     snapshot.waits.push(timer);
     (snapshot.waits[0].is_direct, snapshot.waits[0].is_handed) = (false, true);
@@ -249,7 +255,7 @@ fn a_lock_that_was_handed_to_a_combinator_is_a_futurelock() {
     // The direct future may have been handed the lock for reading, too.
     prevents(&snapshot, |snapshot| {
         for wait in &mut snapshot.waits[..2] {
-            wait.kind = "RwLock (read)".into();
+            (wait.kind, wait.semantics) = of(Kind::Read);
         }
     });
     // Its own timer ends its wait.
@@ -261,7 +267,7 @@ fn a_lock_that_was_handed_to_a_combinator_is_a_futurelock() {
 
 /// A task has a future that was handed something of which there may be several, and polls another one that
 /// waits for it.
-fn handed_share(kind: &str) -> Snapshot {
+fn handed_share(kind: Kind) -> Snapshot {
     let mut waits = vec![
         wait(1, T(1), kind, lock(10, None)),
         wait(2, T(1), kind, lock(10, None)),
@@ -274,7 +280,7 @@ fn handed_share(kind: &str) -> Snapshot {
 
 #[test]
 fn a_permit_that_was_handed_over_is_probably_a_futurelock() {
-    for kind in ["Semaphore", "Notify", "mpsc::Sender"] {
+    for kind in [Kind::Semaphore, Kind::Notify, Kind::MpscSend] {
         let share = handed_share(kind);
         let found = findings(&share, &share);
         assert_eq!(found.len(), 1, "{found:#?}");
@@ -330,7 +336,7 @@ fn a_lock_whose_owner_is_not_written_down_is_no_futurelock() {
 #[test]
 fn a_foreign_future_beside_a_handed_over_lock() {
     let mut snapshot = futurelock(1);
-    let other = wait(4, T(1), "Mutex", lock(20, Some(T(2))));
+    let other = wait(4, T(1), Kind::Mutex, lock(20, Some(T(2))));
     snapshot.waits.push(other);
     snapshot.tasks[0].wakers = 3;
     assert_eq!(certain(&snapshot, &snapshot), []);
@@ -348,7 +354,7 @@ fn receiver(waiting_ms: u64, short: u64, long: u64) -> Snapshot {
     };
     let receives = Wait {
         waiting_ms,
-        ..wait(1, T(1), "mpsc::Receiver", object.clone())
+        ..wait(1, T(1), Kind::MpscReceive, object.clone())
     };
     let resource = Resource {
         object,
@@ -384,7 +390,7 @@ fn a_wait_that_is_much_longer_than_others_is_probable() {
 #[test]
 fn new_requests_do_not_hide_a_futurelock() {
     let mut later = futurelock(1);
-    later.waits.push(wait(8, T(3), "Mutex", lock(10, None)));
+    later.waits.push(wait(8, T(3), Kind::Mutex, lock(10, None)));
     later.tasks.push(task(3, 1));
     assert_eq!(certain(&futurelock(1), &later).len(), 1);
 }
@@ -397,8 +403,8 @@ fn one_stuck_reader_suffices_to_keep_a_writer_out() {
         ..Object::default()
     };
     let waits = vec![
-        wait(1, T(1), "RwLock (read)", readers.clone()),
-        wait(2, T(2), "RwLock (write)", readers),
+        wait(1, T(1), Kind::Read, readers.clone()),
+        wait(2, T(2), Kind::Write, readers),
     ];
     let stuck = snapshot(vec![task(1, 1), task(2, 1)], waits);
     // Without the writer, or if the writer times out, the reader proceeds.
@@ -407,14 +413,14 @@ fn one_stuck_reader_suffices_to_keep_a_writer_out() {
 
 /// Thread 1 is the upgradable reader of lock 10 and waits for lock 11, whose owner, thread 2, waits for
 /// lock 10 in this way.
-fn beside_upgradable(kind: &str) -> Snapshot {
+fn beside_upgradable(kind: Kind) -> Snapshot {
     let table = Object {
         is_movable: true,
         is_beside_readers: true,
         ..lock(10, Some(H(1)))
     };
     let waits = vec![
-        wait(1, H(1), "thread::Mutex", lock(11, Some(H(2)))),
+        wait(1, H(1), Kind::ThreadMutex, lock(11, Some(H(2)))),
         wait(2, H(2), kind, table),
     ];
     snapshot(Vec::new(), waits)
@@ -422,25 +428,25 @@ fn beside_upgradable(kind: &str) -> Snapshot {
 
 #[test]
 fn an_upgradable_reader_keeps_writers_out_and_no_readers() {
-    for kind in ["thread::RwLock (write)", "thread::RwLock (upgradable read)"] {
+    for kind in [Kind::ThreadWrite, Kind::ThreadUpgradable] {
         let stuck = beside_upgradable(kind);
         prevents(&stuck, |snapshot| {
             snapshot.waits[1].object.as_mut().unwrap().is_beside_readers = false;
         });
     }
-    for kind in ["thread::RwLock (read)", "thread::RwLock (recursive read)"] {
+    for kind in [Kind::ThreadRead, Kind::ThreadReadAgain] {
         let reads = beside_upgradable(kind);
         assert_eq!(
             findings(&reads, &reads),
             [],
-            "{kind}: it is about to get the lock"
+            "{kind:?}: it is about to get the lock"
         );
     }
     // A writer is before the reader.
-    let mut stuck = beside_upgradable("thread::RwLock (read)");
+    let mut stuck = beside_upgradable(Kind::ThreadRead);
     let mut writes = stuck.waits[1].clone();
     (writes.id, writes.waiter) = (3, H(3));
-    writes.kind = "thread::RwLock (write)".into();
+    (writes.kind, writes.semantics) = of(Kind::ThreadWrite);
     stuck.waits.push(writes);
     prevents(&stuck, |snapshot| snapshot.waits[2].is_timed = true);
 }
@@ -451,9 +457,9 @@ fn a_reader_is_held_up_by_the_writer_before_it() {
         readers: vec![H(1)],
         ..lock(10, None)
     };
-    let mut writes = wait(2, H(2), "thread::RwLock (write)", table.clone());
+    let mut writes = wait(2, H(2), Kind::ThreadWrite, table.clone());
     writes.is_timed = true;
-    let waits = vec![wait(1, H(1), "thread::RwLock (read)", table), writes];
+    let waits = vec![wait(1, H(1), Kind::ThreadRead, table), writes];
     let mut twice = snapshot(Vec::new(), waits);
     let kinds = |snapshot: &Snapshot| {
         let chains = Chains::new(snapshot);
@@ -535,7 +541,7 @@ fn a_report_has_the_ends_of_a_channel() {
     let object = lock(2, None);
     let mut snapshot = snapshot(
         vec![task(1, 1)],
-        vec![wait(9, Waiter::Task(1), "mpsc::Receiver", object.clone())],
+        vec![wait(9, Waiter::Task(1), Kind::MpscReceive, object.clone())],
     );
     let channel = |capacity, senders| {
         Some(vec![Resource {
@@ -589,11 +595,11 @@ fn full_pool() -> Snapshot {
         object: None,
         task: Some(id + 2),
         blocks_thread: true,
-        ..wait(id, T(id), "JoinHandle", Object::default())
+        ..wait(id, T(id), Kind::Join, Object::default())
     };
     let is_queued = |id| Wait {
         object: None,
-        ..wait(id, T(id), "thread for blocking work", Object::default())
+        ..wait(id, T(id), Kind::QueuedJob, Object::default())
     };
     Snapshot {
         jobs: vec![job(1, Some(1)), job(2, Some(2)), job(3, None), job(4, None)],
@@ -627,4 +633,75 @@ fn a_job_that_may_end_gives_its_thread_to_a_queued_one() {
     assert_eq!(findings(&running, &running), []);
     assert_eq!(findings(&running, &full_pool()), []);
     assert_eq!(findings(&full_pool(), &running), []);
+}
+
+/// A task that waits for something of which it is the holder, the readers, the members and the last user.
+fn alone(kind: Kind) -> Snapshot {
+    let object = Object {
+        readers: vec![T(1)],
+        sender: Some(T(1)),
+        receiver: Some(T(1)),
+        ..lock(10, Some(T(1)))
+    };
+    let wait = Wait {
+        task: (kind.semantics().ended_by == EndedBy::Task).then_some(1),
+        ..wait(1, T(1), kind, object)
+    };
+    snapshot(vec![task(1, 1)], vec![wait])
+}
+
+#[test]
+fn each_kind_is_judged_by_its_semantics() {
+    for (at, &kind) in Kind::ALL.iter().enumerate() {
+        assert_eq!(kind as usize, at);
+        let mut same = Kind::ALL.iter().filter(|other| other.name() == kind.name());
+        assert!(same.next().is_some() && same.next().is_none(), "{kind:?}");
+
+        let snapshot = alone(kind);
+        let found = findings(&snapshot, &snapshot);
+        let certainty = found.first().map(|finding| finding.certainty);
+        let expected = match kind.semantics().ended_by {
+            EndedBy::Holder
+            | EndedBy::Writer
+            | EndedBy::Readers
+            | EndedBy::AnyMember
+            | EndedBy::Task => Some(Certainty::Certain),
+            EndedBy::LastUser => Some(Certainty::Probable),
+            // There is no other member, no running closure and no participant.
+            EndedBy::AllMembers
+            | EndedBy::OtherMembers
+            | EndedBy::Jobs
+            | EndedBy::Peers
+            | EndedBy::Nobody => None,
+        };
+        assert_eq!(certainty, expected, "{kind:?}: {found:?}");
+
+        let text = serde_json::to_string(&snapshot).unwrap();
+        let again: Snapshot = serde_json::from_str(&text).unwrap();
+        assert_eq!(again.waits[0].semantics, kind.semantics(), "{text}");
+    }
+}
+
+#[test]
+fn semantics_of_another_version() {
+    let snapshot = alone(Kind::Mutex);
+    let text = serde_json::to_string(&snapshot).unwrap();
+    let semantics = r#""semantics":{"ended_by":"holder","mode":"lock","hands":"lock"}"#;
+    assert!(text.contains(semantics), "{text}");
+
+    let newer = text.replace(
+        semantics,
+        r#""semantics":{"ended_by":"moon","mode":"lock"}"#,
+    );
+    let newer: Snapshot = serde_json::from_str(&newer).unwrap();
+    let expected = Semantics {
+        ended_by: EndedBy::Nobody,
+        mode: Mode::Lock,
+        hands: Hands::Nothing,
+    };
+    assert_eq!(newer.waits[0].semantics, expected);
+
+    let older = text.replace(&format!("{semantics},"), "");
+    let older: Snapshot = serde_json::from_str(&older).unwrap();
+    assert_eq!(older.waits[0].semantics, Semantics::default());
 }

@@ -1,8 +1,8 @@
 //! The judgement of joined snapshots of several processes, which are made by hand.
 
 use blitz_io_inspect::{
-    Certainty, End, Finding, Job, Object, Peer, Process, ProcessState, Snapshot, Wait, Waiter, dot,
-    findings, join, of_waiter, report, tree,
+    Certainty, End, Finding, Job, Kind, Object, Peer, Process, ProcessState, Snapshot, Wait,
+    Waiter, dot, findings, join, of_waiter, report, tree,
 };
 
 use Waiter::{Process as P, Thread as H};
@@ -46,12 +46,13 @@ fn end(pid: u32, segment: u64, kind: &str, participant: usize, peers: &[Peer]) -
 }
 
 /// Thread 1 waits for an end.
-fn wait(kind: &str, segment: u64) -> Wait {
+fn wait(kind: Kind, segment: u64) -> Wait {
     Wait {
         id: 1 << 40,
         waiter: H(1),
         thread: 1,
-        kind: kind.into(),
+        kind: kind.name().into(),
+        semantics: kind.semantics(),
         object: Some(Object {
             id: segment * 10,
             ..Object::default()
@@ -105,8 +106,8 @@ fn locks() -> [Snapshot; 2] {
         ]
     };
     [
-        snapshot(ONE, wait("ipc::Semaphore", 2), ends(ONE, 0)),
-        snapshot(TWO, wait("ipc::Semaphore", 1), ends(TWO, 1)),
+        snapshot(ONE, wait(Kind::IpcSemaphore, 2), ends(ONE, 0)),
+        snapshot(TWO, wait(Kind::IpcSemaphore, 1), ends(TWO, 1)),
     ]
 }
 
@@ -122,7 +123,7 @@ fn routes() -> [Snapshot; 2] {
     [
         snapshot(
             ONE,
-            wait("ipc::Receiver", 2),
+            wait(Kind::IpcReceive, 2),
             vec![
                 end(ONE, 1, "route", 0, &from_one),
                 end(ONE, 2, "route", 1, &from_two),
@@ -130,7 +131,7 @@ fn routes() -> [Snapshot; 2] {
         ),
         snapshot(
             TWO,
-            wait("ipc::Receiver", 1),
+            wait(Kind::IpcReceive, 1),
             vec![
                 end(TWO, 1, "route", 1, &from_one),
                 end(TWO, 2, "route", 0, &from_two),
@@ -248,7 +249,7 @@ fn a_process_that_waits_for_its_own_message_waits_for_itself() {
             ..end(ONE, 1, "route", 1, &peers)
         },
     ];
-    let mut wait = wait("ipc::Receiver", 1);
+    let mut wait = wait(Kind::IpcReceive, 1);
     wait.object.as_mut().unwrap().id = 11;
     let snapshot = snapshot(ONE, wait, ends);
     let found = findings(&snapshot, &snapshot);
@@ -265,7 +266,7 @@ fn full(states: [ProcessState; 2], holds: [bool; 2]) -> Snapshot {
         peer(2, 103, false, holds[1]),
     ];
     let ends = vec![end(ONE, 1, "route", 0, &peers)];
-    let own = snapshot(ONE, wait("ipc::Sender", 1), ends);
+    let own = snapshot(ONE, wait(Kind::IpcSend, 1), ends);
     join([
         (process(ONE, ProcessState::Sleeping), Some(own)),
         (process(TWO, states[0]), None),
@@ -301,7 +302,7 @@ fn a_receiver_waits_as_long_as_one_of_its_senders_runs() {
             peer(2, ONE, false, false),
         ];
         let ends = vec![end(ONE, 1, "channel", 2, &peers)];
-        let own = snapshot(ONE, wait("ipc::Receiver", 1), ends);
+        let own = snapshot(ONE, wait(Kind::IpcReceive, 1), ends);
         join([
             (process(ONE, Sleeping), Some(own)),
             (process(TWO, Stopped), None),

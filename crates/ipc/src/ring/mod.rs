@@ -98,6 +98,8 @@ mod stamp;
 mod state;
 mod take;
 mod wake;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod watch;
 
 use blitz_io_futex::atomic::Ordering;
 
@@ -173,24 +175,6 @@ impl Ring {
                 .stamp(self.index(position))
                 .load(Ordering::Acquire),
         )
-    }
-
-    /// Returns another value for the same ring.
-    ///
-    /// # Safety
-    ///
-    /// The mapping of the ring outlives the result.
-    #[cfg(all(feature = "inspect", not(loom)))]
-    pub(crate) unsafe fn share(&self) -> Self {
-        Self { ..*self }
-    }
-
-    /// Returns the participant that writes or has taken the message at `position`.
-    #[cfg(all(feature = "inspect", not(loom)))]
-    pub(crate) fn owner(&self, position: u64) -> Option<usize> {
-        let stamp = self.stamp(position);
-        let is_owned = matches!(stamp.phase(), Phase::Claimed | Phase::Taken);
-        (is_owned && stamp.position() == position).then(|| stamp.owner())
     }
 
     /// Changes a stamp. Returns `false` if it is not `from`.

@@ -23,8 +23,8 @@ pub(crate) mod task;
 use std::time::Duration;
 use std::time::Instant;
 
-use blitz_io_core::inspect::{self, Blocking, Caller};
 use blitz_io_core::{Spin, deadline};
+use blitz_io_observe::{self as observe, Blocking, Caller};
 
 use crate::event_count::{EventCount, SLEEPER};
 use crate::ring::Awaited;
@@ -86,7 +86,7 @@ pub(crate) trait End {
     fn event_count(&self, awaited: Awaited) -> EventCount<'_>;
 
     /// Announces, for records of waits, that this thread may sleep.
-    fn announce(&self, kind: inspect::Kind, caller: Caller, is_timed: bool) -> Blocking;
+    fn announce(&self, kind: observe::Kind, caller: Caller, is_timed: bool) -> Blocking;
 
     /// Sleeps until a notification, until `deadline`, or until it is time for a look.
     fn sleep(&mut self, awaited: Awaited, key: u32, deadline: Option<Instant>);
@@ -105,7 +105,7 @@ pub(crate) trait Waiter {
     type Output;
     type Error: Failure;
     /// Its kind in records of waits.
-    const KIND: inspect::Kind;
+    const KIND: observe::Kind;
 
     fn end(&mut self) -> &mut Self::End;
 
@@ -132,7 +132,7 @@ pub(crate) trait Waiter {
 
 /// Does the operation, blocking the thread as `wait` says.
 #[inline]
-#[cfg_attr(feature = "inspect", track_caller)]
+#[track_caller]
 pub(crate) fn block<W: Waiter>(waiter: &mut W, wait: Wait) -> Result<W::Output, W::Error> {
     waiter.end().check::<W::Error>()?;
     match waiter.attempt()? {

@@ -5,7 +5,7 @@ use std::io;
 use std::pin::pin;
 
 use blitz_io_core::coop::cooperative;
-use blitz_io_core::inspect::{self, Caller};
+use blitz_io_observe::{self as observe, Caller};
 
 use super::{End, Failure, Settled, Waiter};
 use crate::endpoint::Endpoint;
@@ -69,7 +69,7 @@ where
     R: Future<Output = io::Result<()>>,
 {
     // One record for the whole wait, during which the doorbell's timer wakes the task again and again.
-    let mut record = inspect::Wait::new(caller);
+    let mut record = observe::Wait::new(caller);
     loop {
         if let Some(output) = attempt_or_arm(waiter)? {
             return Ok(output);

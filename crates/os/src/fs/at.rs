@@ -7,11 +7,11 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 use blitz_io_aio::{BufResult, IoBuf, IoBufMut};
-use blitz_io_core::inspect::About;
-#[cfg(io_uring)]
-use blitz_io_core::inspect::{Descriptor, Kind};
 #[cfg(io_uring)]
 use blitz_io_driver::io_uring::{self, Entry, Finish, opcode, to_result, types};
+use blitz_io_observe::About;
+#[cfg(io_uring)]
+use blitz_io_observe::{Descriptor, Kind};
 
 use super::File;
 #[cfg(target_os = "linux")]

@@ -32,10 +32,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use blitz_io_core::inspect::{Descriptor, Kind};
 use blitz_io_driver::io_uring::{
     Entry, Finish, InFlight, Operation, is_given_up, opcode, to_result, types,
 };
+use blitz_io_observe::{Descriptor, Kind};
 use blitz_io_runtime::internals::spawn_mandatory_blocking;
 use blitz_io_runtime::runtime::Handle;
 use blitz_io_runtime::task::JoinHandle;

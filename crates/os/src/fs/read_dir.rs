@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use blitz_io_core::inspect::About;
+use blitz_io_observe::About;
 use blitz_io_runtime::internals::spawn_short_blocking;
 use blitz_io_runtime::task::JoinHandle;
 

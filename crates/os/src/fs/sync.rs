@@ -7,11 +7,11 @@ use std::sync::Arc;
 #[cfg(io_uring)]
 use std::os::fd::AsRawFd;
 
-use blitz_io_core::inspect::About;
-#[cfg(io_uring)]
-use blitz_io_core::inspect::{Descriptor, Kind};
 #[cfg(io_uring)]
 use blitz_io_driver::io_uring::{Entry, Finish, Operation, opcode, to_result, types};
+use blitz_io_observe::About;
+#[cfg(io_uring)]
+use blitz_io_observe::{Descriptor, Kind};
 
 use crate::blocking::on_file;
 use crate::operation::Blocking;

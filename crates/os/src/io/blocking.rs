@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_aio::{AsyncRead, AsyncWrite, ReadBuf};
-use blitz_io_core::inspect::About;
+use blitz_io_observe::About;
 use blitz_io_runtime::internals::{SHUTTING_DOWN, spawn_blocking_as, spawn_mandatory_blocking};
 use blitz_io_runtime::task::JoinHandle;
 

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io_core::coop::{self, Budget};
-use blitz_io_core::inspect::About;
 use blitz_io_core::{OnDrop, deadline};
+use blitz_io_observe::About;
 
 use super::queue::{Closed, JobQueue, Next, Numbers, Submitted, ThreadState};
 use super::threads::Threads;
@@ -17,7 +17,6 @@ use crate::common::RuntimeRef;
 use crate::enter;
 use crate::errors::DROPPED_IN_ASYNC;
 use crate::hooks::{self, TaskCallback};
-#[cfg(all(feature = "inspect", not(loom)))]
 use crate::task::inspected;
 use crate::task::raw::{BOX_ABOVE, Header, Id, JoinHandle, Notified, Schedule, unowned};
 use crate::tokio_handle;
@@ -303,10 +302,7 @@ where
 {
     let id = Id::next();
     let future = async move { closure() };
-    #[cfg(all(feature = "inspect", not(loom)))]
     let future = inspected::job(future, id, meta, runtime.common().id, about);
-    #[cfg(not(all(feature = "inspect", not(loom))))]
-    let _ = about;
     let future = traced!(blocking::<F>(future, meta, id));
     let on_terminate = runtime.common().hooks.on_task_terminate.clone();
     let (join, task) = unowned(future, Once { on_terminate }, id);

@@ -40,7 +40,7 @@ pub struct Builder {
     pub(super) kind: Kind,
     /// `true` if the runtime stays on the thread that makes it.
     pub(super) is_local: bool,
-    #[cfg(all(feature = "inspect", not(loom)))]
+    /// `true` if the process's socket is opened.
     pub(super) inspect: bool,
     pub(crate) config: Config,
     pub(super) hooks: Hooks,
@@ -141,7 +141,6 @@ impl Builder {
             seed: None,
             worker_threads: None,
             is_local: false,
-            #[cfg(all(feature = "inspect", not(loom)))]
             inspect: false,
             histogram: HistogramConfiguration::default(),
             #[cfg(feature = "schedule-latency")]

@@ -12,9 +12,8 @@ use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_on;
 use crate::trace::{spawn_meta, traced};
 use blitz_io_core::debug_is_name;
-use blitz_io_core::inspect::About;
-#[cfg(all(feature = "inspect", not(loom)))]
-use blitz_io_core::inspect::{Caller, Root};
+use blitz_io_observe::About;
+use blitz_io_observe::{Caller, Root};
 
 /// A reference to a runtime: starts tasks on it from anywhere.
 ///
@@ -181,7 +180,6 @@ impl Handle {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        #[cfg(all(feature = "inspect", not(loom)))]
         let future = Root::blocking(future, Caller::here());
         self.block_on_traced(traced!(block_on(future)))
     }

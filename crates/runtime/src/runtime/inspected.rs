@@ -1,6 +1,7 @@
 //! The figures of a runtime for `blitz top`, with the feature `inspect`.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use blitz_io_inspect::{RegisteredRuntime, Runtime, Worker};
@@ -8,6 +9,23 @@ use blitz_io_inspect::{RegisteredRuntime, Runtime, Worker};
 use super::{Handle, RuntimeMetrics};
 use crate::metrics::nanos;
 use crate::scheduler;
+
+/// Opens the process's socket, if it is wanted or the environment asks for it.
+#[cfg_attr(
+    not(any(unix, windows)),
+    allow(clippy::unnecessary_wraps, reason = "it fails on the others")
+)]
+pub(super) fn serve(is_wanted: bool) -> io::Result<()> {
+    #[cfg(any(unix, windows))]
+    if is_wanted {
+        blitz_io_inspect::serve()?;
+    } else {
+        blitz_io_inspect::serve_if_asked();
+    }
+    #[cfg(not(any(unix, windows)))]
+    let _ = is_wanted;
+    Ok(())
+}
 
 /// Makes a runtime known to the inspector, until its last handle is dropped.
 pub(super) fn register(inner: &scheduler::Handle) {
@@ -28,7 +46,7 @@ pub(super) fn register(inner: &scheduler::Handle) {
         }
     };
     // It is set once, here.
-    _ = inner.common().registered.set(registered);
+    inner.common().registered.keep(registered);
 }
 
 fn read(inner: scheduler::Handle) -> Runtime {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::builder::{Builder, Kind};
 use super::handle::Handle;
+use super::inspected;
 use super::owner::{Runtime, Scheduler};
 use crate::common::Common;
 use crate::metrics::{ReadyClock, Totals};
@@ -18,6 +19,7 @@ use crate::stalls::Stalls;
 use crate::time;
 use crate::timers::{Clock, Wheels};
 use blitz_io_core::ThreadId;
+use blitz_io_observe::Kept;
 
 const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
@@ -44,12 +46,7 @@ impl Builder {
             Kind::CurrentThread => 1,
             Kind::MultiThread => self.worker_threads.unwrap_or_else(default_workers),
         };
-        #[cfg(all(any(unix, windows), feature = "inspect", not(loom)))]
-        if self.inspect {
-            blitz_io_inspect::serve()?;
-        } else {
-            blitz_io_inspect::serve_if_asked();
-        }
+        inspected::serve(self.inspect)?;
         launch(self)
     }
 }
@@ -95,8 +92,7 @@ fn launch(builder: &Builder) -> io::Result<Runtime> {
     if let Some(wheels) = &inner.common().time {
         wheels.set_unpark(inner.unparker());
     }
-    #[cfg(all(feature = "inspect", not(loom)))]
-    super::inspected::register(&inner);
+    inspected::register(&inner);
     Ok(Runtime::from_parts(scheduler, Handle { inner }))
 }
 
@@ -121,8 +117,7 @@ fn common(builder: &Builder) -> io::Result<Common> {
         seeds: Seeds::new(builder.seed.as_ref()),
         totals: Totals::default(),
         ready_clock: ReadyClock::new(&config),
-        #[cfg(all(feature = "inspect", not(loom)))]
-        registered: std::sync::OnceLock::new(),
+        registered: Kept::new(),
         config,
     })
 }

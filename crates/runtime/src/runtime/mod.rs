@@ -14,7 +14,7 @@ pub mod dump;
 #[cfg(feature = "tokio")]
 mod enter_tokio;
 mod handle;
-#[cfg(all(feature = "inspect", not(loom)))]
+#[cfg_attr(not(all(feature = "inspect", not(loom))), path = "not_inspected.rs")]
 mod inspected;
 mod launch;
 mod local_runtime;

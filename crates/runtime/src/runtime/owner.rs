@@ -13,8 +13,7 @@ use crate::enter;
 use crate::scheduler::current_thread::CurrentThread;
 use crate::task::raw::JoinHandle;
 use crate::trace::traced;
-#[cfg(all(feature = "inspect", not(loom)))]
-use blitz_io_core::inspect::{Caller, Root};
+use blitz_io_observe::{Caller, Root};
 
 /// A scheduler for tasks, with timers and a pool of threads for blocking work.
 ///
@@ -153,7 +152,6 @@ impl Runtime {
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         // Here, so that the panic message has the caller's location.
         enter::assert_not_nested();
-        #[cfg(all(feature = "inspect", not(loom)))]
         let future = Root::blocking(future, Caller::here());
         let future = traced!(block_on(future));
         // The future is dropped with the runtime still the current one.

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::io;
 
-use blitz_io_core::inspect::About;
+use blitz_io_observe::About;
 
 use super::LocalSet;
 use super::local_set::spawn_local_named;

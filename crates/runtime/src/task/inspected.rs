@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_core::inspect::{About, AboutRef, Caller, TaskFacts, TaskState, Wait};
+use blitz_io_observe::{About, AboutRef, Caller, TaskFacts, TaskState, Wait};
 use pin_project_lite::pin_project;
 
 use crate::context;

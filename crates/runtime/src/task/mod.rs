@@ -6,7 +6,7 @@ pub(crate) mod cancellation_token;
 pub mod coop;
 mod counted;
 mod current;
-#[cfg(all(feature = "inspect", not(loom)))]
+#[cfg_attr(not(all(feature = "inspect", not(loom))), path = "not_inspected.rs")]
 pub(crate) mod inspected;
 pub mod join_set;
 mod local_set;

@@ -98,7 +98,6 @@ where
     F::Output: 'static,
 {
     let future = traced!(task(future, "task", meta, id));
-    #[cfg(all(feature = "inspect", not(loom)))]
     let future = super::inspected::inspected(future, id, meta, handle.common().id);
     // SAFETY: if the future is not `Send`, the handle is a `LocalRuntime`'s, and this is its thread.
     unsafe { handle.spawn(future, id) }

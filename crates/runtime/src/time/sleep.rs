@@ -5,9 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
-use blitz_io_core::resource::{Operation, Resource, Sort};
 use blitz_io_core::{coop, debug_fields};
+use blitz_io_observe::{Caller, Kind, Resource, Sort, WaitKind, Waiting};
 use pin_project_lite::pin_project;
 
 use super::{Instant, current, safe_delay};
@@ -96,9 +95,8 @@ pin_project! {
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Sleep {
         deadline: Instant,
-        record: Wait,
         resource: Resource,
-        operation: Operation,
+        waiting: Waiting,
         #[pin]
         timer: Timer,
     }
@@ -114,8 +112,7 @@ impl Sleep {
         resource.lasts(|| deadline.saturating_duration_since(Instant::now()));
         Self {
             deadline,
-            record: Wait::new(Caller::here()),
-            operation: Operation::new(&resource, "Sleep::new_timeout"),
+            waiting: Waiting::new(Caller::here(), &resource, "Sleep::new_timeout"),
             resource,
             timer: Timer::new(when, wheel),
         }
@@ -189,11 +186,11 @@ impl Sleep {
         let this = self.project();
         let polled = this.timer.poll(cx.waker(), current::own_wheel);
         let Poll::Ready(result) = polled else {
-            this.record
+            this.waiting
                 .begin_with(WaitKind::new(Kind::Sleep), 0, cx.waker());
             return Poll::Pending;
         };
-        this.record.end();
+        this.waiting.end();
         if result.is_err() {
             shutting_down();
         }
@@ -212,9 +209,9 @@ impl Future for Sleep {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         coop::poll_with(cx, |cx| {
-            Operation::poll(
+            Waiting::poll(
                 &mut self,
-                |sleep| sleep.as_mut().project().operation,
+                |sleep| sleep.as_mut().project().waiting,
                 "poll_elapsed",
                 |sleep| sleep.as_mut().poll_timer(cx),
             )

@@ -22,11 +22,11 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object, Wait, WaitKind};
-use blitz_io_core::resource::{Late, Operation, Sort};
 use blitz_io_core::spin::Spin;
-use blitz_io_core::{Node, WaitQueue, named};
+use blitz_io_core::{Node, WaitQueue};
 use blitz_io_core::{const_unless_loom, debug_fields};
+use blitz_io_observe::named;
+use blitz_io_observe::{Blocking, Caller, Kind, Late, Object, Sort, WaitKind, Waiting};
 
 /// A place where tasks wait for each other.
 ///
@@ -191,9 +191,7 @@ struct Arrival<'a> {
     barrier: &'a Barrier,
     progress: Progress,
     node: Node,
-    caller: Caller,
-    record: Wait,
-    operation: Operation,
+    waiting: Waiting,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -212,12 +210,10 @@ impl<'a> Arrival<'a> {
     fn new(barrier: &'a Barrier, caller: Caller) -> Self {
         let resource = barrier.resource.get(Sort::Barrier, barrier.n);
         Self {
-            operation: Operation::new(resource, "Barrier::wait"),
+            waiting: Waiting::new(caller, resource, "Barrier::wait"),
             barrier,
             progress: Progress::New,
             node: Node::new(()),
-            caller,
-            record: Wait::new(caller),
         }
     }
 
@@ -249,7 +245,7 @@ impl<'a> Arrival<'a> {
         let mut spin = Spin::EVENT.among(self.barrier.n);
         while !self.node.is_signalled() && spin.turn() {}
         let object = &self.barrier.object;
-        let _waits = Blocking::new(Kind::ThreadBarrier, object, self.caller, false);
+        let _waits = Blocking::new(Kind::ThreadBarrier, object, self.waiting.caller(), false);
         self.barrier.waiters.sleep(&self.node, None);
         BarrierWaitResult(false)
     }
@@ -263,9 +259,9 @@ impl Future for Arrival<'_> {
         if self.barrier.n == 1 {
             return Poll::Ready(BarrierWaitResult(true));
         }
-        let polled = Operation::poll(
+        let polled = Waiting::poll(
             &mut self,
-            |arrival| arrival.as_mut().operation(),
+            |arrival| arrival.as_mut().waiting(),
             "poll",
             |arrival| arrival.as_mut().poll_wait(context),
         );
@@ -273,19 +269,19 @@ impl Future for Arrival<'_> {
         let this = unsafe { self.get_unchecked_mut() };
         if polled.is_pending() {
             let kind = WaitKind::new(Kind::Barrier);
-            this.record
+            this.waiting
                 .begin(kind, &this.barrier.object, context.waker());
         } else {
-            this.record.end();
+            this.waiting.end();
         }
         polled
     }
 }
 
 impl Arrival<'_> {
-    fn operation(self: Pin<&mut Self>) -> &mut Operation {
-        // SAFETY: nothing is moved out of it, and the operation is not pinned.
-        unsafe { &mut self.get_unchecked_mut().operation }
+    fn waiting(self: Pin<&mut Self>) -> &mut Waiting {
+        // SAFETY: nothing is moved out of it, and the field is not pinned.
+        unsafe { &mut self.get_unchecked_mut().waiting }
     }
 
     fn poll_wait(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {

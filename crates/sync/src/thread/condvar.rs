@@ -8,8 +8,9 @@ use lock_api::{MutexGuard, RawMutex};
 use super::notify_queue::{Ended, NotifyQueue, Waiting};
 use blitz_io_core::Node;
 use blitz_io_core::deadline;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
-use blitz_io_core::{debug_is_name, default_is_new, named};
+use blitz_io_core::{debug_is_name, default_is_new};
+use blitz_io_observe::named;
+use blitz_io_observe::{Blocking, Caller, Kind, Object};
 
 /// A condition variable: threads sleep until another thread notifies them that their condition
 /// may have become true.

@@ -38,10 +38,10 @@
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
-use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_core::spin::Spin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_observe::{self as observe, Blocking, Caller, Kind, Object};
 use std::time::Instant;
 
 /// Set once a thread has slept, or was about to.
@@ -112,7 +112,7 @@ impl Countdown {
         }
         let _waits = Blocking::new(kind, &self.object, caller, deadline.is_some());
         while let Some(word) = self.announce() {
-            let _record = inspect::sleeping(&self.word);
+            let _record = observe::sleeping(&self.word);
             if blitz_io_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut {
                 return self.is_zero();
             }

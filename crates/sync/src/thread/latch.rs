@@ -6,9 +6,9 @@
 use super::countdown::{self, Countdown};
 use blitz_io_core::deadline;
 use blitz_io_core::error_text;
-use blitz_io_core::inspect::Kind;
-use blitz_io_core::named;
 use blitz_io_core::{const_unless_loom, debug_fields};
+use blitz_io_observe::Kind;
+use blitz_io_observe::named;
 use std::time::{Duration, Instant};
 
 /// A count that goes down, once, and releases all threads that wait when it reaches zero.

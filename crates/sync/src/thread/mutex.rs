@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline;
 use blitz_io_core::exclusive::{Exclusive, HELD};
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
+use blitz_io_observe::{Blocking, Caller, Kind, Object};
 
 /// The lock without the value, the base of [`Mutex`], for use with [`lock_api`].
 ///

@@ -33,12 +33,13 @@
 
 #[cfg(not(loom))]
 use super::fiber_waits;
-use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_core::spin::Spin;
-use blitz_io_core::{const_unless_loom, debug_fields, default_is_new, named};
+use blitz_io_core::{const_unless_loom, debug_fields, default_is_new};
 use blitz_io_core::{deadline, scopes};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_until, wake_all};
+use blitz_io_observe::named;
+use blitz_io_observe::{self as observe, Blocking, Caller, Kind, Object};
 use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
@@ -507,7 +508,7 @@ impl Once {
             return WaitResult::ValueChanged;
         }
         let _waits = Blocking::new(Kind::ThreadOnce, &self.object, caller, deadline.is_some());
-        let _record = inspect::sleeping(&self.word);
+        let _record = observe::sleeping(&self.word);
         wait_until(&self.word, announced, deadline)
     }
 

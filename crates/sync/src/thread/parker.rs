@@ -10,9 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 use blitz_io_core::spin::Spin;
-use blitz_io_core::{debug_is_name, default_is_new, named};
+use blitz_io_core::{debug_is_name, default_is_new};
+use blitz_io_observe::named;
+use blitz_io_observe::{Blocking, Caller, Kind, Object};
 
 /// Blocks a thread until its [`Unparker`] hands it a token.
 ///

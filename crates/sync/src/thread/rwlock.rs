@@ -9,7 +9,7 @@ use lock_api::{
 
 use super::shared::Shared;
 use blitz_io_core::deadline;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
+use blitz_io_observe::{Blocking, Caller, Kind, Object};
 
 /// The lock without the value, the base of [`RwLock`], for use with [`lock_api`].
 pub struct RawRwLock(Shared, Object);

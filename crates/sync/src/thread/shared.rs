@@ -67,9 +67,9 @@ use blitz_io_futex::{WaitResult, wait_until, wake_one};
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
-use blitz_io_core::inspect;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{deadline, fences};
+use blitz_io_observe as observe;
 
 /// The bit of `readers` that says that the draining writer sleeps.
 const ASLEEP: u32 = 1 << 31;
@@ -302,7 +302,7 @@ impl Shared {
             let result = match readers {
                 ASLEEP => WaitResult::Woken,
                 _ => {
-                    let _record = inspect::sleeping(&self.readers);
+                    let _record = observe::sleeping(&self.readers);
                     wait_until(&self.readers, readers, deadline)
                 }
             };

@@ -6,9 +6,9 @@
 
 use super::countdown::Countdown;
 use blitz_io_core::deadline;
-use blitz_io_core::inspect::Kind;
-use blitz_io_core::named;
 use blitz_io_core::{debug_fields, default_is_new};
+use blitz_io_observe::Kind;
+use blitz_io_observe::named;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

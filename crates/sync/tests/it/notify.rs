@@ -10,7 +10,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Instant;
 
-use blitz_io_core::inspect::Wait;
+use blitz_io_observe::Wait;
 use blitz_io_sync::task::Notify;
 use blitz_io_testing::{
     Runtime, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,

@@ -1,7 +1,7 @@
 //! How large the locks are, and between which threads they and their guards may
 //! go. Both are promises: a change breaks users.
 
-use blitz_io_core::inspect::IS_ENABLED;
+use blitz_io_observe::IS_ENABLED;
 use blitz_io_sync::thread::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, Condvar, FairMutex, FairMutexGuard,
     MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard, RawMutex,
@@ -15,8 +15,10 @@ use std::rc::Rc;
 
 /// With the feature `inspect` a lock also has a pointer to the facts about it.
 #[test]
-#[cfg(not(feature = "inspect"))]
 fn locks_are_small() {
+    if IS_ENABLED {
+        return;
+    }
     assert_eq!((size_of::<RawMutex>(), align_of::<RawMutex>()), (4, 4));
     assert_eq!((size_of::<RawRwLock>(), align_of::<RawRwLock>()), (8, 4));
     assert_eq!(size_of::<Mutex<()>>(), 4);

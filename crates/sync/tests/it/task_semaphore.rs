@@ -3,6 +3,7 @@
 
 use blitz_io_testing::threads;
 
+use blitz_io_observe::{IS_ENABLED, IS_TRACED};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -383,8 +384,10 @@ fn the_last_owner_may_be_a_permit() {
 /// them larger.
 #[test]
 #[cfg(target_pointer_width = "64")]
-#[cfg(not(any(feature = "inspect", feature = "tracing")))]
 fn sizes() {
+    if IS_ENABLED || IS_TRACED {
+        return;
+    }
     use std::mem::{size_of, size_of_val};
 
     use blitz_io_sync::task::{Mutex, RwLock};

@@ -49,8 +49,8 @@ use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
 use blitz_io_core::deadline::after;
-use blitz_io_core::inspect::{self, Caller, Kind, Wait, WaitKind};
 use blitz_io_core::{Node, Panics, Random};
+use blitz_io_observe::{self as observe, Caller, Kind, Wait, WaitKind};
 
 use super::channel::Channel;
 use super::error::{ReadyTimeoutError, SelectTimeoutError, TryReadyError, TrySelectError};
@@ -478,7 +478,7 @@ impl<'a> Select<'a> {
     /// Records that this thread waits for all cases.
     fn records(&self, caller: Caller, is_timed: bool) -> Vec<Wait> {
         let record = |case: &Case<'_>| case.channel.record(case.queue, caller, is_timed);
-        let cases = self.cases.iter().filter(|_| inspect::IS_ENABLED);
+        let cases = self.cases.iter().filter(|_| observe::IS_ENABLED);
         cases.map(record).collect()
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::fences;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_futex::fences;
 use loom::cell::UnsafeCell;
 
 /// Explores with up to `preemptions` of them, or fewer if the environment says:

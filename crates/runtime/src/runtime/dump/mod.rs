@@ -10,8 +10,8 @@ mod trace;
 
 use std::collections::HashSet;
 
-use blitz_io_core::inspect as records;
 use blitz_io_inspect::{TaskState, Waiter};
+use blitz_io_observe as records;
 
 use super::Handle;
 use crate::task::raw::Id;

@@ -23,8 +23,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
 
-use blitz_io_core::{Spin, coop, inspect};
+use blitz_io_core::{Spin, coop};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe as observe;
 
 use super::shared::Shared;
 use crate::config::UnhandledPanic;
@@ -231,7 +232,7 @@ impl Core {
             return Ok(output);
         }
         let busy = Cell::new(Stopwatch::start());
-        inspect::cache_time();
+        observe::cache_time();
         loop {
             let is_time = self.run_some(shared)?;
             // Not after each poll, which it would make a tenth slower.
@@ -248,7 +249,7 @@ impl Core {
                 self.sleep(shared);
                 let now = Stopwatch::start();
                 busy.set(now);
-                inspect::cache_time();
+                observe::cache_time();
                 self.look_at_timers(shared, |wheels| wheels.look_at(0, now.started()));
             }
             if self.take_main_woken(shared) {
@@ -363,7 +364,7 @@ impl Core {
     /// Wakes those whose events have happened, and those whose time has come.
     #[inline]
     fn poll_driver(&self, shared: &Shared) {
-        inspect::cache_time();
+        observe::cache_time();
         self.look(shared);
     }
 

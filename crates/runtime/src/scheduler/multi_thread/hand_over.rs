@@ -8,7 +8,7 @@
 use std::ptr;
 use std::sync::Arc;
 
-use blitz_io_core::inspect;
+use blitz_io_observe as observe;
 
 use super::run;
 use super::shared::Shared;
@@ -97,7 +97,7 @@ fn give_core_away(worker: &Worker) {
     worker.count_busy();
     worker.has_core.set(false);
     worker.pending.set(true);
-    inspect::forget_time();
+    observe::forget_time();
     // Timers that start here from now on are another worker's.
     crate::timers::detach();
     core.release();
@@ -115,7 +115,7 @@ impl Drop for HandedOver {
         if worker.core().try_acquire() {
             worker.has_core.set(true);
             worker.core().local.busy.set(Stopwatch::start());
-            inspect::cache_time();
+            observe::cache_time();
             if let Some(wheels) = &worker.shared.base.common.time {
                 wheels.attach_again(worker.index);
             }

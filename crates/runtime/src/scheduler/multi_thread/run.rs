@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::OnDrop;
 use blitz_io_core::coop::{self, Budget};
-use blitz_io_core::inspect::{self, About};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::{self as observe, About};
 
 use super::search;
 use super::shared::Shared;
@@ -100,7 +100,7 @@ fn run_tasks(worker: &Worker) {
         stalls.poll_ends(worker.index);
     }
     core.local.busy.set(Stopwatch::start());
-    inspect::cache_time();
+    observe::cache_time();
     while worker.has_core.get() {
         let task = worker.next().or_else(|| {
             // Code outside of a task's poll has no limit.

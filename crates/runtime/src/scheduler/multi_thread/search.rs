@@ -3,7 +3,8 @@
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::{Spin, inspect};
+use blitz_io_core::Spin;
+use blitz_io_observe as observe;
 
 use super::idle::{Calls, Place, Sleeper};
 use super::worker::Worker;
@@ -43,7 +44,7 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
     sleep(worker);
     let now = Stopwatch::start();
     worker.core().local.busy.set(now);
-    inspect::cache_time();
+    observe::cache_time();
     if let Some(wheels) = &worker.shared.base.common.time {
         wheels.look_at(worker.index, now.started());
     }

@@ -30,7 +30,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use blitz_io_core::coop::{self, Budget};
-use blitz_io_core::inspect;
+use blitz_io_observe as observe;
 
 use super::idle::Calls;
 use super::queue::CAPACITY;
@@ -205,7 +205,7 @@ impl Worker {
 
     /// Performs periodic maintenance.
     fn maintain(&self, core: &Core) {
-        inspect::cache_time();
+        observe::cache_time();
         self.look(core);
         self.free_tasks();
         self.count_forced_yields();

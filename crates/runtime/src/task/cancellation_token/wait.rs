@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::Node as WaitNode;
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
 use super::CancellationToken;
 use super::tree::Node;

@@ -5,8 +5,9 @@ use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, IS_ENABLED, Kind, NAMES, Object, Wait, WaitKind};
-use blitz_io_core::{debug_fields, named};
+use blitz_io_core::debug_fields;
+use blitz_io_observe::named;
+use blitz_io_observe::{Caller, IS_ENABLED, Kind, NAMES, Object, Wait, WaitKind};
 
 use super::slots::Slots;
 use crate::runtime::Handle;

@@ -275,7 +275,6 @@ impl Local {
     {
         let id = Id::next();
         let future = traced!(task(future, "local", meta, id));
-        #[cfg(all(feature = "inspect", not(loom)))]
         let future = crate::task::inspected::inspected(future, id, meta, self.shared.id());
         // SAFETY: a `Local` does not leave its thread, and the future is `'static`. The
         // queue gives tokens to this thread only: to `run_tasks`, and to the set's drop.

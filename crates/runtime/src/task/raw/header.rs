@@ -12,8 +12,6 @@ use std::task::Waker;
 use super::state::State;
 use crate::context;
 use blitz_io_core::Watched;
-#[cfg(all(feature = "inspect", not(loom)))]
-use blitz_io_core::inspect::TaskState;
 
 /// The first part of a task's memory. All pointers to a task point to it.
 ///
@@ -134,12 +132,6 @@ impl Header {
     #[inline]
     pub fn id(&self) -> Id {
         self.id
-    }
-
-    /// Returns the state of the task, and how many references it has beside its own and its join handle's.
-    #[cfg(all(feature = "inspect", not(loom)))]
-    pub(crate) fn inspect(&self) -> (TaskState, usize) {
-        self.state.load().inspect()
     }
 
     /// Returns `true` if there is a future, an output or a panic in the task's memory.

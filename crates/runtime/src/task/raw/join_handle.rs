@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
 use blitz_io_core::{coop, debug_fields};
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
 use super::error::JoinError;
 use super::header::{self, Header, Id};

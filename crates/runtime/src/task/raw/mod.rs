@@ -8,6 +8,7 @@
 //! | `waker.rs` | its wakers |
 //! | `join_handle.rs`, `error.rs` | the handles, and the error of a join |
 //! | `owned.rs` | the tasks of a runtime |
+//! | `watch.rs` | what the record of a task reads from its header |
 
 #[cfg(test)]
 mod changes;
@@ -22,6 +23,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod waker;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod watch;
 
 pub use error::JoinError;
 pub use header::{Header, Id, ListId, Notified, Ran, Schedule};

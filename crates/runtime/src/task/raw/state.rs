@@ -82,25 +82,23 @@
 
 #[cfg(loom)]
 use blitz_io_core::Watched;
-#[cfg(all(feature = "inspect", not(loom)))]
-use blitz_io_core::inspect::TaskState;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 /// A token is queued, or will be when the poll that runs now has ended.
-const NOTIFIED: usize = 1;
+pub(super) const NOTIFIED: usize = 1;
 /// A thread polls the future, drops it, or has the task in a queue after it yielded.
-const RUNNING: usize = 1 << 1;
+pub(super) const RUNNING: usize = 1 << 1;
 /// There is an output. This bit stays.
 const COMPLETE: usize = 1 << 2;
 /// The future is to be dropped instead of polled. This bit stays, and is only ever
 /// set together with `NOTIFIED` or by the thread that sets `RUNNING`.
 const CANCELLED: usize = 1 << 3;
 /// The join handle exists.
-const JOIN_INTEREST: usize = 1 << 4;
+pub(super) const JOIN_INTEREST: usize = 1 << 4;
 /// The join handle's waker is in its place, and not the join handle's any more.
 const JOIN_WAKER: usize = 1 << 5;
 /// One reference. The rest of the word counts them.
-const REF_ONE: usize = 1 << 6;
+pub(super) const REF_ONE: usize = 1 << 6;
 
 /// The flags with which a wake-up queues nothing.
 const BUSY: usize = NOTIFIED | RUNNING | COMPLETE;
@@ -119,7 +117,7 @@ pub(super) struct State {
 
 /// A value of the word.
 #[derive(Clone, Copy)]
-pub(super) struct Snapshot(usize);
+pub(super) struct Snapshot(pub(super) usize);
 
 /// The treatment of a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -460,19 +458,6 @@ impl Snapshot {
     /// Returns `true` if there is or was an output.
     pub(super) fn is_complete(self) -> bool {
         self.0 & COMPLETE != 0
-    }
-
-    /// Returns the state of a task that is not complete, and the number of its wakers and abort handles:
-    /// the references beside its own and its join handle's.
-    #[cfg(all(feature = "inspect", not(loom)))]
-    pub(super) fn inspect(self) -> (TaskState, usize) {
-        let state = match self.0 & (RUNNING | NOTIFIED) {
-            0 => TaskState::Idle,
-            NOTIFIED => TaskState::Scheduled,
-            _ => TaskState::Running,
-        };
-        let own = 1 + usize::from(self.0 & JOIN_INTEREST != 0);
-        (state, (self.0 / REF_ONE).saturating_sub(own))
     }
 
     /// Returns `true` if the join handle's waker is in its place.

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::abort;
 
-use blitz_io_core::inspect::{self, Caller, Kind, Object, Wait, WaitKind};
 use blitz_io_core::{OnDrop, debug_is_name};
+use blitz_io_observe::{self as observe, Caller, Kind, Object, Wait, WaitKind};
 use blitz_io_sync::thread::Mutex;
 
 use super::super::{TaskTracker, block_in_place};
@@ -166,9 +166,9 @@ impl<'scope> BlockingScope<'scope, '_> {
     /// Records that the thread waits for the children.
     fn record(&self, made_at: Caller) -> Wait {
         let mut record = Wait::new(made_at);
-        if inspect::IS_ENABLED {
+        if observe::IS_ENABLED {
             let tasks = self.tasks.lock();
-            let mut ids = [0; inspect::NAMES];
+            let mut ids = [0; observe::NAMES];
             let live = tasks.iter().flatten().filter(|task| !task.is_finished());
             for (place, task) in ids.iter_mut().zip(live) {
                 *place = task.id().as_u64();

@@ -52,7 +52,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use blitz_io_core::debug_is_name;
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
 use super::join_set::ready::Ready;
 use crate::task::raw::Id;

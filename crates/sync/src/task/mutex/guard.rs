@@ -43,7 +43,7 @@ unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     #[inline]
     pub(super) fn new(lock: &'a Mutex<T>) -> Self {
-        lock.permits.object.acquired();
+        lock.permits.observed.object.acquired();
         Self { lock }
     }
 
@@ -78,7 +78,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.permits.object.released();
+        self.lock.permits.observed.object.released();
         self.lock.permits.give_back(1);
     }
 }

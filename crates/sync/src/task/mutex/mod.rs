@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::permits::{Permits, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind};
-use blitz_io_core::named;
-use blitz_io_core::resource::Sort;
+use blitz_io_observe::Sort;
+use blitz_io_observe::named;
+use blitz_io_observe::{Caller, Kind};
 
 mod error;
 mod guard;
@@ -308,4 +308,4 @@ lock_traits!(Mutex, try_lock);
 
 pub(super) use lock_traits;
 
-named!(Mutex<T>: permits.object);
+named!(Mutex<T>: permits.observed.object);

@@ -48,7 +48,7 @@ unsafe impl<T: ?Sized + Send, U: ?Sized + Send> Send for OwnedMappedMutexGuard<T
 impl<T: ?Sized> Drop for Hold<T> {
     #[inline]
     fn drop(&mut self) {
-        self.0.permits.object.released();
+        self.0.permits.observed.object.released();
         self.0.permits.give_back(1);
     }
 }
@@ -56,7 +56,7 @@ impl<T: ?Sized> Drop for Hold<T> {
 impl<T: ?Sized> OwnedMutexGuard<T> {
     #[inline]
     pub(super) fn new(lock: Arc<Mutex<T>>) -> Self {
-        lock.permits.object.acquired_movable();
+        lock.permits.observed.object.acquired_movable();
         Self { hold: Hold(lock) }
     }
 

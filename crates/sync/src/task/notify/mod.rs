@@ -68,9 +68,10 @@ use std::ptr;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use blitz_io_core::inspect::Object;
-use blitz_io_core::{List, WaitQueue, Wake, named};
+use blitz_io_core::{List, WaitQueue, Wake};
 use blitz_io_core::{const_unless_loom, debug_fields, default_is_new};
+use blitz_io_observe::Object;
+use blitz_io_observe::named;
 pub use notified::{Notified, OwnedNotified};
 
 /// No waiter is queued, and nothing is stored.

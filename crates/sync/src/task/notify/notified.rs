@@ -15,8 +15,8 @@ use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
 use blitz_io_core::Node;
 use blitz_io_core::coop;
 use blitz_io_core::deadline;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Wait, WaitKind};
 use blitz_io_core::spin::Spin;
+use blitz_io_observe::{Blocking, Caller, Kind, Wait, WaitKind};
 
 /// The progress of a waiter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,8 +7,7 @@ use std::task::{Context, Poll, ready};
 use super::{AcquireError, Permits, Request, Taken};
 use blitz_io_core::Node;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
-use blitz_io_core::resource::Operation;
+use blitz_io_observe::{Caller, Kind, WaitKind, Waiting};
 
 /// Ends when the task has the permits, or can no longer get any. Dropped before that, it
 /// leaves the queue, and its permits go to the next waiter.
@@ -18,8 +17,7 @@ pub struct Acquire<'a> {
     progress: Progress,
     node: Node<Request>,
     kind: WaitKind,
-    record: Wait,
-    operation: Operation,
+    waiting: Waiting,
 }
 
 #[derive(Clone, Copy)]
@@ -52,8 +50,7 @@ impl<'a> Acquire<'a> {
             progress: Progress::New,
             node: Node::new(Request::new(n)),
             kind: WaitKind::new(kind),
-            record: Wait::new(caller),
-            operation: Operation::new(&permits.resource, source(kind)),
+            waiting: Waiting::new(caller, &permits.observed.resource, source(kind)),
         }
     }
 
@@ -84,7 +81,7 @@ impl<'a> Acquire<'a> {
                     return Poll::Pending;
                 }
                 self.progress = Progress::Done;
-                self.permits.object.hand_over_ended();
+                self.permits.observed.object.hand_over_ended();
                 self.permits.finish(&self.node.request)
             }
             Progress::Holds => self.still_holds(),
@@ -98,11 +95,11 @@ impl<'a> Acquire<'a> {
     #[inline]
     fn poll_in_budget(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
         let Poll::Ready(result) = self.poll_permits(context) else {
-            self.record
-                .begin(self.kind, &self.permits.object, context.waker());
+            let object = &self.permits.observed.object;
+            self.waiting.begin(self.kind, object, context.waker());
             return Poll::Pending;
         };
-        self.record.end();
+        self.waiting.end();
         if result.is_ok() {
             self.progress = Progress::Holds;
             ready!(coop::poll_proceed(context)).made_progress();
@@ -133,7 +130,7 @@ impl Future for Acquire<'_> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         let poll = |this: &mut Self| this.poll_in_budget(context);
-        Operation::poll(this, |this| &mut this.operation, "poll_acquire", poll)
+        Waiting::poll(this, |this| &mut this.waiting, "poll_acquire", poll)
     }
 }
 

@@ -31,7 +31,7 @@ impl<'a> All<'a> {
     pub fn keep_one(self) -> One<'a> {
         let permits = self.permits;
         let count = self.count as usize;
-        permits.object.downgraded();
+        permits.observed.object.downgraded();
         // The one is a guard already if a waker panics.
         let one = One(permits);
         std::mem::forget(self);
@@ -45,7 +45,7 @@ impl<'a> All<'a> {
 impl Drop for One<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.0.object.released_by_any();
+        self.0.observed.object.released_by_any();
         self.0.give_back(1);
     }
 }
@@ -53,7 +53,7 @@ impl Drop for One<'_> {
 impl Drop for All<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.permits.object.released();
+        self.permits.observed.object.released();
         self.permits.give_back(self.count as usize);
     }
 }

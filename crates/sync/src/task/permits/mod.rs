@@ -79,10 +79,9 @@ use super::adaptive_spin::AdaptiveSpin;
 use blitz_io_core::Panics;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
-use blitz_io_core::resource::{Resource, Sort};
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue, Wake, Wakes};
+use blitz_io_observe::{Blocking, Caller, Kind, Observed, Resource, Sort};
 
 mod acquire;
 mod hold;
@@ -111,10 +110,8 @@ const FEW: usize = MAX_PERMITS >> 16;
 pub struct Permits {
     word: AtomicUsize,
     queue: WaitQueue<Request>,
-    /// The task that holds permits, and the name, for reports.
-    pub object: Object,
-    /// The state, for tokio-console.
-    pub resource: Resource,
+    /// The task that holds permits, the name and the state, for reports and tokio-console.
+    pub observed: Observed,
 }
 
 /// The request of a node: its need, and whether it has been served.
@@ -152,7 +149,7 @@ impl Permits {
         /// Creates this many permits, at most [`MAX_PERMITS`].
         pub const fn new(permits: usize) -> Self {
             debug_assert!(permits <= MAX_PERMITS);
-            Self { word: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new(), object: Object::new(), resource: Resource::NONE }
+            Self { word: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new(), observed: Observed::new() }
         }
     }
 
@@ -161,8 +158,8 @@ impl Permits {
     #[inline]
     #[must_use]
     pub fn with_resource(mut self, sort: Sort) -> Self {
-        self.resource = Resource::new(sort);
-        self.resource.has_permits(self.available());
+        self.observed.resource = Resource::new(sort);
+        self.observed.resource.has_permits(self.available());
         self
     }
 
@@ -190,7 +187,7 @@ impl Permits {
         // The flags are below the permits, so this compares the permits.
         let enough = state >= n * PERMIT && state & (QUEUED | CLOSED) == 0;
         if enough && self.exchange(state, state - n * PERMIT).is_ok() {
-            self.resource.taken(n);
+            self.observed.resource.taken(n);
             return Taken::Yes;
         }
         self.take_again(n)
@@ -211,7 +208,7 @@ impl Permits {
         });
         match taken {
             Ok(_) => {
-                self.resource.taken(n);
+                self.observed.resource.taken(n);
                 Taken::Yes
             }
             Err(state) if state & CLOSED != 0 => Taken::Closed,
@@ -241,7 +238,7 @@ impl Permits {
             .compare_exchange(all * PERMIT, 0, Ordering::Acquire, Ordering::Relaxed)
             .is_ok();
         if taken {
-            self.resource.taken(all);
+            self.observed.resource.taken(all);
         }
         taken
     }
@@ -282,7 +279,7 @@ impl Permits {
     /// Like [`wait`](Self::wait), but for a thread.
     #[cold]
     pub fn wait_blocking(&self, n: usize, kind: Kind, caller: Caller) -> Result<(), AcquireError> {
-        let _waits = Blocking::new(kind, &self.object, caller, false);
+        let _waits = Blocking::new(kind, &self.observed.object, caller, false);
         let mut spin = Spin::EVENT;
         // While others wait, trying cannot succeed.
         while self.word.load(Ordering::Relaxed) & QUEUED == 0 && spin.turn() {
@@ -320,7 +317,7 @@ impl Permits {
         // SAFETY: by this function's contract, the node is not linked and does not move while it is.
         unsafe { self.queue.join_if(node, waker, joins) };
         if taken == Taken::Yes {
-            self.resource.taken(node.request.need);
+            self.observed.resource.taken(node.request.need);
         }
         taken
     }
@@ -358,7 +355,7 @@ impl Permits {
             self.return_unused(request.need);
             return Err(AcquireError(()));
         }
-        self.resource.taken(request.need);
+        self.observed.resource.taken(request.need);
         Ok(())
     }
 
@@ -373,7 +370,7 @@ impl Permits {
             }
         }
         if node.request.served.get() {
-            self.object.hand_over_ended();
+            self.observed.object.hand_over_ended();
             self.return_unused(node.request.need);
         }
     }
@@ -381,7 +378,7 @@ impl Permits {
     /// Gives back permits that were taken from here, so there is room for them.
     #[inline]
     pub fn give_back(&self, n: usize) {
-        self.resource.given_back(n);
+        self.observed.resource.given_back(n);
         self.return_unused(n);
     }
 
@@ -407,7 +404,7 @@ impl Permits {
         if n > FEW {
             return self.add(n);
         }
-        self.resource.given_back(n);
+        self.observed.resource.given_back(n);
         let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
         // With no flag set, this compares the permits.
         if before & QUEUED != 0 || before > (MAX_PERMITS - n) * PERMIT {
@@ -473,7 +470,7 @@ impl Permits {
                 },
             };
             if added {
-                self.resource.given_back(n);
+                self.observed.resource.given_back(n);
             }
             return added;
         }
@@ -511,7 +508,7 @@ impl Permits {
         let taken = |state| (!barred(state)).then(|| n.min(state / PERMIT));
         let forgotten = self.change(|state| Some(state - taken(state)? * PERMIT));
         let forgotten = forgotten.ok().and_then(taken).unwrap_or(0);
-        self.resource.taken(forgotten);
+        self.observed.resource.taken(forgotten);
         forgotten
     }
 
@@ -554,7 +551,7 @@ impl Permits {
             first.request.served.set(true);
         }
         if let Some(waker) = list.first_waker() {
-            self.object.handed_over(waker);
+            self.observed.object.handed_over(waker);
         }
         let wake = list.choose_first();
         let left = there - need;

@@ -11,9 +11,9 @@ use super::mutex::lock_traits;
 use super::permits::{All, One, Permits, Taken, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind};
-use blitz_io_core::named;
-use blitz_io_core::resource::Sort;
+use blitz_io_observe::Sort;
+use blitz_io_observe::named;
+use blitz_io_observe::{Caller, Kind};
 
 mod owned_read;
 mod owned_write;
@@ -434,14 +434,14 @@ impl<T: ?Sized> RwLock<T> {
     /// Returns the permit of a reader.
     #[inline]
     fn one(&self) -> One<'_> {
-        self.permits.object.acquired_shared();
+        self.permits.observed.object.acquired_shared();
         One::new(&self.permits)
     }
 
     /// Returns the permits of a writer.
     #[inline]
     fn all(&self) -> All<'_> {
-        self.permits.object.acquired();
+        self.permits.observed.object.acquired();
         All::new(&self.permits, self.max_readers)
     }
 
@@ -465,4 +465,4 @@ impl<T: ?Sized> RwLock<T> {
 
 lock_traits!(RwLock, try_read);
 
-named!(RwLock<T>: permits.object);
+named!(RwLock<T>: permits.observed.object);

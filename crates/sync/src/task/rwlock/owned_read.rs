@@ -38,7 +38,7 @@ unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Send + Sync> Sync for OwnedRwLo
 impl<T: ?Sized> Drop for Share<T> {
     #[inline]
     fn drop(&mut self) {
-        self.0.permits.object.released_shared();
+        self.0.permits.observed.object.released_shared();
         self.0.permits.give_back(1);
     }
 }
@@ -46,7 +46,7 @@ impl<T: ?Sized> Drop for Share<T> {
 impl<T: ?Sized> OwnedRwLockReadGuard<T> {
     #[inline]
     pub(super) fn of(lock: Arc<RwLock<T>>) -> Self {
-        lock.permits.object.acquired_shared_movable();
+        lock.permits.observed.object.acquired_shared_movable();
         let data = lock.value.get();
         Self::new(Share(lock), data)
     }

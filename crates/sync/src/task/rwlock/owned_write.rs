@@ -74,8 +74,8 @@ impl<T: ?Sized> Whole<T> {
         let this = ManuallyDrop::new(self);
         // SAFETY: it is read once, since `this` is never dropped.
         let share = Share(unsafe { ptr::read(&this.0) });
-        share.0.permits.object.released();
-        share.0.permits.object.acquired_shared_movable();
+        share.0.permits.observed.object.released();
+        share.0.permits.observed.object.acquired_shared_movable();
         let others = share.0.max_readers as usize - 1;
         if others > 0 {
             share.0.permits.give_back(others);
@@ -87,7 +87,7 @@ impl<T: ?Sized> Whole<T> {
 impl<T: ?Sized> Drop for Whole<T> {
     #[inline]
     fn drop(&mut self) {
-        self.0.permits.object.released();
+        self.0.permits.observed.object.released();
         self.0.permits.give_back(self.0.max_readers as usize);
     }
 }
@@ -95,7 +95,7 @@ impl<T: ?Sized> Drop for Whole<T> {
 impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     #[inline]
     pub(super) fn of(lock: Arc<RwLock<T>>) -> Self {
-        lock.permits.object.acquired_movable();
+        lock.permits.observed.object.acquired_movable();
         let data = lock.value.get();
         Self::new(Whole(lock), data)
     }

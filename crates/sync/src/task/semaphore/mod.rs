@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::permits::{MAX_PERMITS, Permits, Taken};
 use crate::semaphores::errors;
 use blitz_io_core::coop;
-use blitz_io_core::inspect::{Caller, Kind};
-use blitz_io_core::named;
-use blitz_io_core::resource::Sort;
 use blitz_io_core::{const_unless_loom, debug_fields};
+use blitz_io_observe::Sort;
+use blitz_io_observe::named;
+use blitz_io_observe::{Caller, Kind};
 
 mod permit;
 
@@ -557,14 +557,14 @@ impl Semaphore {
     /// Returns the guard of permits that have been taken.
     #[inline]
     fn permit(&self, n: usize) -> SemaphorePermit<'_> {
-        self.permits.object.acquired_movable();
+        self.permits.observed.object.acquired_movable();
         SemaphorePermit::new(self, n)
     }
 
     /// Like [`permit`](Self::permit), with a guard that keeps the semaphore alive.
     #[inline]
     fn owned_permit(self: Arc<Self>, n: usize) -> OwnedSemaphorePermit {
-        self.permits.object.acquired_movable();
+        self.permits.observed.object.acquired_movable();
         OwnedSemaphorePermit::new(self, n)
     }
 
@@ -598,4 +598,4 @@ impl fmt::Debug for Count {
     }
 }
 
-named!(Semaphore: permits.object);
+named!(Semaphore: permits.observed.object);

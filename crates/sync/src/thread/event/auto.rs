@@ -64,10 +64,10 @@
 
 use super::SET;
 use blitz_io_core::deadline;
-use blitz_io_core::inspect;
 use blitz_io_core::spin::Spin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_observe as observe;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -142,7 +142,7 @@ fn wait_for_release(event: &AtomicU32, deadline: Option<Instant>) -> bool {
         match left {
             Ok(before) => return released(before) > 0,
             Err(word) => {
-                let _record = inspect::sleeping(event);
+                let _record = observe::sleeping(event);
                 let result = blitz_io_futex::wait_until(event, word, deadline);
                 is_late = result == WaitResult::TimedOut;
             }

@@ -45,10 +45,10 @@
 
 use super::SET;
 use blitz_io_core::deadline;
-use blitz_io_core::inspect;
 use blitz_io_core::spin::Spin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_observe as observe;
 use std::time::Instant;
 
 const SLEEPERS: u32 = 2;
@@ -92,7 +92,7 @@ pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
         if is_released(word) {
             return true;
         }
-        let _record = inspect::sleeping(event);
+        let _record = observe::sleeping(event);
         let result = blitz_io_futex::wait_until(event, word | SLEEPERS, deadline);
         if result == WaitResult::TimedOut {
             return look();

@@ -7,10 +7,10 @@ mod auto;
 mod manual;
 
 use blitz_io_core::deadline;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
-use blitz_io_core::named;
 use blitz_io_core::{const_unless_loom, debug_fields};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
+use blitz_io_observe::named;
+use blitz_io_observe::{Blocking, Caller, Kind, Object};
 use std::time::{Duration, Instant};
 
 /// A flag that threads can wait for: an *event* of Windows and .NET.

@@ -60,10 +60,10 @@ use crate::semaphores::errors;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
 use blitz_io_core::exclusive::FAIR_AFTER;
-use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
-use blitz_io_core::named;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue};
+use blitz_io_observe::named;
+use blitz_io_observe::{Blocking, Caller, Kind, Object};
 
 mod permit;
 

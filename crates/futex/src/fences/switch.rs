@@ -1,0 +1,104 @@
+//! How the frequent side fences, and the switch from light to strong releases.
+//!
+//! # States
+//!
+//! 1. [`UNKNOWN`]: no thread has used the fences yet. The frequent side fences for itself.
+//! 2. [`REGISTERING`]: one thread asks the system for its barrier, which takes milliseconds in a
+//!    process with several threads. The others do not wait: the frequent side fences for itself.
+//! 3. [`LIGHT`]: the frequent side makes a plain store, and the rare side runs the barrier.
+//! 4. [`LEAVING`]: a barrier has come late or was refused. The frequent side fences for itself, but
+//!    light stores may still be on their way: the rare side runs the barrier.
+//! 5. [`STRONG`]: for ever. Both sides fence for themselves.
+//!
+//! `UNKNOWN` → `REGISTERING` → `LIGHT` or `STRONG`; `LIGHT` → `LEAVING` → `LIGHT` or `STRONG`.
+//!
+//! # The switch
+//!
+//! Barriers that are late (`membarrier.rs`) come from a hypervisor that does not deliver interrupts
+//! to a running processor in time. So the thread that notices it
+//!
+//! 1. changes `LIGHT` to `LEAVING`; if that fails, another thread has begun the switch;
+//! 2. runs the barrier again, and measures it, too;
+//! 3. stores `STRONG` if it was late again, and `LIGHT` otherwise.
+//!
+//! # No store is missed
+//!
+//! The frequent side P stores its change, reads the state, and looks for announcements. The rare
+//! side R announces, fences, reads the state, runs the barrier if the state is `LIGHT` or
+//! `LEAVING`, fences, and looks for changes. At least one of them sees the other:
+//!
+//! 1. *R ran the barrier.* It passed P's processor before P's look, which then sees the
+//!    announcement; or after P's store, which R's look then sees.
+//! 2. *P did not read `LIGHT`.* Then it fenced between its store and its look, as R did.
+//! 3. *P read `LIGHT`, and R read `UNKNOWN` or `REGISTERING`.* R announced before it read, and
+//!    `LIGHT` was stored after that. P's look comes after its read of `LIGHT`, so it sees the
+//!    announcement.
+//! 4. *P read `LIGHT`, and R read `STRONG`.* Before `STRONG`, the switching thread ran a barrier
+//!    (step 2 of the switch), and before that it had stored `LEAVING`. A read of the state after
+//!    the barrier has passed P's processor returns `LEAVING` or `STRONG`. So P read `LIGHT`
+//!    before the barrier, and had stored its change before that: the barrier made the change
+//!    visible, and R's look sees it.
+//!
+//! The frequent side reads the state *after* its store. Point 4 rests on that.
+
+use crate::atomic::{AtomicU8, Ordering};
+
+#[cfg(not(loom))]
+pub const UNKNOWN: u8 = 0;
+#[cfg(not(loom))]
+pub const REGISTERING: u8 = 1;
+pub const LIGHT: u8 = 2;
+pub const LEAVING: u8 = 3;
+pub const STRONG: u8 = 4;
+
+#[cfg(not(loom))]
+static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+#[cfg(loom)]
+loom::lazy_static! {
+    static ref STATE: AtomicU8 = AtomicU8::new(LIGHT);
+}
+
+/// Returns `true` if the frequent side may leave its fence to the rare side. Call it after the store.
+#[inline(always)]
+pub fn is_light() -> bool {
+    STATE.load(Ordering::Acquire) == LIGHT
+}
+
+/// Returns the present state.
+#[cfg(not(loom))]
+pub fn state() -> u8 {
+    STATE.load(Ordering::Acquire)
+}
+
+/// Leaves `UNKNOWN`: asks the system for its barrier. Only one thread does.
+#[cfg(not(loom))]
+#[cold]
+pub fn register(system_agrees: fn() -> bool) {
+    if change(UNKNOWN, REGISTERING) {
+        let state = if system_agrees() { LIGHT } else { STRONG };
+        STATE.store(state, Ordering::SeqCst);
+    }
+}
+
+/// Runs `barrier` if the frequent side may be light. `barrier` returns whether it was in time.
+pub fn pass(barrier: fn() -> bool) {
+    let state = STATE.load(Ordering::SeqCst);
+    if (state == LIGHT || state == LEAVING) && !barrier() {
+        leave_light(barrier);
+    }
+}
+
+/// Handles a late barrier. Makes both sides fence for themselves if the next one is late, too.
+#[cold]
+fn leave_light(barrier: fn() -> bool) {
+    if change(LIGHT, LEAVING) {
+        let state = if barrier() { LIGHT } else { STRONG };
+        STATE.store(state, Ordering::SeqCst);
+    }
+}
+
+fn change(from: u8, to: u8) -> bool {
+    STATE
+        .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst)
+        .is_ok()
+}

@@ -1,0 +1,333 @@
+//! The same names without the feature `inspect`: empty types that do nothing.
+
+use std::path::Path;
+use std::task::{Poll, Waker};
+
+use super::{Filled, Kind};
+
+/// See `block.rs`.
+pub const NAMES: usize = 0;
+
+/// Does nothing.
+#[inline(always)]
+pub fn cache_time() {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn forget_time() {}
+
+/// See `block.rs`.
+#[derive(Debug, Default)]
+pub struct Object;
+
+impl Object {
+    /// Creates the empty object.
+    #[inline(always)]
+    #[allow(clippy::new_without_default, reason = "it is derived")]
+    pub const fn new() -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_movable(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_by_holder_of(&self, _other: &Self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_beside_readers(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn released(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_shared(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn released_shared(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_shared_movable(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_shared_by_task(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn handed_over(&self, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn hand_over_ended(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn released_by_any(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn downgraded(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn set_members(&self, _tasks: Option<[u64; NAMES]>) {}
+
+    /// Does nothing.
+    ///
+    /// # Safety
+    ///
+    /// See `block.rs`.
+    #[inline(always)]
+    pub unsafe fn used_by_sender(&self) {}
+
+    /// Does nothing.
+    ///
+    /// # Safety
+    ///
+    /// See `block.rs`.
+    #[inline(always)]
+    pub unsafe fn used_by_receiver(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn set_name(&self, _name: &'static str) {}
+
+    /// Does nothing.
+    ///
+    /// # Safety
+    ///
+    /// See `block.rs`.
+    #[inline(always)]
+    pub unsafe fn set_fill<C: Filled>(&self, _channel: *const C) {}
+
+    /// Does nothing.
+    ///
+    /// # Safety
+    ///
+    /// See `block.rs`.
+    #[inline(always)]
+    pub unsafe fn clear_fill(&self) {}
+}
+
+/// See `wait.rs`.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller;
+
+impl Caller {
+    /// Returns the empty location.
+    #[inline(always)]
+    pub fn here() -> Self {
+        Self
+    }
+
+    /// Returns the empty location.
+    pub const UNKNOWN: Self = Self;
+}
+
+/// See `wait.rs`.
+#[derive(Clone, Copy)]
+pub struct WaitKind;
+
+impl WaitKind {
+    /// Returns the empty kind.
+    #[inline(always)]
+    pub const fn new(_kind: Kind) -> Self {
+        Self
+    }
+}
+
+/// See `descriptor.rs`.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor;
+
+impl Descriptor {
+    /// Returns the empty descriptor.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(_number: i32) -> Self {
+        Self
+    }
+
+    /// The empty descriptor.
+    pub const NONE: Self = Self;
+}
+
+/// See `about.rs`.
+#[derive(Debug)]
+pub struct About;
+
+impl About {
+    /// The empty description.
+    pub const NONE: Self = Self;
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn of(_describe: impl FnOnce() -> Self) -> Self {
+        Self
+    }
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn closure(_name: Option<&str>) -> Self {
+        Self
+    }
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn operation(_what: &'static str) -> Self {
+        Self
+    }
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn text(_what: &'static str, _name: &str) -> Self {
+        Self
+    }
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn path(_what: &'static str, _path: &Path) -> Self {
+        Self
+    }
+
+    /// Returns the empty description.
+    #[inline(always)]
+    #[must_use]
+    pub fn descriptor(_what: &'static str, _descriptor: i32) -> Self {
+        Self
+    }
+}
+
+/// See `root.rs`.
+#[derive(Debug)]
+pub struct Root;
+
+impl Root {
+    /// Returns the future.
+    #[inline(always)]
+    pub fn blocking<F>(future: F, _caller: Caller) -> F {
+        future
+    }
+}
+
+/// See `kept.rs`.
+#[derive(Debug, Default)]
+pub struct Kept;
+
+impl Kept {
+    /// Creates the empty place.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+
+    /// Keeps nothing.
+    #[inline(always)]
+    pub fn keep(&self, _registration: impl Sized) {}
+}
+
+/// See `wait.rs`.
+#[derive(Debug)]
+pub struct Wait;
+
+impl Wait {
+    /// Creates the empty wait.
+    #[inline(always)]
+    pub const fn new(_caller: Caller) -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin(&mut self, _kind: WaitKind, _object: &Object, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin_with(&mut self, _kind: WaitKind, _number: u64, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin_ready(&mut self, _kind: WaitKind, _of: Descriptor, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin_blocking(&mut self, _kind: WaitKind, _object: &Object, _is_timed: bool) {}
+
+    /// Returns the result of the poll.
+    #[inline(always)]
+    pub fn note<T>(
+        &mut self,
+        _kind: WaitKind,
+        _object: &Object,
+        _waker: &Waker,
+        polled: Poll<T>,
+    ) -> Poll<T> {
+        polled
+    }
+
+    /// Returns the empty location.
+    #[inline(always)]
+    pub fn caller(&self) -> Caller {
+        Caller
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn end(&mut self) {}
+}
+
+/// See `wait.rs`.
+pub struct Blocking;
+
+impl Blocking {
+    /// Does nothing.
+    #[inline(always)]
+    pub fn new(_kind: Kind, _object: &Object, _caller: Caller, _is_timed: bool) -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn without_object(_kind: Kind, _caller: Caller, _is_timed: bool) -> Self {
+        Self
+    }
+}
+
+/// See `wait.rs`.
+pub struct Sleeping;
+
+/// Does nothing.
+#[inline(always)]
+pub fn sleeping<T>(_word: &T) -> Sleeping {
+    Sleeping
+}
+
+/// A field of these types changes no other type's size, alignment or need of a destructor.
+const _: () = {
+    use std::mem::{align_of, needs_drop, size_of};
+
+    macro_rules! is_nothing {
+        ($($name:ty)*) => {
+            $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
+        };
+    }
+    is_nothing!(About Object Caller WaitKind Descriptor Kept Wait Blocking Sleeping);
+};

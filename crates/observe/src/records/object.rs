@@ -1,0 +1,347 @@
+//! `Object`: the field of a primitive that records its facts, in its [`Block`].
+
+use std::panic::UnwindSafe;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::task::Waker;
+
+use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
+use super::{Fill, Filled, Waiter, current};
+use blitz_io_futex::debug_is_name;
+
+/// The facts of a primitive; see the module documentation.
+pub struct Object {
+    block: AtomicPtr<Block>,
+}
+
+debug_is_name!(impl Object);
+
+// A primitive of threads must not lose the trait by this field. The facts are words of their own: a panic
+// breaks no invariant of them.
+impl UnwindSafe for Object {}
+
+impl Object {
+    /// Creates an object without facts.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            block: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Returns the block.
+    #[inline]
+    pub(super) fn block(&self) -> &'static Block {
+        let block = self.block.load(Ordering::Acquire);
+        if block.is_null() {
+            return self.first_block();
+        }
+        // SAFETY: blocks are never freed.
+        unsafe { &*block }
+    }
+
+    /// Returns the block, and the current task or thread.
+    #[inline]
+    fn block_and_waiter(&self) -> (&'static Block, Waiter) {
+        let block = self.block.load(Ordering::Acquire);
+        // SAFETY: null, or that of a block. Blocks are never freed.
+        match (unsafe { block.as_ref() }, Waiter::if_known()) {
+            (Some(block), Some(waiter)) => (block, waiter),
+            _ => self.first_use(),
+        }
+    }
+
+    /// Returns the word of the current task or thread, and its place among the readers, or `None` in the
+    /// first use of the object, or of any object in this thread.
+    #[inline]
+    fn own_place(&self) -> Option<(&'static AtomicU64, u64)> {
+        let block = self.block.load(Ordering::Acquire);
+        // SAFETY: null, or that of a block. Blocks are never freed.
+        let (block, waiter) = (unsafe { block.as_ref() }?, Waiter::if_known()?);
+        Some((block.place_of(waiter), waiter.word()))
+    }
+
+    /// Returns the block and the waiter in the first use of the object, or of any object in this thread.
+    #[cold]
+    #[inline(never)]
+    fn first_use(&self) -> (&'static Block, Waiter) {
+        (self.block(), Waiter::current())
+    }
+
+    #[cold]
+    fn first_block(&self) -> &'static Block {
+        let new = Block::take();
+        let place = ptr::from_ref(new).cast_mut();
+        match self.block.compare_exchange(
+            ptr::null_mut(),
+            place,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        ) {
+            Ok(_) => new,
+            Err(other) => {
+                new.put_back();
+                // SAFETY: blocks are never freed.
+                unsafe { &*other }
+            }
+        }
+    }
+
+    /// Returns the number that identifies the object while it exists: [`Facts::id`](super::Facts::id).
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.block().id()
+    }
+
+    /// Records that the current task or thread has the object exclusively.
+    #[inline]
+    pub fn acquired(&self) {
+        let (block, waiter) = self.block_and_waiter();
+        block.holder.store(waiter.word(), Ordering::Relaxed);
+    }
+
+    /// Like [`acquired`](Self::acquired), but with a guard that may move to another task.
+    #[inline]
+    pub fn acquired_movable(&self) {
+        let (block, waiter) = self.block_and_waiter();
+        let holder = waiter.word() | MOVABLE;
+        block.holder.store(holder, Ordering::Relaxed);
+    }
+
+    /// Records that the holder of `other` has this object exclusively, too.
+    #[inline]
+    pub fn acquired_by_holder_of(&self, other: &Self) {
+        let holder = other.block().holder.load(Ordering::Relaxed);
+        self.block().holder.store(holder, Ordering::Relaxed);
+    }
+
+    /// Records that the current task or thread has the object, and keeps only some of the waiters out.
+    #[inline]
+    pub fn acquired_beside_readers(&self) {
+        let (block, waiter) = self.block_and_waiter();
+        let holder = waiter.word() | MOVABLE | BESIDE_READERS;
+        block.holder.store(holder, Ordering::Relaxed);
+    }
+
+    /// Records that the holder is about to release the object.
+    #[inline]
+    pub fn released(&self) {
+        self.block().holder.store(0, Ordering::Relaxed);
+    }
+
+    /// Records that the current task or thread has the object beside others.
+    #[inline]
+    pub fn acquired_shared(&self) {
+        match self.own_place() {
+            Some((own, word)) if own.load(Ordering::Relaxed) == 0 => {
+                own.store(word, Ordering::Relaxed);
+            }
+            _ => self.acquired_shared_slowly(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn acquired_shared_slowly(&self) {
+        let (block, waiter) = self.first_use();
+        let own = block.place_of(waiter);
+        if own.load(Ordering::Relaxed) == 0 {
+            own.store(waiter.word(), Ordering::Relaxed);
+        } else {
+            block.add_reader(waiter.word());
+        }
+    }
+
+    /// Records that one of the holders that share the object is about to release it.
+    #[inline]
+    pub fn released_shared(&self) {
+        match self.own_place() {
+            Some((own, word)) if own.load(Ordering::Relaxed) == word => {
+                own.store(0, Ordering::Relaxed);
+            }
+            _ => self.released_shared_slowly(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn released_shared_slowly(&self) {
+        let (block, waiter) = self.first_use();
+        let own = block.place_of(waiter);
+        if own.load(Ordering::Relaxed) == waiter.word() {
+            own.store(0, Ordering::Relaxed);
+        } else {
+            block.remove_reader(waiter.word());
+        }
+    }
+
+    /// Records one more reader of the object, whose guard may move to another task.
+    #[inline]
+    pub fn acquired_shared_movable(&self) {
+        self.block().unnamed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Records that the current task has the object beside others. Outside of a task, only counts the thread:
+    /// it may poll a task of another library.
+    pub fn acquired_shared_by_task(&self) {
+        if Waiter::current().is_task() {
+            self.acquired_shared();
+        } else {
+            self.acquired_shared_movable();
+        }
+    }
+
+    /// Records that the object, or a permit, notification or place of it, is about to be handed to the future
+    /// that keeps this waker. The lock of the queue orders this before the future's next poll. The object has
+    /// no exclusive holder: a recorded holder has acquired permits before, and may have returned
+    /// them since.
+    pub fn handed_over(&self, waker: &Waker) {
+        let block = self.block();
+        block.holder.store(0, Ordering::Relaxed);
+        block.handed.store(waker.data().addr(), Ordering::Relaxed);
+    }
+
+    /// Records that a future to which the object may have been handed proceeds or is dropped. If another
+    /// future has the object, too, reports no longer show that.
+    pub fn hand_over_ended(&self) {
+        let handed = &self.block().handed;
+        if handed.load(Ordering::Relaxed) != 0 {
+            handed.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Records that the exclusive holder of the object, or else a reader, is about to release it.
+    #[inline]
+    pub fn released_by_any(&self) {
+        if self.block().holder.load(Ordering::Relaxed) == 0 {
+            self.released_shared();
+        } else {
+            self.released();
+        }
+    }
+
+    /// Records that the exclusive holder shares the object from now on.
+    #[inline]
+    pub fn downgraded(&self) {
+        self.released();
+        self.acquired_shared();
+    }
+
+    /// Records that the object is a set that waits for one of these tasks to end. 0 is no task; `None`:
+    /// they are too many.
+    pub fn set_members(&self, tasks: Option<[u64; NAMES]>) {
+        let block = self.block();
+        block
+            .unnamed
+            .store(u32::from(tasks.is_none()), Ordering::Relaxed);
+        for (place, id) in block.readers.iter().zip(tasks.unwrap_or_default()) {
+            let word = if id == 0 { 0 } else { Waiter::task(id).word() };
+            place.store(word, Ordering::Relaxed);
+        }
+    }
+
+    /// Records that the current task or thread has sent.
+    ///
+    /// # Safety
+    ///
+    /// [`set_fill`](Self::set_fill) was called before.
+    #[inline]
+    pub unsafe fn used_by_sender(&self) {
+        // SAFETY: by this function's contract, `set_fill` was called, which made the block.
+        note_user(&unsafe { self.known_block() }.sender);
+    }
+
+    /// Records that the current task or thread has received.
+    ///
+    /// # Safety
+    ///
+    /// [`set_fill`](Self::set_fill) was called before.
+    #[inline]
+    pub unsafe fn used_by_receiver(&self) {
+        // SAFETY: by this function's contract, `set_fill` was called, which made the block.
+        note_user(&unsafe { self.known_block() }.receiver);
+    }
+
+    /// # Safety
+    ///
+    /// The object has a block.
+    #[inline]
+    unsafe fn known_block(&self) -> &'static Block {
+        // SAFETY: by this function's contract, the object has a block. Blocks are never freed.
+        unsafe { &*self.block.load(Ordering::Acquire) }
+    }
+
+    /// Gives the object a name for reports. The name is kept until the process ends.
+    pub fn set_name(&self, name: &'static str) {
+        let name = Box::into_raw(Box::new(name));
+        self.block().name.store(name, Ordering::Release);
+    }
+
+    /// Makes reports show how full the channel is from now on.
+    ///
+    /// # Safety
+    ///
+    /// The channel exists until [`clear_fill`](Self::clear_fill). The caller owns the fill of this object,
+    /// which is not set.
+    #[inline]
+    pub unsafe fn set_fill<C: Filled>(&self, channel: *const C) {
+        let probe = Probe {
+            channel: channel.cast(),
+            read: fill_of::<C>,
+        };
+        // SAFETY: the caller owns the slot, which is not set.
+        unsafe { self.block().fill.set(probe) };
+    }
+
+    /// Undoes [`set_fill`](Self::set_fill), if it was called.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns the fill of this object.
+    #[inline]
+    pub unsafe fn clear_fill(&self) {
+        let fill = &self.block().fill;
+        if fill.is_set() {
+            // SAFETY: the caller owns the slot, which is set.
+            unsafe { fill.clear(&READER) };
+        }
+    }
+}
+
+/// Writes only a change: the ends of a channel are often in two threads, and share the cache line.
+#[inline]
+fn note_user(place: &AtomicU64) {
+    // The word of a thread that has never asked for its own is not stored, and so differs.
+    if place.load(Ordering::Relaxed) != current::word() {
+        note_new_user(place);
+    }
+}
+
+#[inline(never)]
+fn note_new_user(place: &AtomicU64) {
+    place.store(Waiter::current().word(), Ordering::Relaxed);
+}
+
+impl Default for Object {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        let block = *self.block.get_mut();
+        if !block.is_null() {
+            // SAFETY: blocks are never freed.
+            unsafe { &*block }.put_back();
+        }
+    }
+}
+
+/// # Safety
+///
+/// The pointer is to a `C` that exists.
+unsafe fn fill_of<C: Filled>(channel: *const ()) -> Fill {
+    // SAFETY: by this function's contract, the pointer is to a `C` that exists. Any thread may call `fill`.
+    unsafe { &*channel.cast::<C>() }.fill()
+}

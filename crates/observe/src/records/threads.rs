@@ -1,0 +1,72 @@
+//! The threads that have waited or held something: their names, and their numbers of the system.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use blitz_io_futex::per_process::PerProcess;
+
+use crate::ThreadId;
+
+static THREADS: PerProcess<Mutex<Vec<ThreadRecord>>> = PerProcess::new(Mutex::default);
+
+/// A thread.
+#[derive(Clone, Debug)]
+pub struct ThreadRecord {
+    /// Its number, which no other thread of the process ever has.
+    pub number: u64,
+    /// Its name, or an empty string.
+    pub name: String,
+    /// The system's number for it; 0 if the thread has ended, or the system has none.
+    pub system: u32,
+}
+
+/// Notes the end of its thread, as the system gives its number to another thread afterwards.
+struct Here(u64);
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        let mut threads = threads();
+        let here = threads.iter_mut().rfind(|thread| thread.number == self.0);
+        if let Some(here) = here {
+            here.system = 0;
+        }
+    }
+}
+
+fn threads() -> MutexGuard<'static, Vec<ThreadRecord>> {
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps the name of the current thread for reports.
+pub(super) fn name_thread(number: u64) {
+    thread_local! {
+        static HERE: Here = Here(ThreadId::current().get().get() as u64);
+    }
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or_default().to_owned();
+    threads().push(ThreadRecord {
+        number,
+        name,
+        system: if HERE.try_with(|_| ()).is_ok() {
+            system_number()
+        } else {
+            0
+        },
+    });
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn system_number() -> u32 {
+    // SAFETY: the call has no preconditions.
+    let number = unsafe { libc::gettid() };
+    number.try_into().unwrap_or(0)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn system_number() -> u32 {
+    0
+}
+
+/// Returns the threads.
+pub(super) fn all() -> Vec<ThreadRecord> {
+    threads().clone()
+}

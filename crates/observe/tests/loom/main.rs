@@ -1,0 +1,11 @@
+//! The models of this crate, in one program.
+
+#![cfg(loom)]
+
+#[path = "../../../core/tests/loom/model/mod.rs"]
+mod model;
+
+mod kind_list;
+mod poll;
+mod request;
+mod slot;

@@ -1,0 +1,17 @@
+//! The functions of `inspected.rs` without the feature `inspect`: no runtime is known.
+
+use std::io;
+
+use crate::scheduler;
+
+/// Does nothing.
+#[inline(always)]
+pub(super) fn serve(_is_wanted: bool) -> io::Result<()> {
+    Ok(())
+}
+
+/// Keeps nothing.
+#[inline(always)]
+pub(super) fn register(inner: &scheduler::Handle) {
+    inner.common().registered.keep(());
+}
