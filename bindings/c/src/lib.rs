@@ -19,6 +19,9 @@
 #[cfg(not(unix))]
 compile_error!("the C interface is for Unix: its sockets, signals and pipes are file descriptors");
 
+#[macro_use]
+mod safety;
+
 mod args;
 mod element;
 mod error;
