@@ -13,7 +13,7 @@ compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 mod affinity;
 mod attempts;
 pub mod awake;
-mod backoff;
+pub mod backoff;
 mod biased_flag;
 mod biased_lock;
 #[cfg(feature = "taskdump")]
@@ -26,10 +26,12 @@ pub mod fibers;
 pub mod inspect;
 mod lease;
 mod lock;
+pub mod looks;
 mod macros;
 mod on_drop;
 mod panics;
 mod parker;
+pub mod pause;
 mod processors;
 mod random;
 #[cfg(not(loom))]

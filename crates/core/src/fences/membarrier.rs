@@ -16,6 +16,7 @@ use libc::{c_int, c_long};
 
 use super::page;
 use super::switch::{self, LIGHT, REGISTERING, UNKNOWN};
+use crate::backoff::wait_for_step;
 use crate::nanos_of;
 
 /// A barrier that takes more time of its processor is late. It is half of the time for which a fence may
@@ -105,9 +106,7 @@ fn membarrier(command: c_int) -> bool {
 /// Names how stores and loads are kept in order.
 pub fn mechanism() -> &'static str {
     register_once();
-    while switch::state() == REGISTERING {
-        std::thread::yield_now();
-    }
+    wait_for_step(|| switch::state() != REGISTERING);
     if switch::state() == LIGHT {
         "membarrier"
     } else {

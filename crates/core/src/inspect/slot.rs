@@ -42,6 +42,7 @@ use std::ptr;
 
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering, fence};
 
+use crate::backoff::wait_for_step;
 use crate::fences;
 use crate::macros::const_unless_loom;
 use crate::watched::Watched;
@@ -99,9 +100,7 @@ impl Reader {
     #[cold]
     fn wait_until_left(&self, slot: *const ()) {
         fence(Ordering::SeqCst);
-        while self.is_at(slot) {
-            crate::yield_now();
-        }
+        wait_for_step(|| !self.is_at(slot));
     }
 
     /// Returns `true` if the reader reads this slot, in this process.

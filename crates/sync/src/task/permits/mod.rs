@@ -75,11 +75,11 @@ use std::task::Waker;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use super::adaptive_spin::AdaptiveSpin;
 use blitz_io_core::Panics;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
+use blitz_io_core::pause::AdaptiveSpin;
 use blitz_io_core::resource::{Resource, Sort};
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue, Wake, Wakes};
