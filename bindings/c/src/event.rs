@@ -4,9 +4,9 @@
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
 
+use crate::protocol::event_word::{auto, manual, try_take};
 use blitz_io::futex::Scope;
 use blitz_io_core::{Spin, deadline};
-use blitz_io_sync::event_word::{auto, manual, try_take};
 
 use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry};
 use crate::futex::{sleep_on, wake};

@@ -4,10 +4,10 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::protocol::words::Slept;
 use blitz_io::futex::{Scope, WAIT_ANY_MAX, WaitAny, WaitAnyError, WaitResult};
 use blitz_io::task;
 use blitz_io_core::Spin;
-use blitz_io_sync::words::Slept;
 
 use crate::args::{Foreign, check, list, put, put_if_wanted};
 use crate::error::{

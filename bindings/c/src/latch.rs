@@ -4,9 +4,9 @@
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
 
+use crate::protocol::latch_word;
 use blitz_io::futex::Scope;
 use blitz_io_core::{Spin, deadline};
-use blitz_io_sync::latch_word;
 
 use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or};
 use crate::futex::{sleep_on, wake};

@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU32;
 
+use crate::protocol::once_word;
 use blitz_io::futex::Scope;
-use blitz_io_sync::once_word;
 
 use crate::args::check;
 use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry};

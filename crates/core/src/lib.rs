@@ -14,7 +14,6 @@ mod affinity;
 mod attempts;
 pub mod awake;
 pub mod backoff;
-mod biased_flag;
 mod biased_lock;
 #[cfg(feature = "taskdump")]
 mod capture;
@@ -48,7 +47,6 @@ mod watched;
 
 pub use attempts::Attempts;
 pub use backoff::Backoff;
-pub use biased_flag::{BiasedFlag, Inside};
 pub use biased_lock::BiasedLock;
 pub use blitz_io_futex::per_process::{PerProcess, StaticPerProcess, generation, watch_forks};
 pub use lease::Lease;
