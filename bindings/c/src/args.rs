@@ -14,8 +14,8 @@
 //! 5. A callback and its argument may be used by the threads that its function names. A callback
 //!    returns: it neither throws nor calls `longjmp`.
 //!
-//! The functions are not `unsafe` in Rust, where nothing calls them: C has no such word, and the
-//! rules hold for all of them alike.
+//! A function of the header that takes a pointer is `unsafe` in Rust, and its contract is these rules
+//! (`safety.rs`). The functions of this crate that it calls rely on that.
 
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;

@@ -35,8 +35,12 @@ unsafe impl Storage for blitz_barrier {
 /// `is_leader` becomes true for one of them, and false for the others; it may be NULL. Returns
 /// `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if `barrier` is
 /// NULL. A fiber that is cancelled while it waits still counts for the round.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_barrier_wait(barrier: *mut blitz_barrier, is_leader: *mut bool) -> c_int {
+pub unsafe extern "C" fn blitz_barrier_wait(
+    barrier: *mut blitz_barrier,
+    is_leader: *mut bool,
+) -> c_int {
     entry(|| {
         let barrier = blitz_barrier::of(barrier)?;
         if is_fiber() {
@@ -52,8 +56,9 @@ pub extern "C" fn blitz_barrier_wait(barrier: *mut blitz_barrier, is_leader: *mu
 /// round.
 ///
 /// Returns what `blitz_barrier_wait` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_barrier_wait_until(
+pub unsafe extern "C" fn blitz_barrier_wait_until(
     barrier: *mut blitz_barrier,
     deadline_ns: u64,
     is_leader: *mut bool,

@@ -56,8 +56,9 @@ fn wait_until(condvar: *mut blitz_condvar, mutex: *mut blitz_mutex, deadline_ns:
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; `BLITZ_EINVAL` if an
 /// argument is NULL or the mutex is not locked.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_condvar_wait(
+pub unsafe extern "C" fn blitz_condvar_wait(
     condvar: *mut blitz_condvar,
     mutex: *mut blitz_mutex,
 ) -> c_int {
@@ -68,8 +69,9 @@ pub extern "C" fn blitz_condvar_wait(
 /// `blitz_now_ns`). The mutex is locked afterwards also if the deadline has passed.
 ///
 /// Returns what `blitz_condvar_wait` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_condvar_wait_until(
+pub unsafe extern "C" fn blitz_condvar_wait_until(
     condvar: *mut blitz_condvar,
     mutex: *mut blitz_mutex,
     deadline_ns: u64,
@@ -80,8 +82,9 @@ pub extern "C" fn blitz_condvar_wait_until(
 /// Wakes one thread or fiber that waits, the first that came. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `condvar` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_condvar_notify_one(condvar: *mut blitz_condvar) -> c_int {
+pub unsafe extern "C" fn blitz_condvar_notify_one(condvar: *mut blitz_condvar) -> c_int {
     entry(|| {
         blitz_condvar::of(condvar)?.notify_one();
         Ok(())
@@ -91,8 +94,9 @@ pub extern "C" fn blitz_condvar_notify_one(condvar: *mut blitz_condvar) -> c_int
 /// Wakes all threads and fibers that wait. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `condvar` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_condvar_notify_all(condvar: *mut blitz_condvar) -> c_int {
+pub unsafe extern "C" fn blitz_condvar_notify_all(condvar: *mut blitz_condvar) -> c_int {
     entry(|| {
         blitz_condvar::of(condvar)?.notify_waiters();
         Ok(())

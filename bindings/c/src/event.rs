@@ -4,9 +4,9 @@
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
 
+use crate::protocol::event_word::{auto, manual, try_take};
 use blitz_io::futex::Scope;
 use blitz_io_core::{Spin, deadline};
-use blitz_io_sync::event_word::{auto, manual, try_take};
 
 use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry};
 use crate::futex::{sleep_on, wake};
@@ -77,8 +77,9 @@ fn wake_up_to(n: usize) -> impl FnOnce(*const AtomicU32) {
 /// wait. This may still run when a thread or fiber that it has let go has freed the event.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `event` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_event_set(event: *mut blitz_event) -> c_int {
+pub unsafe extern "C" fn blitz_event_set(event: *mut blitz_event) -> c_int {
     entry(|| {
         match parts(event)? {
             (word, false) => manual::set(word, wake_up_to(usize::MAX)),
@@ -91,8 +92,9 @@ pub extern "C" fn blitz_event_set(event: *mut blitz_event) -> c_int {
 /// Resets an event. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `event` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_event_reset(event: *mut blitz_event) -> c_int {
+pub unsafe extern "C" fn blitz_event_reset(event: *mut blitz_event) -> c_int {
     entry(|| {
         match parts(event)? {
             (word, false) => manual::reset(word),
@@ -106,26 +108,32 @@ pub extern "C" fn blitz_event_reset(event: *mut blitz_event) -> c_int {
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
 /// `event` is NULL.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_event_wait(event: *mut blitz_event) -> c_int {
+pub unsafe extern "C" fn blitz_event_wait(event: *mut blitz_event) -> c_int {
     entry(|| wait_until(event, BLITZ_NEVER))
 }
 
 /// Waits until an event is set, or `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns what `blitz_event_wait` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_event_wait_until(event: *mut blitz_event, deadline_ns: u64) -> c_int {
+pub unsafe extern "C" fn blitz_event_wait_until(
+    event: *mut blitz_event,
+    deadline_ns: u64,
+) -> c_int {
     entry(|| wait_until(event, deadline_ns))
 }
 
 /// Returns `BLITZ_OK` if an event is set, and resets it if its reset is automatic; `BLITZ_EAGAIN`
 /// if it is not set; `BLITZ_EINVAL` if `event` is NULL. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_event_try_wait(event: *mut blitz_event) -> c_int {
+pub unsafe extern "C" fn blitz_event_try_wait(event: *mut blitz_event) -> c_int {
     entry(|| {
         let (word, is_auto) = parts(event)?;
         if try_take(word, is_auto) {

@@ -4,9 +4,8 @@ use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use blitz_io_core::{BiasedFlag, Inside};
-
 use crate::error::{BLITZ_EBUSY, Outcome};
+use crate::protocol::biased_flag::{BiasedFlag, Inside};
 
 /// A flag that is set while a call uses a value.
 pub(crate) trait Busy {

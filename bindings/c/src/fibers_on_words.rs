@@ -1,5 +1,5 @@
 //! Fibers that sleep on a futex word of this process. They wait in a table with the protocol of
-//! `blitz_io_sync::words`.
+//! `protocol/words.rs`.
 //!
 //! Each process has its own table. In a child after `fork`, the fibers of the parent do not exist, so they
 //! must not take a wake. Also, a bucket that another thread had locked would stay locked.
@@ -7,8 +7,8 @@
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
 
+use crate::protocol::words::{Slept, Waited, Words};
 use blitz_io_core::StaticPerProcess;
-use blitz_io_sync::words::{Slept, Waited, Words};
 
 use crate::error::BLITZ_ETIMEDOUT;
 use crate::wait::{self, Limit};

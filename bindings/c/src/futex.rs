@@ -4,10 +4,10 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::protocol::words::Slept;
 use blitz_io::futex::{Scope, WAIT_ANY_MAX, WaitAny, WaitAnyError, WaitResult};
 use blitz_io::task;
 use blitz_io_core::Spin;
-use blitz_io_sync::words::Slept;
 
 use crate::args::{Foreign, check, list, put, put_if_wanted};
 use crate::error::{
@@ -140,17 +140,20 @@ fn fiber_waits_shared(word: &AtomicU32, expected: u32, limit: Limit) -> Outcome 
 /// `BLITZ_ECANCELED` in a fiber that is cancelled. Returns `BLITZ_EINVAL` if `word` is NULL or not
 /// aligned to 4 bytes, or the scope is unknown, and `BLITZ_EUNSUPPORTED` if the system lacks shared
 /// words. In a fiber a shared wait occupies a thread of the runtime's blocking pool.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_futex_wait(word: *const u32, expected: u32, scope: u32) -> c_int {
-    blitz_futex_wait_until(word, expected, scope, BLITZ_NEVER)
+pub unsafe extern "C" fn blitz_futex_wait(word: *const u32, expected: u32, scope: u32) -> c_int {
+    // SAFETY: by this function's contract.
+    unsafe { blitz_futex_wait_until(word, expected, scope, BLITZ_NEVER) }
 }
 
 /// Sleeps as `blitz_futex_wait` does, but until `deadline_ns` at most (nanoseconds of
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_futex_wait` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_futex_wait_until(
+pub unsafe extern "C" fn blitz_futex_wait_until(
     word: *const u32,
     expected: u32,
     scope: u32,
@@ -172,8 +175,9 @@ pub extern "C" fn blitz_futex_wait_until(
 /// `woken` gets the number of woken ones, if the system reports it; it may be NULL. Returns `BLITZ_OK`,
 /// `BLITZ_EINVAL` or `BLITZ_EUNSUPPORTED` as `blitz_futex_wait` does. A thread is woken before a
 /// fiber.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_futex_wake(
+pub unsafe extern "C" fn blitz_futex_wake(
     word: *const u32,
     n: usize,
     scope: u32,
@@ -202,15 +206,19 @@ pub(crate) fn wake(word: *const u32, n: usize, scope: Scope) -> Outcome<usize> {
 }
 
 /// Wakes one thread or fiber that sleeps on the word: `blitz_futex_wake` with 1.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_futex_wake_one(word: *const u32, scope: u32) -> c_int {
-    blitz_futex_wake(word, 1, scope, std::ptr::null_mut())
+pub unsafe extern "C" fn blitz_futex_wake_one(word: *const u32, scope: u32) -> c_int {
+    // SAFETY: by this function's contract.
+    unsafe { blitz_futex_wake(word, 1, scope, std::ptr::null_mut()) }
 }
 
 /// Wakes all threads and fibers that sleep on the word: `blitz_futex_wake` with `SIZE_MAX`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_futex_wake_all(word: *const u32, scope: u32) -> c_int {
-    blitz_futex_wake(word, usize::MAX, scope, std::ptr::null_mut())
+pub unsafe extern "C" fn blitz_futex_wake_all(word: *const u32, scope: u32) -> c_int {
+    // SAFETY: by this function's contract.
+    unsafe { blitz_futex_wake(word, usize::MAX, scope, std::ptr::null_mut()) }
 }
 
 /// Sleeps while each of the words holds its expected value, until one is woken, or until
@@ -221,8 +229,9 @@ pub extern "C" fn blitz_futex_wake_all(word: *const u32, scope: u32) -> c_int {
 /// `BLITZ_OK`, `BLITZ_ECHANGED`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EUNSUPPORTED`, or
 /// `BLITZ_EINVAL` if a pointer is NULL, a word is not aligned, or `count` is 0 or more than
 /// `BLITZ_FUTEX_ANY_MAX`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_futex_wait_any(
+pub unsafe extern "C" fn blitz_futex_wait_any(
     waiters: *const blitz_futex_waiter,
     count: usize,
     scope: u32,
@@ -273,8 +282,9 @@ pub extern "C" fn blitz_futex_wait_any(
 ///
 /// `value` gets the new value; it may be NULL. Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`,
 /// `BLITZ_ECANCELED`, `BLITZ_EINVAL` or `BLITZ_EUNSUPPORTED`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_futex_block_until_different(
+pub unsafe extern "C" fn blitz_futex_block_until_different(
     word: *const u32,
     previous: u32,
     scope: u32,
@@ -309,8 +319,9 @@ pub extern "C" fn blitz_futex_block_until_different(
 ///
 /// Returns `BLITZ_OK`; `BLITZ_EAGAIN` if the word still holds `previous`; or `BLITZ_EINVAL` if `word`
 /// is NULL or not aligned.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_futex_spin_until_different(
+pub unsafe extern "C" fn blitz_futex_spin_until_different(
     word: *const u32,
     previous: u32,
     threads: usize,

@@ -240,9 +240,10 @@ fn of_recv(error: RecvError) -> c_int {
 /// a name or setting that is not allowed; or an error of the system. Returns `BLITZ_EMISMATCH` if the
 /// segment has other settings, `BLITZ_EFULL` if it has as many senders as it allows, `BLITZ_EBUSY` if
 /// another process has not finished joining, or `BLITZ_EUNSUPPORTED`. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_sender_open(
+pub unsafe extern "C" fn blitz_ipc_sender_open(
     name: *const c_char,
     settings: *const blitz_ipc_settings,
     sender: *mut *mut blitz_ipc_sender,
@@ -267,9 +268,10 @@ pub extern "C" fn blitz_ipc_sender_open(
 /// Joins the segment `name` as a receiver, and makes it if there is none.
 ///
 /// The caller frees it with `blitz_ipc_receiver_free`. Returns what `blitz_ipc_sender_open` returns.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_receiver_open(
+pub unsafe extern "C" fn blitz_ipc_receiver_open(
     name: *const c_char,
     settings: *const blitz_ipc_settings,
     receiver: *mut *mut blitz_ipc_receiver,
@@ -287,9 +289,10 @@ pub extern "C" fn blitz_ipc_receiver_open(
 /// `BLITZ_ELAGGED` if it is too slow.
 ///
 /// The caller frees it with `blitz_ipc_receiver_free`. Returns what `blitz_ipc_sender_open` returns.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_observer_open(
+pub unsafe extern "C" fn blitz_ipc_observer_open(
     name: *const c_char,
     settings: *const blitz_ipc_settings,
     receiver: *mut *mut blitz_ipc_receiver,
@@ -318,23 +321,26 @@ fn new_receiver(receiver: Receiver) -> *mut blitz_ipc_receiver {
 /// Returns `BLITZ_OK`; `BLITZ_EFULL` with `BLITZ_IPC_FAIL`; `BLITZ_ESIZE` if the message is too
 /// long; `BLITZ_ECANCELED`; `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`;
 /// `BLITZ_ECORRUPT`; or an error of the system. After an error nothing was sent.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_send(
+pub unsafe extern "C" fn blitz_ipc_send(
     sender: *mut blitz_ipc_sender,
     message: *const c_void,
     len: usize,
 ) -> c_int {
-    blitz_ipc_send_until(sender, message, len, BLITZ_NEVER)
+    // SAFETY: by this function's contract.
+    unsafe { blitz_ipc_send_until(sender, message, len, BLITZ_NEVER) }
 }
 
 /// Sends as `blitz_ipc_send` does, but waits until `deadline_ns` at most (nanoseconds of
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_ipc_send` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_send_until(
+pub unsafe extern "C" fn blitz_ipc_send_until(
     sender: *mut blitz_ipc_sender,
     message: *const c_void,
     len: usize,
@@ -363,9 +369,10 @@ pub extern "C" fn blitz_ipc_send_until(
 /// Sends a message if there is room. Does not wait.
 ///
 /// Returns what `blitz_ipc_send` returns, or `BLITZ_EFULL`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_try_send(
+pub unsafe extern "C" fn blitz_ipc_try_send(
     sender: *mut blitz_ipc_sender,
     message: *const c_void,
     len: usize,
@@ -385,9 +392,10 @@ pub extern "C" fn blitz_ipc_try_send(
 /// `message` gets the room, which holds bytes of an older message. It is valid until
 /// `blitz_ipc_loan_send` or `blitz_ipc_loan_drop`, or until the sender is freed. Returns what
 /// `blitz_ipc_send_until` returns.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_loan(
+pub unsafe extern "C" fn blitz_ipc_loan(
     sender: *mut blitz_ipc_sender,
     len: usize,
     deadline_ns: u64,
@@ -415,8 +423,9 @@ pub extern "C" fn blitz_ipc_loan(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or without a loan, `BLITZ_ESIZE` if the loan is
 /// shorter (then it stays valid), `BLITZ_EBUSY`, `BLITZ_EFORKED` or `BLITZ_ECORRUPT`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_loan_send(sender: *mut blitz_ipc_sender, len: usize) -> c_int {
+pub unsafe extern "C" fn blitz_ipc_loan_send(sender: *mut blitz_ipc_sender, len: usize) -> c_int {
     entry(|| {
         let mut held = arg(sender)?.held.enter()?;
         if len > held.borrower.as_ref().ok_or(BLITZ_EINVAL)?.len() {
@@ -433,8 +442,9 @@ pub extern "C" fn blitz_ipc_loan_send(sender: *mut blitz_ipc_sender, len: usize)
 /// Ends a loan without sending. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or without a loan, or `BLITZ_EBUSY`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_loan_drop(sender: *mut blitz_ipc_sender) -> c_int {
+pub unsafe extern "C" fn blitz_ipc_loan_drop(sender: *mut blitz_ipc_sender) -> c_int {
     entry(|| {
         let mut held = arg(sender)?.held.enter()?;
         held.borrower.take().map(drop).ok_or(BLITZ_EINVAL)
@@ -450,24 +460,27 @@ pub extern "C" fn blitz_ipc_loan_drop(sender: *mut blitz_ipc_sender) -> c_int {
 /// length), `BLITZ_ELAGGED` if messages were dropped before, `BLITZ_ECANCELED`, `BLITZ_EBUSY`,
 /// `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, `BLITZ_ECORRUPT`, or an error of the
 /// system.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_recv(
+pub unsafe extern "C" fn blitz_ipc_recv(
     receiver: *mut blitz_ipc_receiver,
     buffer: *mut c_void,
     len: usize,
     count: *mut usize,
 ) -> c_int {
-    blitz_ipc_recv_until(receiver, buffer, len, BLITZ_NEVER, count)
+    // SAFETY: by this function's contract.
+    unsafe { blitz_ipc_recv_until(receiver, buffer, len, BLITZ_NEVER, count) }
 }
 
 /// Receives as `blitz_ipc_recv` does, but waits until `deadline_ns` at most (nanoseconds of
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_ipc_recv` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_recv_until(
+pub unsafe extern "C" fn blitz_ipc_recv_until(
     receiver: *mut blitz_ipc_receiver,
     buffer: *mut c_void,
     len: usize,
@@ -494,9 +507,10 @@ pub extern "C" fn blitz_ipc_recv_until(
 /// Receives a message if there is one. Does not wait.
 ///
 /// Returns what `blitz_ipc_recv` returns, or `BLITZ_EEMPTY`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_try_recv(
+pub unsafe extern "C" fn blitz_ipc_try_recv(
     receiver: *mut blitz_ipc_receiver,
     buffer: *mut c_void,
     len: usize,
@@ -517,9 +531,10 @@ pub extern "C" fn blitz_ipc_try_recv(
 /// `message` gets the bytes and `len` their number. They are valid until `blitz_ipc_release`, or
 /// until the receiver is freed; senders wait for a receiver that keeps a message. If you do not trust
 /// the other processes, use `blitz_ipc_recv`. Returns what `blitz_ipc_recv_until` returns.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_take(
+pub unsafe extern "C" fn blitz_ipc_take(
     receiver: *mut blitz_ipc_receiver,
     deadline_ns: u64,
     message: *mut *const c_void,
@@ -548,8 +563,9 @@ pub extern "C" fn blitz_ipc_take(
 /// Gives back a message of `blitz_ipc_take`. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or without a message, or `BLITZ_EBUSY`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_release(receiver: *mut blitz_ipc_receiver) -> c_int {
+pub unsafe extern "C" fn blitz_ipc_release(receiver: *mut blitz_ipc_receiver) -> c_int {
     entry(|| {
         let mut held = arg(receiver)?.held.enter()?;
         held.borrower.take().map(drop).ok_or(BLITZ_EINVAL)
@@ -562,8 +578,9 @@ pub extern "C" fn blitz_ipc_release(receiver: *mut blitz_ipc_receiver) -> c_int 
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, or an error of the system. Does not
 /// wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_receiver_doorbell(
+pub unsafe extern "C" fn blitz_ipc_receiver_doorbell(
     receiver: *mut blitz_ipc_receiver,
     fd: *mut c_int,
 ) -> c_int {
@@ -580,9 +597,10 @@ pub extern "C" fn blitz_ipc_receiver_doorbell(
 /// becomes readable when the caller should try again. It may become readable for no reason.
 ///
 /// Returns what `blitz_ipc_try_recv` returns. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_try_recv_or_arm(
+pub unsafe extern "C" fn blitz_ipc_try_recv_or_arm(
     receiver: *mut blitz_ipc_receiver,
     buffer: *mut c_void,
     len: usize,
@@ -603,8 +621,9 @@ pub extern "C" fn blitz_ipc_try_recv_or_arm(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, or an error of the system. Does not
 /// wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_sender_doorbell(
+pub unsafe extern "C" fn blitz_ipc_sender_doorbell(
     sender: *mut blitz_ipc_sender,
     fd: *mut c_int,
 ) -> c_int {
@@ -621,9 +640,10 @@ pub extern "C" fn blitz_ipc_sender_doorbell(
 /// becomes readable when the caller should try again. It may become readable for no reason.
 ///
 /// Returns what `blitz_ipc_try_send` returns. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_try_send_or_arm(
+pub unsafe extern "C" fn blitz_ipc_try_send_or_arm(
     sender: *mut blitz_ipc_sender,
     message: *const c_void,
     len: usize,
@@ -637,8 +657,9 @@ pub extern "C" fn blitz_ipc_try_send_or_arm(
 }
 
 /// Returns the most bytes of a message; 0 for NULL or if another call uses the sender. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_max_len(sender: *const blitz_ipc_sender) -> usize {
+pub unsafe extern "C" fn blitz_ipc_max_len(sender: *const blitz_ipc_sender) -> usize {
     entry_or(0, || {
         let held = arg(sender).and_then(|sender| sender.held.enter());
         held.map_or(0, |mut held| {
@@ -649,15 +670,17 @@ pub extern "C" fn blitz_ipc_max_len(sender: *const blitz_ipc_sender) -> usize {
 
 /// Leaves a segment and frees the sender. NULL is fine. Ends a loan without sending. No other call
 /// may use it, now or later. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_sender_free(sender: *mut blitz_ipc_sender) {
+pub unsafe extern "C" fn blitz_ipc_sender_free(sender: *mut blitz_ipc_sender) {
     entry_or((), || fork::free(sender));
 }
 
 /// Leaves a segment and frees the receiver. NULL is fine. Gives back a message that it keeps. No
 /// other call may use it, now or later. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_receiver_free(receiver: *mut blitz_ipc_receiver) {
+pub unsafe extern "C" fn blitz_ipc_receiver_free(receiver: *mut blitz_ipc_receiver) {
     entry_or((), || fork::free(receiver));
 }
 
@@ -667,8 +690,9 @@ pub extern "C" fn blitz_ipc_receiver_free(receiver: *mut blitz_ipc_receiver) {
 ///
 /// Returns `BLITZ_OK`, also with two zeros if there is no such segment; `BLITZ_EINVAL` for a NULL
 /// name or settings, or an unknown kind; `BLITZ_EUNSUPPORTED`; or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_participants(
+pub unsafe extern "C" fn blitz_ipc_participants(
     name: *const c_char,
     settings: *const blitz_ipc_settings,
     senders: *mut usize,
@@ -708,8 +732,9 @@ pub extern "C" fn blitz_ipc_participants(
 /// segments; it may be NULL. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EUNSUPPORTED`, or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_ipc_clean(count: *mut usize) -> c_int {
+pub unsafe extern "C" fn blitz_ipc_clean(count: *mut usize) -> c_int {
     entry(|| {
         let removed = ipc::clean().map_err(|error| of_error(&error))?;
         crate::args::put_if_wanted(count, removed.len());

@@ -4,9 +4,9 @@
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
 
+use crate::protocol::latch_word;
 use blitz_io::futex::Scope;
 use blitz_io_core::{Spin, deadline};
-use blitz_io_sync::latch_word;
 
 use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or};
 use crate::futex::{sleep_on, wake};
@@ -66,8 +66,9 @@ fn wait(word: &AtomicU32, initial: u32, limit: Limit) -> Outcome {
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `latch` is NULL or the count is less than `n`; then it
 /// stays as it is.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_latch_count_down(latch: *mut blitz_latch, n: u32) -> c_int {
+pub unsafe extern "C" fn blitz_latch_count_down(latch: *mut blitz_latch, n: u32) -> c_int {
     entry(|| {
         let (word, initial) = parts(latch)?;
         // Every system has a futex for one process.
@@ -84,26 +85,32 @@ pub extern "C" fn blitz_latch_count_down(latch: *mut blitz_latch, n: u32) -> c_i
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
 /// `latch` is NULL.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_latch_wait(latch: *mut blitz_latch) -> c_int {
+pub unsafe extern "C" fn blitz_latch_wait(latch: *mut blitz_latch) -> c_int {
     entry(|| wait_until(latch, BLITZ_NEVER))
 }
 
 /// Waits until the count is 0, or `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns what `blitz_latch_wait` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_latch_wait_until(latch: *mut blitz_latch, deadline_ns: u64) -> c_int {
+pub unsafe extern "C" fn blitz_latch_wait_until(
+    latch: *mut blitz_latch,
+    deadline_ns: u64,
+) -> c_int {
     entry(|| wait_until(latch, deadline_ns))
 }
 
 /// Returns `BLITZ_OK` if the count is 0, `BLITZ_EAGAIN` if it is not, or `BLITZ_EINVAL` if `latch`
 /// is NULL. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_latch_try_wait(latch: *const blitz_latch) -> c_int {
+pub unsafe extern "C" fn blitz_latch_try_wait(latch: *const blitz_latch) -> c_int {
     entry(|| {
         let (word, initial) = parts(latch)?;
         if latch_word::is_open(word, initial) {
@@ -115,8 +122,9 @@ pub extern "C" fn blitz_latch_try_wait(latch: *const blitz_latch) -> c_int {
 }
 
 /// Returns the count, which may be lower by now; 0 if `latch` is NULL. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_latch_count(latch: *const blitz_latch) -> u32 {
+pub unsafe extern "C" fn blitz_latch_count(latch: *const blitz_latch) -> u32 {
     entry_or(0, || {
         let count = |(word, initial)| latch_word::count(word, initial).unwrap_or(0);
         parts(latch).map_or(0, count)

@@ -13,11 +13,17 @@
 //!   each function goes: it catches panics.
 //! * [`fiber`] knows the fibers that this crate has started, and cancels them.
 //! * [`wait`] has the one function that waits: it suspends a fiber and blocks a thread.
+//! * [`protocol`] has the protocols that have models.
 //! * Each other file is one area of the header.
 #![allow(non_camel_case_types)]
+// The models have the protocols without the rest.
+#![cfg(not(loom))]
 
 #[cfg(not(unix))]
 compile_error!("the C interface is for Unix: its sockets, signals and pipes are file descriptors");
+
+#[macro_use]
+mod safety;
 
 mod args;
 mod element;
@@ -26,6 +32,8 @@ mod exclusive;
 mod fiber;
 mod fibers_on_words;
 mod fork;
+/// cbindgen:ignore
+mod protocol;
 mod settings;
 mod wait;
 

@@ -44,18 +44,20 @@ unsafe impl Storage for blitz_mutex {
 
 #[test]
 fn the_word_of_a_mutex_is_as_documented() {
+    use crate::safety::call;
+
     let mut mutex = blitz_mutex {
         state: 0,
         config: 0,
         space: [0; 7],
     };
     let word = |mutex: &blitz_mutex| mutex.space[0] as usize;
-    assert_eq!(blitz_mutex_lock(&mut mutex), 0);
+    assert_eq!(call(blitz_mutex_lock, &mut mutex), 0);
     assert_eq!(
         (mutex.state, word(&mutex)),
         (crate::storage::BLITZ_STATE_READY, 0)
     );
-    assert_eq!(blitz_mutex_unlock(&mut mutex), 0);
+    assert_eq!(call(blitz_mutex_unlock, &mut mutex), 0);
     assert_eq!(word(&mutex), BLITZ_MUTEX_FREE);
 }
 
@@ -127,8 +129,9 @@ pub(crate) fn wait_for(
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `mutex` is NULL. A thread or fiber that locks a mutex
 /// which it has locked waits for ever.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_mutex_lock(mutex: *mut blitz_mutex) -> c_int {
+pub unsafe extern "C" fn blitz_mutex_lock(mutex: *mut blitz_mutex) -> c_int {
     entry(|| take_masked(blitz_mutex::of(mutex)?, 1, Limit::Never))
 }
 
@@ -136,26 +139,32 @@ pub extern "C" fn blitz_mutex_lock(mutex: *mut blitz_mutex) -> c_int {
 /// `blitz_now_ns`).
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `mutex` is NULL.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_mutex_lock_until(mutex: *mut blitz_mutex, deadline_ns: u64) -> c_int {
+pub unsafe extern "C" fn blitz_mutex_lock_until(
+    mutex: *mut blitz_mutex,
+    deadline_ns: u64,
+) -> c_int {
     entry(|| take_masked(blitz_mutex::of(mutex)?, 1, Limit::at(deadline_ns)))
 }
 
 /// Locks a mutex if it is free. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN` if it is not free, or `BLITZ_EINVAL` if `mutex` is NULL.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_mutex_try_lock(mutex: *mut blitz_mutex) -> c_int {
+pub unsafe extern "C" fn blitz_mutex_try_lock(mutex: *mut blitz_mutex) -> c_int {
     entry(|| try_take(blitz_mutex::of(mutex)?, 1))
 }
 
 /// Unlocks a mutex, and wakes the first thread or fiber that waits for it. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `mutex` is NULL or not locked.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_mutex_unlock(mutex: *mut blitz_mutex) -> c_int {
+pub unsafe extern "C" fn blitz_mutex_unlock(mutex: *mut blitz_mutex) -> c_int {
     entry(|| unlock(blitz_mutex::of(mutex)?))
 }
 

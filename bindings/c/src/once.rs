@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU32;
 
+use crate::protocol::once_word;
 use blitz_io::futex::Scope;
-use blitz_io_sync::once_word;
 
 use crate::args::check;
 use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry};
@@ -51,10 +51,13 @@ fn the_word_of_a_once_is_as_documented() {
         space: [0; 9],
     };
     let once: *mut blitz_once = &mut once;
-    assert_eq!(blitz_once_call(once, Some(is_running), once.cast()), 0);
+    // SAFETY: `once` lives, and no other thread uses it.
+    let called = unsafe { blitz_once_call(once, Some(is_running), once.cast()) };
+    assert_eq!(called, 0);
     // SAFETY: `once` lives, and no other thread uses it.
     assert_eq!(unsafe { (*once).state }, BLITZ_ONCE_DONE);
-    assert!(blitz_once_is_done(once));
+    // SAFETY: `once` lives, and no other thread uses it.
+    assert!(unsafe { blitz_once_is_done(once) });
 }
 
 /// Calls `function(argument)` in the calling thread or fiber, if no call has done so yet. If
@@ -63,21 +66,24 @@ fn the_word_of_a_once_is_as_documented() {
 /// that calls this with the same `once` waits for ever.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `once` or `function` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_once_call(
+pub unsafe extern "C" fn blitz_once_call(
     once: *mut blitz_once,
     function: blitz_job,
     argument: *mut c_void,
 ) -> c_int {
-    blitz_once_call_until(once, function, argument, BLITZ_NEVER)
+    // SAFETY: by this function's contract.
+    unsafe { blitz_once_call_until(once, function, argument, BLITZ_NEVER) }
 }
 
 /// Calls `function(argument)` as `blitz_once_call` does. If another call is doing it, waits until
 /// `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns what `blitz_once_call` returns, or `BLITZ_ETIMEDOUT` if the other call has not ended.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_once_call_until(
+pub unsafe extern "C" fn blitz_once_call_until(
     once: *mut blitz_once,
     function: blitz_job,
     argument: *mut c_void,
@@ -97,9 +103,10 @@ pub extern "C" fn blitz_once_call_until(
 /// wait, but the function may.
 ///
 /// Returns what `blitz_once_call` returns, or `BLITZ_EAGAIN` if another call is doing it.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_once_try_call(
+pub unsafe extern "C" fn blitz_once_try_call(
     once: *mut blitz_once,
     function: blitz_job,
     argument: *mut c_void,
@@ -159,7 +166,8 @@ fn wait_for_end(word: &AtomicU32, running: u32, limit: Limit) -> bool {
 
 /// Returns true if the function has run. Its effects are then visible. False if `once` is NULL.
 /// Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_once_is_done(once: *const blitz_once) -> bool {
+pub unsafe extern "C" fn blitz_once_is_done(once: *const blitz_once) -> bool {
     crate::error::entry_or(false, || word(once).is_ok_and(once_word::is_done))
 }

@@ -43,28 +43,30 @@ unsafe impl Storage for blitz_parker {
 
 #[test]
 fn the_word_of_a_parker_is_as_documented() {
+    use crate::safety::call;
+
     let mut parker = blitz_parker {
         state: 0,
         config: 0,
         space: [0; 9],
     };
     let word = |parker: &blitz_parker| parker.space[0] as usize;
-    assert_eq!(blitz_parker_unpark(&mut parker), 0);
+    assert_eq!(call(blitz_parker_unpark, &mut parker), 0);
     assert_eq!(
         (parker.state, word(&parker)),
         (crate::storage::BLITZ_STATE_READY, BLITZ_PARKER_TOKEN)
     );
-    assert_eq!(blitz_parker_park(&mut parker), 0);
+    assert_eq!(call(blitz_parker_park, &mut parker), 0);
     assert_eq!(word(&parker), 0);
     // The other bits are a count, which stays.
-    assert_eq!(blitz_parker_unpark_all(&mut parker), 0);
+    assert_eq!(call(blitz_parker_unpark_all, &mut parker), 0);
     let count = word(&parker);
     assert_eq!(count % 4, 0);
     // The exchange with which a program hands over a token.
     parker.space[0] |= BLITZ_PARKER_TOKEN as u64;
-    assert_eq!(blitz_parker_try_park(&mut parker), 0);
+    assert_eq!(call(blitz_parker_try_park, &mut parker), 0);
     assert_eq!(word(&parker), count);
-    assert_eq!(blitz_parker_try_park(&mut parker), BLITZ_EAGAIN);
+    assert_eq!(call(blitz_parker_try_park, &mut parker), BLITZ_EAGAIN);
 }
 
 fn park_until(parker: *mut blitz_parker, deadline_ns: u64) -> Outcome {
@@ -81,24 +83,30 @@ fn park_until(parker: *mut blitz_parker, deadline_ns: u64) -> Outcome {
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if
 /// `parker` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_parker_park(parker: *mut blitz_parker) -> c_int {
+pub unsafe extern "C" fn blitz_parker_park(parker: *mut blitz_parker) -> c_int {
     entry(|| park_until(parker, BLITZ_NEVER))
 }
 
 /// Waits for the token until `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns what `blitz_parker_park` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_parker_park_until(parker: *mut blitz_parker, deadline_ns: u64) -> c_int {
+pub unsafe extern "C" fn blitz_parker_park_until(
+    parker: *mut blitz_parker,
+    deadline_ns: u64,
+) -> c_int {
     entry(|| park_until(parker, deadline_ns))
 }
 
 /// Takes the token if there is one: `BLITZ_OK`, else `BLITZ_EAGAIN`; `BLITZ_EINVAL` if `parker` is
 /// NULL. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_parker_try_park(parker: *mut blitz_parker) -> c_int {
+pub unsafe extern "C" fn blitz_parker_try_park(parker: *mut blitz_parker) -> c_int {
     entry(|| {
         let notified = blitz_parker::of(parker)?.notified();
         if pin!(notified).enable() {
@@ -112,8 +120,9 @@ pub extern "C" fn blitz_parker_try_park(parker: *mut blitz_parker) -> c_int {
 /// Hands over the token. Any thread or fiber may call this; it does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `parker` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_parker_unpark(parker: *mut blitz_parker) -> c_int {
+pub unsafe extern "C" fn blitz_parker_unpark(parker: *mut blitz_parker) -> c_int {
     entry(|| {
         blitz_parker::of(parker)?.notify_one();
         Ok(())
@@ -123,8 +132,9 @@ pub extern "C" fn blitz_parker_unpark(parker: *mut blitz_parker) -> c_int {
 /// Wakes all threads and fibers that wait, and hands over no token. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `parker` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_parker_unpark_all(parker: *mut blitz_parker) -> c_int {
+pub unsafe extern "C" fn blitz_parker_unpark_all(parker: *mut blitz_parker) -> c_int {
     entry(|| {
         blitz_parker::of(parker)?.notify_waiters();
         Ok(())

@@ -198,9 +198,10 @@ const CAPACITY_MAX: usize = 1 << 24;
 /// `BLITZ_ECANCELED`. Returns `BLITZ_OK`; `BLITZ_ECALLBACK` if a callback failed; `BLITZ_ECANCELED`
 /// after `blitz_pipeline_cancel`; or `BLITZ_EINVAL` for NULL, a missing callback, more than 1,024
 /// workers, or a capacity of more than 16,777,216. Cancelling the calling fiber does not end the run.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_pipeline_run(
+pub unsafe extern "C" fn blitz_pipeline_run(
     pipeline: *const blitz_pipeline,
     result: *mut blitz_pipeline_result,
 ) -> c_int {
@@ -292,9 +293,12 @@ fn report(ended: Result<u64, Error<c_int>>, result: *mut blitz_pipeline_result) 
 /// frees it with `blitz_pipeline_control_free`, after the run.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_pipeline_control_new(control: *mut *mut blitz_pipeline_control) -> c_int {
+pub unsafe extern "C" fn blitz_pipeline_control_new(
+    control: *mut *mut blitz_pipeline_control,
+) -> c_int {
     entry(|| {
         check(control)?;
         let new = crate::args::handle(blitz_pipeline_control {
@@ -308,8 +312,9 @@ pub extern "C" fn blitz_pipeline_control_new(control: *mut *mut blitz_pipeline_c
 /// wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_pipeline_cancel(control: *mut blitz_pipeline_control) -> c_int {
+pub unsafe extern "C" fn blitz_pipeline_cancel(control: *mut blitz_pipeline_control) -> c_int {
     entry(|| {
         arg(control)?.control.cancel();
         Ok(())
@@ -317,7 +322,8 @@ pub extern "C" fn blitz_pipeline_cancel(control: *mut blitz_pipeline_control) ->
 }
 
 /// Frees a control. NULL is fine. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_pipeline_control_free(control: *mut blitz_pipeline_control) {
+pub unsafe extern "C" fn blitz_pipeline_control_free(control: *mut blitz_pipeline_control) {
     entry_or((), || drop(crate::args::take(control)));
 }

@@ -41,9 +41,10 @@ pub struct blitz_scope {
 ///
 /// The caller frees it with `blitz_pool_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or too
 /// many threads, or `BLITZ_EUNSUPPORTED` if the system gives no threads. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_pool_new(threads: usize, pool: *mut *mut blitz_pool) -> c_int {
+pub unsafe extern "C" fn blitz_pool_new(threads: usize, pool: *mut *mut blitz_pool) -> c_int {
     entry(|| {
         check(pool)?;
         if threads > 1024 {
@@ -64,8 +65,9 @@ pub extern "C" fn blitz_pool_new(threads: usize, pool: *mut *mut blitz_pool) -> 
 
 /// Frees a pool, when its threads have nothing more to do. NULL is fine. No other call may use it,
 /// now or later. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_pool_free(pool: *mut blitz_pool) {
+pub unsafe extern "C" fn blitz_pool_free(pool: *mut blitz_pool) {
     entry_or((), || fork::free(pool));
 }
 
@@ -115,8 +117,9 @@ fn run(place: Place<'_>, work: impl FnOnce() + Send + 'static) -> Outcome {
 /// for another part. Everything that the parts did is visible afterwards. Returns `BLITZ_OK`,
 /// `BLITZ_EINVAL` if `body` is NULL or `end` is less than `begin`, or `BLITZ_EFORKED` in a child
 /// process whose parent has used the pool.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_parallel_for(
+pub unsafe extern "C" fn blitz_parallel_for(
     pool: *mut blitz_pool,
     begin: usize,
     end: usize,
@@ -164,8 +167,9 @@ const PARTS: usize = 8;
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` if a function is NULL, or `BLITZ_EFORKED` in a child process
 /// whose parent has used the pool.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_join(
+pub unsafe extern "C" fn blitz_join(
     pool: *mut blitz_pool,
     one: blitz_job,
     one_argument: *mut c_void,
@@ -187,8 +191,9 @@ pub extern "C" fn blitz_join(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` if `body` is NULL, or `BLITZ_EFORKED` in a child process whose
 /// parent has used the pool.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_scope_run(
+pub unsafe extern "C" fn blitz_scope_run(
     pool: *mut blitz_pool,
     body: Option<extern "C" fn(scope: *mut blitz_scope, argument: *mut c_void)>,
     argument: *mut c_void,
@@ -208,8 +213,9 @@ pub extern "C" fn blitz_scope_run(
 /// or from one of its jobs. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `scope` or `job` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_scope_spawn(
+pub unsafe extern "C" fn blitz_scope_spawn(
     scope: *mut blitz_scope,
     job: blitz_job,
     argument: *mut c_void,
@@ -225,8 +231,9 @@ pub extern "C" fn blitz_scope_spawn(
 }
 
 /// Returns the number of threads of a pool, or of the pool of the process for NULL. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_pool_threads(pool: *mut blitz_pool) -> usize {
+pub unsafe extern "C" fn blitz_pool_threads(pool: *mut blitz_pool) -> usize {
     entry_or(0, || match place(pool) {
         Ok(Place::Global) => pool::current_num_threads(),
         Ok(Place::Pool(pool)) => pool.current_num_threads(),

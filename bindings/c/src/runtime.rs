@@ -73,9 +73,10 @@ settings!(blitz_runtime_settings);
 /// The caller ends it with `blitz_runtime_free`. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `runtime`
 /// is NULL or a setting is out of range; or an error of the system if it does not give threads or
 /// descriptors. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_runtime_new(
+pub unsafe extern "C" fn blitz_runtime_new(
     settings: *const blitz_runtime_settings,
     runtime: *mut *mut blitz_runtime,
 ) -> c_int {
@@ -121,8 +122,12 @@ fn configure(builder: &mut Builder, settings: &blitz_runtime_settings) -> Outcom
 ///
 /// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT` if fibers are left, which then keep running; `BLITZ_EINVAL`
 /// if `runtime` is NULL or runs the calling fiber; or `BLITZ_EFORKED`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_runtime_shutdown(runtime: *mut blitz_runtime, deadline_ns: u64) -> c_int {
+pub unsafe extern "C" fn blitz_runtime_shutdown(
+    runtime: *mut blitz_runtime,
+    deadline_ns: u64,
+) -> c_int {
     entry(|| shutdown(&arg(runtime)?.shared, deadline_ns))
 }
 
@@ -162,8 +167,9 @@ fn is_inside(shared: &Shared) -> bool {
 /// Shuts a runtime down without a deadline, and frees it. NULL is fine. Functions that it runs and
 /// that never return, and never wait, keep this from returning. In a fiber of the runtime itself,
 /// and in a child process after fork, it frees nothing and returns at once.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_runtime_free(runtime: *mut blitz_runtime) {
+pub unsafe extern "C" fn blitz_runtime_free(runtime: *mut blitz_runtime) {
     entry_or((), || {
         let Ok(shared) = arg(runtime).map(|runtime| &runtime.shared) else {
             return;
@@ -176,8 +182,9 @@ pub extern "C" fn blitz_runtime_free(runtime: *mut blitz_runtime) {
 
 /// Returns the number of fibers and other tasks of a runtime that have not ended; 0 for NULL. Does not
 /// wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_runtime_tasks(runtime: *mut blitz_runtime) -> usize {
+pub unsafe extern "C" fn blitz_runtime_tasks(runtime: *mut blitz_runtime) -> usize {
     entry_or(0, || {
         arg(runtime).map_or(0, |runtime| {
             runtime.shared.group.handle.metrics().num_alive_tasks()

@@ -52,22 +52,24 @@ unsafe impl Storage for blitz_rwlock {
 
 #[test]
 fn the_word_of_a_lock_is_as_documented() {
+    use crate::safety::call;
+
     let mut lock = blitz_rwlock {
         state: 0,
         config: 0,
         space: [0; 7],
     };
     let word = |lock: &blitz_rwlock| lock.space[0] as usize;
-    assert_eq!(blitz_rwlock_write(&mut lock), 0);
+    assert_eq!(call(blitz_rwlock_write, &mut lock), 0);
     assert_eq!(
         (lock.state, word(&lock)),
         (crate::storage::BLITZ_STATE_READY, 0)
     );
-    assert_eq!(blitz_rwlock_unlock_write(&mut lock), 0);
+    assert_eq!(call(blitz_rwlock_unlock_write, &mut lock), 0);
     assert_eq!(word(&lock), BLITZ_RWLOCK_FREE);
-    assert_eq!(blitz_rwlock_read(&mut lock), 0);
+    assert_eq!(call(blitz_rwlock_read, &mut lock), 0);
     assert_eq!(word(&lock), BLITZ_RWLOCK_FREE - BLITZ_RWLOCK_READER);
-    assert_eq!(blitz_rwlock_unlock_read(&mut lock), 0);
+    assert_eq!(call(blitz_rwlock_unlock_read, &mut lock), 0);
     assert_eq!(word(&lock), BLITZ_RWLOCK_FREE);
 }
 
@@ -85,26 +87,32 @@ fn lock_until(lock: *mut blitz_rwlock, permits: u32, deadline_ns: u64) -> c_int 
 /// has the lock or came before.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_rwlock_read(lock: *mut blitz_rwlock) -> c_int {
+pub unsafe extern "C" fn blitz_rwlock_read(lock: *mut blitz_rwlock) -> c_int {
     entry(|| take_masked(blitz_rwlock::of(lock)?, 1, Limit::Never))
 }
 
 /// Locks for reading, but waits until `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_rwlock_read_until(lock: *mut blitz_rwlock, deadline_ns: u64) -> c_int {
+pub unsafe extern "C" fn blitz_rwlock_read_until(
+    lock: *mut blitz_rwlock,
+    deadline_ns: u64,
+) -> c_int {
     lock_until(lock, 1, deadline_ns)
 }
 
 /// Locks for reading if that is possible at once. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_rwlock_try_read(lock: *mut blitz_rwlock) -> c_int {
+pub unsafe extern "C" fn blitz_rwlock_try_read(lock: *mut blitz_rwlock) -> c_int {
     entry(|| try_take(blitz_rwlock::of(lock)?, 1))
 }
 
@@ -112,26 +120,32 @@ pub extern "C" fn blitz_rwlock_try_read(lock: *mut blitz_rwlock) -> c_int {
 /// has the lock.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_rwlock_write(lock: *mut blitz_rwlock) -> c_int {
+pub unsafe extern "C" fn blitz_rwlock_write(lock: *mut blitz_rwlock) -> c_int {
     entry(|| take_masked(blitz_rwlock::of(lock)?, ALL, Limit::Never))
 }
 
 /// Locks for writing, but waits until `deadline_ns` at most (nanoseconds of `blitz_now_ns`).
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_rwlock_write_until(lock: *mut blitz_rwlock, deadline_ns: u64) -> c_int {
+pub unsafe extern "C" fn blitz_rwlock_write_until(
+    lock: *mut blitz_rwlock,
+    deadline_ns: u64,
+) -> c_int {
     lock_until(lock, ALL, deadline_ns)
 }
 
 /// Locks for writing if that is possible at once. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN`, or `BLITZ_EINVAL` if `lock` is NULL.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_rwlock_try_write(lock: *mut blitz_rwlock) -> c_int {
+pub unsafe extern "C" fn blitz_rwlock_try_write(lock: *mut blitz_rwlock) -> c_int {
     entry(|| try_take(blitz_rwlock::of(lock)?, ALL))
 }
 
@@ -139,8 +153,9 @@ pub extern "C" fn blitz_rwlock_try_write(lock: *mut blitz_rwlock) -> c_int {
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for reading; then it stays as
 /// it is.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_rwlock_unlock_read(lock: *mut blitz_rwlock) -> c_int {
+pub unsafe extern "C" fn blitz_rwlock_unlock_read(lock: *mut blitz_rwlock) -> c_int {
     // While a writer has the lock, no permit is free.
     entry(|| release(lock, 1, |free| free != 0 && free != ALL as usize))
 }
@@ -149,8 +164,9 @@ pub extern "C" fn blitz_rwlock_unlock_read(lock: *mut blitz_rwlock) -> c_int {
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `lock` is NULL or not locked for writing; then it stays as
 /// it is.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_rwlock_unlock_write(lock: *mut blitz_rwlock) -> c_int {
+pub unsafe extern "C" fn blitz_rwlock_unlock_write(lock: *mut blitz_rwlock) -> c_int {
     entry(|| release(lock, ALL, |free| free == 0))
 }
 

@@ -46,23 +46,28 @@ unsafe impl Storage for blitz_semaphore {
 
 #[test]
 fn the_word_of_a_semaphore_is_as_documented() {
+    use crate::safety::call;
+
     let mut semaphore = blitz_semaphore {
         state: 0,
         config: 3,
         space: [0; 7],
     };
     let word = |semaphore: &blitz_semaphore| semaphore.space[0] as usize;
-    assert_eq!(blitz_semaphore_acquire(&mut semaphore, 2), 0);
+    // SAFETY: the semaphore lives, and only this thread uses it.
+    assert_eq!(unsafe { blitz_semaphore_acquire(&mut semaphore, 2) }, 0);
     assert_eq!(
         (semaphore.state, word(&semaphore)),
         (crate::storage::BLITZ_STATE_READY, BLITZ_SEMAPHORE_PERMIT)
     );
-    assert_eq!(blitz_semaphore_release(&mut semaphore, 2), 0);
+    // SAFETY: the semaphore lives, and only this thread uses it.
+    assert_eq!(unsafe { blitz_semaphore_release(&mut semaphore, 2) }, 0);
     assert_eq!(word(&semaphore), 3 * BLITZ_SEMAPHORE_PERMIT);
     // The exchange with which a program adds a permit.
     semaphore.space[0] += BLITZ_SEMAPHORE_PERMIT as u64;
-    assert_eq!(blitz_semaphore_available(&semaphore), 4);
-    assert_eq!(blitz_semaphore_close(&mut semaphore), 0);
+    // SAFETY: the semaphore lives, and only this thread uses it.
+    assert_eq!(unsafe { blitz_semaphore_available(&semaphore) }, 4);
+    assert_eq!(call(blitz_semaphore_close, &mut semaphore), 0);
     assert_ne!(word(&semaphore) % BLITZ_SEMAPHORE_PERMIT, 0);
 }
 
@@ -85,9 +90,13 @@ fn acquire(semaphore: *mut blitz_semaphore, permits: u32, deadline_ns: u64) -> c
 /// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if the semaphore is closed; `BLITZ_ECANCELED` in a fiber
 /// that is cancelled; `BLITZ_EINVAL` if `semaphore` is NULL or `permits` exceeds
 /// `BLITZ_SEMAPHORE_MAX`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_semaphore_acquire(semaphore: *mut blitz_semaphore, permits: u32) -> c_int {
+pub unsafe extern "C" fn blitz_semaphore_acquire(
+    semaphore: *mut blitz_semaphore,
+    permits: u32,
+) -> c_int {
     acquire(semaphore, permits, crate::time::BLITZ_NEVER)
 }
 
@@ -95,9 +104,10 @@ pub extern "C" fn blitz_semaphore_acquire(semaphore: *mut blitz_semaphore, permi
 /// taken if this fails.
 ///
 /// Returns what `blitz_semaphore_acquire` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_semaphore_acquire_until(
+pub unsafe extern "C" fn blitz_semaphore_acquire_until(
     semaphore: *mut blitz_semaphore,
     permits: u32,
     deadline_ns: u64,
@@ -109,9 +119,10 @@ pub extern "C" fn blitz_semaphore_acquire_until(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EAGAIN`, `BLITZ_ECLOSED`, or `BLITZ_EINVAL` if `semaphore` is NULL
 /// or `permits` exceeds `BLITZ_SEMAPHORE_MAX`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_semaphore_try_acquire(
+pub unsafe extern "C" fn blitz_semaphore_try_acquire(
     semaphore: *mut blitz_semaphore,
     permits: u32,
 ) -> c_int {
@@ -128,8 +139,12 @@ pub extern "C" fn blitz_semaphore_try_acquire(
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `semaphore` is NULL or there would be more than
 /// `BLITZ_SEMAPHORE_MAX` permits; then none have been added.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_semaphore_release(semaphore: *mut blitz_semaphore, permits: u32) -> c_int {
+pub unsafe extern "C" fn blitz_semaphore_release(
+    semaphore: *mut blitz_semaphore,
+    permits: u32,
+) -> c_int {
     entry(|| {
         let semaphore = blitz_semaphore::of(semaphore)?;
         let room = (BLITZ_SEMAPHORE_MAX as usize).checked_sub(permits as usize);
@@ -145,8 +160,9 @@ pub extern "C" fn blitz_semaphore_release(semaphore: *mut blitz_semaphore, permi
 /// Closes a semaphore: all current and later waits get `BLITZ_ECLOSED`. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `semaphore` is NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_semaphore_close(semaphore: *mut blitz_semaphore) -> c_int {
+pub unsafe extern "C" fn blitz_semaphore_close(semaphore: *mut blitz_semaphore) -> c_int {
     entry(|| {
         blitz_semaphore::of(semaphore)?.close();
         Ok(())
@@ -155,8 +171,9 @@ pub extern "C" fn blitz_semaphore_close(semaphore: *mut blitz_semaphore) -> c_in
 
 /// Returns the number of free permits, which other calls may change at once; 0 if `semaphore` is NULL.
 /// Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_semaphore_available(semaphore: *const blitz_semaphore) -> u32 {
+pub unsafe extern "C" fn blitz_semaphore_available(semaphore: *const blitz_semaphore) -> u32 {
     entry_or(0, || {
         blitz_semaphore::of(semaphore).map_or(0, |semaphore| semaphore.available_permits() as u32)
     })

@@ -16,6 +16,8 @@
 use std::mem::{align_of, size_of};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use blitz_io_core::backoff::wait_for_step;
+
 use crate::args::{arg, check};
 use crate::error::{BLITZ_EINVAL, Outcome};
 
@@ -99,8 +101,6 @@ fn first_use<S: Storage>(storage: *const S, state: &AtomicU32) -> Outcome {
     if begin.is_err_and(|state| state > READY) {
         return Err(BLITZ_EINVAL);
     }
-    while state.load(Ordering::Acquire) != READY {
-        std::thread::yield_now();
-    }
+    wait_for_step(|| state.load(Ordering::Acquire) == READY);
     Ok(())
 }

@@ -98,9 +98,10 @@ settings!(blitz_fiber_settings);
 /// detaches the fiber at once. Returns `BLITZ_OK`; `BLITZ_EINVAL` if `function` is NULL or a setting
 /// is out of range; `BLITZ_ECLOSED` if the runtime shuts down; `BLITZ_EFORKED`; or an error of the
 /// system without memory for a stack. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_spawn(
+pub unsafe extern "C" fn blitz_spawn(
     runtime: *mut blitz_runtime,
     settings: *const blitz_fiber_settings,
     function: blitz_task_function,
@@ -121,9 +122,10 @@ pub extern "C" fn blitz_spawn(
 /// ends before. That may be in any thread, during this call or later.
 ///
 /// Returns what `blitz_spawn` returns, or `BLITZ_EINVAL` if `drop` is NULL.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_spawn_owned(
+pub unsafe extern "C" fn blitz_spawn_owned(
     runtime: *mut blitz_runtime,
     settings: *const blitz_fiber_settings,
     function: blitz_task_function,
@@ -192,9 +194,10 @@ fn start_fiber(
 /// `task` gets the handle, which the caller ends with `blitz_task_join` or `blitz_task_detach`; NULL
 /// detaches it at once. Returns `BLITZ_OK`, `BLITZ_EINVAL` if `function` is NULL, or
 /// `BLITZ_EFORKED`. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_spawn_blocking(
+pub unsafe extern "C" fn blitz_spawn_blocking(
     runtime: *mut blitz_runtime,
     function: blitz_task_function,
     argument: *mut c_void,
@@ -208,9 +211,10 @@ pub extern "C" fn blitz_spawn_blocking(
 /// an error or the runtime ends before. That may be in any thread, during this call or later.
 ///
 /// Returns what `blitz_spawn_blocking` returns, or `BLITZ_EINVAL` if `drop` is NULL.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_spawn_blocking_owned(
+pub unsafe extern "C" fn blitz_spawn_blocking_owned(
     runtime: *mut blitz_runtime,
     function: blitz_task_function,
     drop: blitz_drop,
@@ -268,8 +272,9 @@ fn finish(
 /// the calling fiber is cancelled, or the task did not run because its runtime has ended;
 /// `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`. `BLITZ_EPANIC` means that the task ended
 /// by a panic of the library.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_task_join(
+pub unsafe extern "C" fn blitz_task_join(
     task: *mut blitz_task,
     deadline_ns: u64,
     result: *mut *mut c_void,
@@ -293,8 +298,9 @@ pub extern "C" fn blitz_task_join(
 }
 
 /// Frees the handle of a task, which keeps running without it. NULL is fine. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_task_detach(task: *mut blitz_task) {
+pub unsafe extern "C" fn blitz_task_detach(task: *mut blitz_task) {
     entry_or((), || drop(take(task)));
 }
 
@@ -303,8 +309,9 @@ pub extern "C" fn blitz_task_detach(task: *mut blitz_task) {
 /// fiber that has ended. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a function of `blitz_spawn_blocking`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_task_cancel(task: *mut blitz_task) -> c_int {
+pub unsafe extern "C" fn blitz_task_cancel(task: *mut blitz_task) -> c_int {
     entry(|| {
         let task = arg(task)?;
         in_process(task.process)?;
@@ -314,8 +321,9 @@ pub extern "C" fn blitz_task_cancel(task: *mut blitz_task) -> c_int {
 }
 
 /// Returns true if a task has ended, and for NULL. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_task_is_done(task: *const blitz_task) -> bool {
+pub unsafe extern "C" fn blitz_task_is_done(task: *const blitz_task) -> bool {
     entry_or(true, || match arg(task) {
         Ok(task) => task.handle.enter().is_ok_and(|handle| handle.is_finished()),
         Err(_) => true,
@@ -350,8 +358,9 @@ pub extern "C" fn blitz_fiber_local() -> *mut c_void {
 /// dereference it. Does not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` in a thread.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_fiber_set_local(pointer: *mut c_void) -> c_int {
+pub unsafe extern "C" fn blitz_fiber_set_local(pointer: *mut c_void) -> c_int {
     entry(|| {
         fiber::with_current(|fiber| {
             let fiber = fiber.ok_or(BLITZ_EINVAL)?;

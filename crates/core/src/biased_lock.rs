@@ -43,11 +43,11 @@
 //! This is how the reservations of biased locks are revoked (Kawachiya, Koseki and Onodera,
 //! "Lock Reservation", 2002).
 
-use std::hint;
 use std::time::{Duration, Instant};
 
 use crate::fences;
 use crate::lock::ListLock;
+use crate::pause::look_for;
 use blitz_io_futex::atomic::{AtomicU8, AtomicU32, Ordering};
 use blitz_io_futex::{wait, wake_one};
 
@@ -140,18 +140,9 @@ impl BiasedLock {
 
     /// Waits for the owner's answer for as long as a fence would take. Returns `true` if it came.
     fn is_answered(&self, asked: u32) -> bool {
-        let answered = || self.releases.load(Ordering::Acquire) != asked;
-        if cfg!(loom) {
-            return answered();
-        }
-        let (began, limit) = (Instant::now(), FENCES.time());
-        while !answered() {
-            if began.elapsed() >= limit {
-                return false;
-            }
-            hint::spin_loop();
-        }
-        true
+        look_for(FENCES.time(), || {
+            self.releases.load(Ordering::Acquire) != asked
+        })
     }
 
     /// Acquires these locks one after the other, and runs `work` with the value beside each.

@@ -2,77 +2,62 @@
 //!
 //! # States
 //!
-//! The word is split into bytes (see [`SplitWord`]).
+//! The word is split into bytes (see [`SplitWord`](blitz_io_futex::SplitWord)): `hold` says which
+//! thread has the lock, `queue` holds the duties of a release, `starving` counts the threads that
+//! have waited for longer than [`FAIR_AFTER`], and `quiet` the releases since a thread last slept.
+//! `state.rs` has the table of all changes; H1, Q1, S1 and C1 here are its rows.
 //!
-//! `hold` says which thread has the lock:
-//!
-//! * [`FREE`]: none. Any thread may take it.
-//! * [`HANDED_OFF`]: none, but only a thread that has slept for it may take it.
-//! * anything above: an owner. A mutex only knows [`HELD`]; a reader-writer
-//!   lock gives its owners two weaker forms, which let readers in.
-//!
-//! `queue` holds the duties of a release; zero means none:
-//!
-//! * [`CONTENDED`]: the lock is in *contended mode*: threads have slept for it not long
-//!   ago, and a release must look carefully.
-//! * [`WAKE_NEEDED`]: some thread sleeps, or is about to, and none has been woken on its behalf
-//!   yet.
-//! * [`READERS`]: the same for the readers of a reader-writer lock, which are all
-//!   woken at once.
-//! * [`REGISTERING`]: a thread is about to set one of these two. Contended mode must not
-//!   end before, or a busy owner would end it faster than the thread can register.
-//!
-//! `starving` counts the threads that have waited for longer than [`FAIR_AFTER`], and `quiet` the
-//! releases since a thread last slept.
+//! A mutex knows only the owner's state [`HELD`]. A reader-writer lock gives its owners two weaker
+//! forms, which let readers in.
 //!
 //! # Moves
 //!
-//! Taking is one exchange of `FREE` for the wanted state. Releasing is a plain store of `FREE`
-//! and a look at `queue`; when it is zero, the release is complete. This costs half as much as a
-//! release by read-modify-write. It is the reason for keeping the two bytes apart: the store
+//! Taking (H1) is one exchange of `FREE` for the wanted state. Releasing (H3) is a plain store of
+//! `FREE` and a look at `queue`; when it is zero, the release is complete. This costs half as much as
+//! a release by read-modify-write. It is the reason for keeping the two bytes apart: the store
 //! cannot wipe out an announcement.
 //!
 //! A thread that finds the lock taken spins for a while (`spin/`), then *announces* itself:
 //!
-//! 1. It sets `CONTENDED`. If the bit was clear, it passes the heavy fence.
-//! 2. It sets `WAKE_NEEDED` and *looks* at `hold` again.
+//! 1. It sets `CONTENDED` and `REGISTERING` (Q1). If `CONTENDED` was clear, it passes the heavy fence.
+//! 2. It sets `WAKE_NEEDED` (Q2) and *looks* at `hold` again.
 //! 3. It sleeps while all bytes equal those that it saw.
 //!
 //! So the heavy fence is paid once for a period in contended mode, and not once for a sleep. In
 //! that mode, releases fence for themselves (`wake_as_needed`). A release that finds no thread
-//! asleep adds one to `quiet`, and the release that brings the count to [`QUIET_RELEASES`] ends
-//! contended mode.
+//! asleep counts as quiet (C2), and enough of them in a row end contended mode (Q6). `REGISTERING`
+//! keeps a busy owner from ending it faster than a thread can come to step 2.
 //!
-//! A release that sees `WAKE_NEEDED` clears it and wakes one thread. From then on the woken
-//! thread is responsible for the flag. When it gets the lock it sets `WAKE_NEEDED` again, since
+//! A release that sees `WAKE_NEEDED` clears it (Q4) and wakes one thread. From then on the woken
+//! thread is responsible for the flag. When it gets the lock it sets `WAKE_NEEDED` again (Q3), since
 //! others may sleep, and its own release will look. When it does not get the lock it announces
-//! again. When it gives up it sets the flag again. In between, no thread is woken, however many
-//! sleep.
+//! again. When it gives up it sets the flag again (Q2). In between, no thread is woken, however many
+//! sleep. Readers have a flag of their own, and are woken all at once (Q5).
 //!
 //! # No wake-up is lost
 //!
-//! Let S sleep. It set `WAKE_NEEDED` or found it set while `CONTENDED` was set, and `hold`
+//! Let S sleep. It set `WAKE_NEEDED` or found it set while `CONTENDED` was set (Q2), and `hold`
 //! was taken when it looked and still when the system compared the bytes.
 //!
-//! *`CONTENDED` had been set for long.* Then the owner's release sees it, fences, and looks at
-//! `queue` again. S fenced between its `WAKE_NEEDED` and its look. So S saw the release, or the
-//! release sees `WAKE_NEEDED`, clears it, and wakes. If that happens before S is asleep, the
+//! *`CONTENDED` had been set for long.* Then the owner's release (H3) sees it, fences, and looks at
+//! `queue` again. S fenced between its `WAKE_NEEDED` and its look (Q2). So S saw the release, or the
+//! release sees `WAKE_NEEDED`, clears it (Q4), and wakes. If that happens before S is asleep, the
 //! bytes differ from those that S saw, and S does not sleep.
 //!
-//! *S set `CONTENDED`.* Its heavy fence splits all releases: those whose store of
+//! *S set `CONTENDED` (Q1).* Its heavy fence splits all releases: those whose store of
 //! `FREE` was visible to S's look, and those whose look at `queue` sees `CONTENDED`.
 //! S saw the lock taken, so the owner's release is of the second kind.
 //!
 //! *S found `CONTENDED` set* by a waiter W, which has not been through its heavy fence yet. A
-//! release, or a step down to a state that lets readers in, may be just between its store and its
+//! release (H3), or a step down to a state that lets readers in (H8), may be just between its store and its
 //! look, and have missed all bits. After its fence, W sees that store and performs the missed
 //! wake.
 //!
-//! *Contended mode is ended* by an exchange of exactly `CONTENDED` for zero. That fails
+//! *Contended mode is ended* by an exchange of exactly `CONTENDED` for zero (Q6). That fails
 //! once `WAKE_NEEDED` is set; and a thread that sets `WAKE_NEEDED` and finds that `CONTENDED` has gone in the
-//! meantime begins again.
+//! meantime begins again (Q2 fails).
 //!
-//! *S found `WAKE_NEEDED` set by an owner* that had slept. That owner's release sees its
+//! *S found `WAKE_NEEDED` set by an owner* that had slept (Q3). That owner's release sees its
 //! own store.
 //!
 //! A release that sees `WAKE_NEEDED` but finds the lock taken again leaves the bit
@@ -85,8 +70,8 @@
 //! out, and nothing else would replace that wake-up. So leaving the step out fails no model;
 //! keeping it costs a thread that times out one needless look.
 //!
-//! *A wake-up for an owner goes to an owner.* A thread that clears `READERS` may not have woken
-//! the readers yet when another clears `WAKE_NEEDED`. If that one woke the thread that sleeps
+//! *A wake-up for an owner goes to an owner.* A thread that clears `READERS` (Q5) may not have woken
+//! the readers yet when another clears `WAKE_NEEDED` (Q4). If that one woke the thread that sleeps
 //! longest, it could be one of those readers, which does nothing for the owners. So where readers
 //! sleep (`SHARED`), owners are woken as a group. A system that cannot tell the groups apart
 //! wakes all.
@@ -108,17 +93,17 @@
 //! to wait for something else.
 //!
 //! Against starvation, a thread that has waited for [`FAIR_AFTER`] ends its sleep and counts
-//! itself as starving. While a thread starves, a release turns `FREE` into `HANDED_OFF` and wakes
+//! itself as starving (S1). While a thread starves, a release hands the lock off (H4, H6) and wakes
 //! the thread that sleeps longest. Only a thread that has slept may take a lock that is handed
-//! off, and new ones go to sleep behind the others without trying. So every waiter gets the lock
+//! off (H2), and new ones go to sleep behind the others without trying. So every waiter gets the lock
 //! after `FAIR_AFTER`, plus one hand-over and one turn of each thread that was queued before it.
 //!
-//! A starving thread is counted as awake or as asleep. While one is awake, it spins and sees a
+//! A starving thread is counted as awake or as asleep (S2). While one is awake, it spins and sees a
 //! hand-off within a few pauses, so the release need not wake a thread.
 //!
-//! No hand-off is lost. It is made because of a starving thread, or, in a fair release, to one
-//! that the system has said it woke. Either is in `lock_slow` and looks at `hold` again before it
-//! sleeps, and takes the lock there; when it gives up instead, it withdraws the hand-off. A
+//! No hand-off is lost. It is made because of a starving thread (H4, H6), or, in a fair release, to one
+//! that the system has said it woke (H5). Either is in `lock_slow` and looks at `hold` again before it
+//! sleeps, and takes the lock there; when it gives up instead, it withdraws the hand-off (H7). A
 //! thread that hands off to the starving looks again whether there still are any. On systems that
 //! report whether they woke a thread, a fair release withdraws its hand-off, and is only a
 //! release.
@@ -129,52 +114,27 @@
 //! designated waker of `nsync`; starvation mode as in Go's `sync.Mutex`; the
 //! asymmetric fence as in `membarrier(2)` and Folly's `asymmetricThreadFence`.
 
-use std::hint;
 use std::time::{Duration, Instant};
 
-use blitz_io_futex::atomic::{AtomicU8, Ordering, fence};
+use blitz_io_futex::atomic::{Ordering, fence};
 use blitz_io_futex::{Group, SplitWord, WaitResult};
 use blitz_io_observe as observe;
 
 use crate::const_unless_loom;
 use crate::deadline;
 use crate::fences;
+use crate::pause::pause;
 use crate::spin::Spin;
 
-/// No thread has the lock.
-pub const FREE: u8 = 0;
-/// No thread has the lock, and only a thread that has slept for it may take it.
-pub const HANDED_OFF: u8 = 1;
-/// The right to become the writer is taken, and readers may enter.
-pub const UPGRADABLE: u8 = 2;
-/// A writer waits for the last readers to leave.
-pub const DRAINING: u8 = 3;
-/// One thread alone owns the lock.
-pub const HELD: u8 = 4;
+mod state;
 
-/// Releases look carefully.
-const CONTENDED: u8 = 1;
-/// A thread sleeps for ownership, and none has been woken on its behalf.
-const WAKE_NEEDED: u8 = 2;
-/// Readers sleep.
-const READERS: u8 = 4;
-/// A thread is about to set one of these; contended mode must not end before.
-const REGISTERING: u8 = 8;
+use state::{CONTENDED, Counted, READERS, Seen, WAKE_NEEDED, Word};
+pub use state::{DRAINING, FREE, HANDED_OFF, HELD, UPGRADABLE};
 
 /// Threads that sleep for ownership, as the futex knows them.
 const OWNERS: Group = Group::First;
 /// Threads that sleep as readers.
 const SHARERS: Group = Group::Second;
-
-/// In `starving`: one thread that has waited too long, and sleeps.
-const ASLEEP: u8 = 1;
-/// In `starving`: one thread that has waited too long, and is awake.
-const AWAKE: u8 = 16;
-
-/// Releases without a sleeper before contended mode ends. It costs each of them a
-/// fence; ending it too early costs a heavy fence: about a hundred times as much, on
-/// both sides.
-const QUIET_RELEASES: u8 = 128;
 
 /// Number of times in a row that the lock must look free before a spinning thread takes it.
 const FREE_LOOKS: u32 = if cfg!(loom) { 1 } else { 3 };
@@ -184,7 +144,7 @@ pub const FAIR_AFTER: Duration = Duration::from_millis(2);
 
 /// A lock with one owner; see the module documentation. With `SHARED`, readers sleep here, too.
 pub struct Exclusive<const SHARED: bool = false> {
-    word: SplitWord,
+    word: Word,
 }
 
 /// The state of one waiting thread.
@@ -194,51 +154,38 @@ struct Waiter {
     threshold: Duration,
     /// It may have taken the wake-up of another thread, and may take a lock that is handed off.
     slept: bool,
-    /// How it is counted in `starving`: not, as [`AWAKE`] or as [`ASLEEP`].
-    starving: u8,
+    starving: Counted,
 }
 
 impl<const SHARED: bool> Exclusive<SHARED> {
     const_unless_loom! {
         /// Creates a free lock without waiters.
         pub const fn new() -> Self {
-            Self { word: SplitWord::new([FREE, 0, 0, 0]) }
+            Self { word: Word::new() }
         }
     }
 
     /// Returns the byte that says which thread has the lock, if any.
     #[inline]
-    pub fn hold(&self) -> &AtomicU8 {
-        self.word.byte(0)
-    }
-
-    #[inline]
-    fn queue(&self) -> &AtomicU8 {
-        self.word.byte(1)
-    }
-
-    fn starving(&self) -> &AtomicU8 {
-        self.word.byte(2)
-    }
-
-    fn quiet(&self) -> &AtomicU8 {
-        self.word.byte(3)
+    pub fn hold(&self, order: Ordering) -> u8 {
+        self.word.hold(order)
     }
 
     /// Returns `true` if it is owned or handed off.
     pub fn is_held(&self) -> bool {
-        self.hold().load(Ordering::Relaxed) != FREE
+        self.word.hold(Ordering::Relaxed) != FREE
     }
 
     /// Returns `true` if a release would have to wake a thread.
     pub fn is_awaited(&self) -> bool {
-        self.queue().load(Ordering::Relaxed) & (WAKE_NEEDED | READERS) != 0
+        let queue = self.word.queue(Ordering::Relaxed);
+        queue.wakes_owner() || queue.wakes_readers()
     }
 
     /// Takes it if it is free, as `state`.
     #[inline]
     pub fn try_lock(&self, state: u8) -> bool {
-        self.take(FREE, state)
+        self.word.take(FREE, state)
     }
 
     /// Takes it as `state`; waits until then.
@@ -250,16 +197,16 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     /// Takes it as `state`, or gives up at `deadline`.
     #[inline]
     pub fn lock_until(&self, state: u8, deadline: Option<Instant>) -> bool {
-        self.take(FREE, state) || self.lock_slow(state, deadline)
+        self.word.take(FREE, state) || self.lock_slow(state, deadline)
     }
 
     /// Releases it.
     #[inline]
     pub fn unlock(&self) {
-        if self.queue().load(Ordering::Relaxed) != 0 {
+        if !self.word.queue(Ordering::Relaxed).is_empty() {
             return self.unlock_contended();
         }
-        if fences::publish(self.hold(), FREE, self.queue()) != 0 {
+        if !self.word.release().is_empty() {
             self.wake_as_needed();
         }
     }
@@ -268,16 +215,16 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     /// thread that spins, and the data with it, before this thread can take the lock again.
     #[cold]
     fn unlock_contended(&self) {
-        let starving = self.starving().load(Ordering::SeqCst);
-        let wake_needed = self.queue().load(Ordering::SeqCst) & WAKE_NEEDED != 0;
-        if starving >= AWAKE || starving != 0 && wake_needed {
-            self.hold().swap(HANDED_OFF, Ordering::SeqCst);
+        let starving = self.word.starving(Ordering::SeqCst);
+        let wake_needed = self.word.queue(Ordering::SeqCst).wakes_owner();
+        if starving.is_awake() || !starving.is_none() && wake_needed {
+            self.word.hand_off();
             return self.after_hand_off();
         }
         if wake_needed {
             self.wake_one();
         }
-        if fences::publish(self.hold(), FREE, self.queue()) != 0 {
+        if !self.word.release().is_empty() {
             self.wake_as_needed();
         }
     }
@@ -288,37 +235,36 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     fn after_hand_off(&self) {
         fences::after_rmw();
         self.wake_readers_if_any();
-        match self.starving().load(Ordering::SeqCst) {
-            0 => self.withdraw_hand_off(),
-            AWAKE.. => {}
-            _ => _ = self.wake_one(),
+        let starving = self.word.starving(Ordering::SeqCst);
+        if starving.is_none() {
+            self.withdraw_hand_off();
+        } else if !starving.is_awake() {
+            self.wake_one();
         }
     }
 
     /// Releases it to the thread that sleeps longest, if one does.
     pub fn unlock_fair(&self) {
-        if self.queue().load(Ordering::SeqCst) & WAKE_NEEDED == 0 {
+        if !self.word.queue(Ordering::SeqCst).wakes_owner() {
             return self.unlock();
         }
-        fences::publish(self.hold(), HANDED_OFF, self.queue());
+        self.word.hand_off_fairly();
         self.wake_readers_if_any();
         if !self.wake_one() {
             self.withdraw_hand_off();
         }
     }
 
-    /// Lets in readers only, by going from `HELD` to `state`.
+    /// Lets in readers only, by going to `state`.
     pub fn weaken(&self, state: u8) {
-        if fences::publish(self.hold(), state, self.queue()) != 0 {
+        if !self.word.weaken(state).is_empty() {
             self.wake_readers_if_any();
         }
     }
 
-    #[inline]
-    fn take(&self, from: u8, state: u8) -> bool {
-        self.hold()
-            .compare_exchange(from, state, Ordering::SeqCst, Ordering::SeqCst)
-            .is_ok()
+    /// Keeps readers out again, by going to `HELD`.
+    pub fn strengthen(&self) {
+        self.word.strengthen();
     }
 
     #[cold]
@@ -333,9 +279,9 @@ impl<const SHARED: bool> Exclusive<SHARED> {
             }
             self.starve_asleep(&mut waiter);
             let seen = self.announce(WAKE_NEEDED);
-            let hold = seen[0];
+            let hold = seen.hold();
             if waiter.may_take(hold) {
-                if self.take(hold, state) {
+                if self.word.take(hold, state) {
                     return self.acquired(&waiter);
                 }
             } else if !self.sleep(seen, &mut waiter, deadline) {
@@ -356,13 +302,13 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         let mut free_looks = 0;
         loop {
             if free_looks != 0 {
-                hint::spin_loop();
+                pause(1);
             } else if !spin.turn() {
                 return false;
             }
-            let hold = self.hold().load(Ordering::Relaxed);
+            let hold = self.word.hold(Ordering::Relaxed);
             if !waiter.may_take(hold) {
-                if !waiter.slept && self.starving().load(Ordering::Relaxed) != 0 {
+                if !waiter.slept && !self.word.starving(Ordering::Relaxed).is_none() {
                     return false;
                 }
                 free_looks = 0;
@@ -370,7 +316,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
             }
             free_looks += 1;
             if hold == HANDED_OFF || free_looks == FREE_LOOKS {
-                if self.take(hold, state) {
+                if self.word.take(hold, state) {
                     return true;
                 }
                 free_looks = 0;
@@ -378,43 +324,32 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// Sets the bits `who` in `queue`, in contended mode, so that releases look for the thread.
-    /// Returns the bytes as they are then.
-    fn announce(&self, who: u8) -> [u8; 4] {
+    /// Registers in `queue`, in contended mode, so that releases look for the thread. Returns the
+    /// bytes as they are then.
+    fn announce(&self, who: u8) -> Seen {
         loop {
-            let queue = self
-                .queue()
-                .fetch_or(CONTENDED | REGISTERING, Ordering::SeqCst);
-            if queue & CONTENDED == 0 {
+            if self.word.begin_to_register() {
                 fences::heavy();
                 // Others may have found the bit set and gone to sleep before the
                 // fence, on an old value of `hold`. Perform the wakes that the release missed.
                 self.wake_readers_if_any();
                 self.wake_as_needed();
             }
-            let queue = self.queue().fetch_or(who, Ordering::SeqCst);
-            if queue & CONTENDED != 0 {
-                fences::after_rmw();
-                return [
-                    self.hold().load(Ordering::SeqCst),
-                    queue | who,
-                    self.starving().load(Ordering::SeqCst),
-                    self.quiet().load(Ordering::SeqCst),
-                ];
+            if let Some(seen) = self.word.register(who) {
+                return seen;
             }
         }
     }
 
     /// Sleeps as long as the bytes are these. Returns `false` when the deadline passed.
-    fn sleep(&self, seen: [u8; 4], waiter: &mut Waiter, deadline: Option<Instant>) -> bool {
+    fn sleep(&self, seen: Seen, waiter: &mut Waiter, deadline: Option<Instant>) -> bool {
         let until = waiter.until(deadline);
-        let _record = observe::sleeping(&self.word);
-        let result = self.word.wait_in_group(OWNERS, seen, until);
+        let result = self.sleep_in_group(OWNERS, seen, until);
         if result == WaitResult::TimedOut && until == deadline {
             return false;
         }
         waiter.slept = true;
-        if waiter.starving == 0 && (result == WaitResult::TimedOut || waiter.is_late()) {
+        if waiter.starving == Counted::No && (result == WaitResult::TimedOut || waiter.is_late()) {
             self.starve_awake(waiter);
         }
         true
@@ -425,15 +360,11 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     /// anyway. Then the waiter tries again later, and later each time, so that many waiters do
     /// not keep the processors busy with waking up.
     fn starve_awake(&self, waiter: &mut Waiter) {
-        let counted = self
-            .starving()
-            .fetch_update(Ordering::SeqCst, Ordering::Relaxed, |count| {
-                (count / AWAKE + count % AWAKE < 15).then(|| count + AWAKE)
-            });
+        let counted = self.word.starve();
         waiter.threshold *= 2;
         waiter.fair_at = deadline::now() + waiter.threshold;
-        if counted.is_ok() {
-            waiter.starving = AWAKE;
+        if counted {
+            waiter.starving = Counted::Awake;
             self.announce(CONTENDED);
         }
     }
@@ -441,20 +372,18 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     /// Counts a starving waiter that is about to sleep: from now on, a thread that hands the lock off
     /// has to wake one.
     fn starve_asleep(&self, waiter: &mut Waiter) {
-        if waiter.starving == AWAKE {
-            self.starving().fetch_sub(AWAKE - ASLEEP, Ordering::SeqCst);
-            waiter.starving = ASLEEP;
+        if waiter.starving == Counted::Awake {
+            self.word.fall_asleep();
+            waiter.starving = Counted::Asleep;
         }
     }
 
     /// Ends the wait of this thread, which has the lock. Others may sleep without a wake-up on its way.
     fn acquired(&self, waiter: &Waiter) -> bool {
         if waiter.slept {
-            self.queue().fetch_or(WAKE_NEEDED, Ordering::SeqCst);
+            self.word.others_may_sleep();
         }
-        if waiter.starving != 0 {
-            self.starving().fetch_sub(waiter.starving, Ordering::SeqCst);
-        }
+        self.word.stop_starving(waiter.starving);
         true
     }
 
@@ -462,9 +391,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     /// systems the thread may also have used up another thread's wake-up, although it timed out.
     /// So it announces, and does the work of a release.
     fn give_up(&self, waiter: &Waiter) -> bool {
-        if waiter.starving != 0 {
-            self.starving().fetch_sub(waiter.starving, Ordering::SeqCst);
-        }
+        self.word.stop_starving(waiter.starving);
         self.announce(WAKE_NEEDED);
         self.withdraw_hand_off();
         false
@@ -472,7 +399,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
 
     /// Frees a lock that may have been handed off without a thread to take it.
     fn withdraw_hand_off(&self) {
-        self.take(HANDED_OFF, FREE);
+        self.word.withdraw();
         self.wake_as_needed();
     }
 
@@ -481,76 +408,66 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     #[cold]
     fn wake_as_needed(&self) {
         fence(Ordering::SeqCst);
-        let queue = self.queue().load(Ordering::SeqCst);
-        let starving = self.starving().load(Ordering::SeqCst);
-        if queue & (WAKE_NEEDED | READERS) == 0 && starving < AWAKE {
-            return self.leave_contended_mode(queue);
+        let queue = self.word.queue(Ordering::SeqCst);
+        let starving = self.word.starving(Ordering::SeqCst);
+        if !queue.wakes_owner() && !queue.wakes_readers() && !starving.is_awake() {
+            return self.word.note_quiet(queue);
         }
-        let hold = self.hold().load(Ordering::SeqCst);
-        if queue & READERS != 0 && hold <= UPGRADABLE {
+        let hold = self.word.hold(Ordering::SeqCst);
+        if queue.wakes_readers() && hold <= UPGRADABLE {
             self.wake_readers();
         }
         if hold != FREE {
             return;
         }
-        if starving == 0 {
+        if starving.is_none() {
             self.wake_one();
-        } else if self.take(FREE, HANDED_OFF) {
+        } else if self.word.hand_off_free() {
             self.after_hand_off();
-        }
-    }
-
-    /// Counts a release while no thread sleeps. Ends contended mode after enough of them.
-    fn leave_contended_mode(&self, queue: u8) {
-        let quiet = self.quiet().load(Ordering::Relaxed) + 1;
-        self.quiet()
-            .store(quiet % QUIET_RELEASES, Ordering::Relaxed);
-        if quiet == QUIET_RELEASES && queue == CONTENDED {
-            let _ =
-                self.queue()
-                    .compare_exchange(CONTENDED, 0, Ordering::SeqCst, Ordering::Relaxed);
         }
     }
 
     /// Wakes one thread if that is needed. Returns `false` when there was none to wake.
     fn wake_one(&self) -> bool {
-        self.quiet().store(0, Ordering::Relaxed);
-        let queue = self
-            .queue()
-            .fetch_and(!(WAKE_NEEDED | REGISTERING), Ordering::SeqCst);
-        if queue & WAKE_NEEDED == 0 {
+        self.word.note_sleeper();
+        let queue = self.word.take_wake_up();
+        if !queue.wakes_owner() {
             return false;
         }
         if SHARED {
-            SplitWord::wake_group(&self.word, OWNERS, 1) != 0
+            SplitWord::wake_group(self.word.split(), OWNERS, 1) != 0
         } else {
-            SplitWord::wake_one(&self.word) != 0
+            SplitWord::wake_one(self.word.split()) != 0
         }
     }
 
     /// Sleeps as a reader as long as `hold` is `state`.
     pub fn sleep_as_reader(&self, state: u8, deadline: Option<Instant>) -> WaitResult {
         let seen = self.announce(READERS);
-        if seen[0] == state {
-            let _record = observe::sleeping(&self.word);
-            self.word.wait_in_group(SHARERS, seen, deadline)
+        if seen.hold() == state {
+            self.sleep_in_group(SHARERS, seen, deadline)
         } else {
             WaitResult::ValueChanged
         }
     }
 
+    fn sleep_in_group(&self, group: Group, seen: Seen, until: Option<Instant>) -> WaitResult {
+        let word = self.word.split();
+        let _record = observe::sleeping(word);
+        word.wait_in_group(group, seen.0, until)
+    }
+
     /// Wakes all readers.
     fn wake_readers(&self) {
-        self.quiet().store(0, Ordering::Relaxed);
-        self.queue()
-            .fetch_and(!(READERS | REGISTERING), Ordering::SeqCst);
-        SplitWord::wake_group(&self.word, SHARERS, usize::MAX);
+        self.word.note_sleeper();
+        self.word.take_readers();
+        SplitWord::wake_group(self.word.split(), SHARERS, usize::MAX);
     }
 
     #[cold]
     fn wake_readers_if_any(&self) {
         fence(Ordering::SeqCst);
-        if self.queue().load(Ordering::SeqCst) & READERS != 0 {
+        if self.word.queue(Ordering::SeqCst).wakes_readers() {
             self.wake_readers();
         }
     }
@@ -568,7 +485,7 @@ impl Waiter {
             fair_at: deadline::now() + FAIR_AFTER,
             threshold: FAIR_AFTER,
             slept: false,
-            starving: 0,
+            starving: Counted::No,
         }
     }
 
@@ -578,25 +495,13 @@ impl Waiter {
 
     /// Returns the time at which the thread wakes up if no release wakes it.
     fn until(&self, deadline: Option<Instant>) -> Option<Instant> {
-        deadline::earlier(deadline, (self.starving == 0).then_some(self.fair_at))
+        deadline::earlier(
+            deadline,
+            (self.starving == Counted::No).then_some(self.fair_at),
+        )
     }
 
     fn is_late(&self) -> bool {
         deadline::now() >= self.fair_at
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sixteenth_starving_thread_is_not_counted() {
-        let lock = <Exclusive>::new();
-        lock.starving().store(15 * AWAKE, Ordering::Relaxed);
-        let mut waiter = Waiter::new();
-        lock.starve_awake(&mut waiter);
-        assert_eq!(waiter.starving, 0);
-        assert_eq!(lock.starving().load(Ordering::Relaxed), 15 * AWAKE);
     }
 }

@@ -10,8 +10,7 @@
 mod affinity;
 mod attempts;
 pub mod awake;
-mod backoff;
-mod biased_flag;
+pub mod backoff;
 mod biased_lock;
 #[cfg(feature = "taskdump")]
 mod capture;
@@ -21,9 +20,11 @@ pub mod exclusive;
 pub mod fibers;
 mod lease;
 mod lock;
+pub mod looks;
 mod on_drop;
 mod panics;
 mod parker;
+pub mod pause;
 mod processors;
 mod random;
 #[cfg(not(loom))]
@@ -35,7 +36,6 @@ mod wait_queue;
 
 pub use attempts::Attempts;
 pub use backoff::Backoff;
-pub use biased_flag::{BiasedFlag, Inside};
 pub use biased_lock::BiasedLock;
 #[cfg(unix)]
 pub use blitz_io_futex::nanos_of;

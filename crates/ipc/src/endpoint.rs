@@ -22,6 +22,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::looks;
 use blitz_io_core::{Spin, generation};
 use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe::{self as observe, Blocking, Caller};
@@ -85,7 +86,7 @@ impl Endpoint {
         };
         for attempt in 0..JOIN_ATTEMPTS {
             if attempt > 0 {
-                std::thread::sleep(JOIN_PAUSE);
+                looks::sleep(JOIN_PAUSE, None);
             }
             for me in records.clone() {
                 if segment.try_lock_record(me)? {

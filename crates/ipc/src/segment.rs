@@ -24,8 +24,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{Ordering, fence};
-use std::thread;
 use std::time::{Duration, Instant};
+
+use blitz_io_core::looks;
 
 use crate::error::Error;
 use crate::kind::WhenFull;
@@ -396,8 +397,10 @@ impl<'a> Membership<'a> {
         loop {
             match file.try_lock(MEMBERSHIP) {
                 Ok(true) => return Ok(Self(file)),
-                Ok(false) if Instant::now() >= deadline => return Err(Error::Busy),
-                Ok(false) => thread::sleep(MEMBERSHIP_PAUSE),
+                Ok(false) if !looks::sleep(MEMBERSHIP_PAUSE, Some(deadline)) => {
+                    return Err(Error::Busy);
+                }
+                Ok(false) => {}
                 Err(error) => return Err(Error::from_io("lock", Path::new(""), error)),
             }
         }

@@ -28,7 +28,6 @@
 //! exchange fails.
 
 use std::cell::Cell;
-use std::hint;
 use std::ptr;
 
 use crossbeam_utils::CachePadded;
@@ -36,6 +35,7 @@ use crossbeam_utils::CachePadded;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
+use blitz_io_core::pause::look;
 use blitz_io_core::this_processor;
 use blitz_io_observe::{self as observe, Blocking, Caller, Kind, Object};
 
@@ -186,13 +186,9 @@ impl Reserved<'_> {
 
 impl LoopSlot {
     fn wait_for(&self, entered: u32) {
-        for _ in 0..LOOKS {
-            if self.left.load(Acquire) == entered {
-                return;
-            }
-            hint::spin_loop();
+        if !look(LOOKS, || self.left.load(Acquire) == entered) {
+            self.sleep_until_left(entered);
         }
-        self.sleep_until_left(entered);
     }
 
     #[cold]

@@ -24,11 +24,11 @@
 //! interrupted. A worker that does not fork does not use its deque.
 
 use std::cell::Cell;
-use std::hint;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::awake::awake;
+use blitz_io_core::pause::pause;
 use blitz_io_core::processors;
 use blitz_io_futex::atomic::AtomicUsize;
 use blitz_io_futex::atomic::Ordering::Relaxed;
@@ -254,9 +254,7 @@ impl Patience {
         };
         self.looks += 1;
         if self.looks % LOOKS_A_YIELD != 0 && processors() > 1 {
-            for _ in 0..4 {
-                hint::spin_loop();
-            }
+            pause(4);
             return true;
         }
         let before = Instant::now();

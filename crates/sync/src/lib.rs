@@ -28,21 +28,9 @@
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
 mod cell_traits;
-// Not part of the public interface.
-#[doc(hidden)]
-pub mod event_word;
-// Not part of the public interface.
-#[doc(hidden)]
-pub mod latch_word;
-// Not part of the public interface.
-#[doc(hidden)]
-pub mod once_word;
 mod semaphores;
 pub mod task;
 pub mod thread;
-// Not part of the public interface.
-#[doc(hidden)]
-pub mod words;
 
 /// Returns how a lock's release is kept in order before its look for waiters:
 ///

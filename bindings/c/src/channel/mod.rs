@@ -52,9 +52,10 @@ fn make(
 ///
 /// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 /// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_mpsc_new(
+pub unsafe extern "C" fn blitz_mpsc_new(
     size: usize,
     capacity: usize,
     sender: *mut *mut blitz_sender,
@@ -74,9 +75,10 @@ pub extern "C" fn blitz_mpsc_new(
 ///
 /// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 /// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_mpmc_new(
+pub unsafe extern "C" fn blitz_mpmc_new(
     size: usize,
     capacity: usize,
     sender: *mut *mut blitz_sender,
@@ -95,9 +97,10 @@ pub extern "C" fn blitz_mpmc_new(
 ///
 /// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 /// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or a size out of range. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_oneshot_new(
+pub unsafe extern "C" fn blitz_oneshot_new(
     size: usize,
     sender: *mut *mut blitz_sender,
     receiver: *mut *mut blitz_receiver,
@@ -115,9 +118,10 @@ pub extern "C" fn blitz_oneshot_new(
 ///
 /// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 /// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a size or capacity out of range. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_broadcast_new(
+pub unsafe extern "C" fn blitz_broadcast_new(
     size: usize,
     capacity: usize,
     sender: *mut *mut blitz_sender,
@@ -136,9 +140,10 @@ pub extern "C" fn blitz_broadcast_new(
 ///
 /// The caller frees the two handles with `blitz_sender_free` and `blitz_receiver_free`. Returns
 /// `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or a size out of range. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_watch_new(
+pub unsafe extern "C" fn blitz_watch_new(
     size: usize,
     initial: *const c_void,
     sender: *mut *mut blitz_sender,
@@ -156,19 +161,22 @@ pub extern "C" fn blitz_watch_new(
 /// Returns `BLITZ_OK`; `BLITZ_ECLOSED` if nothing can receive it any more; `BLITZ_ECANCELED` in a
 /// fiber that is cancelled; or `BLITZ_EINVAL` for NULL. After an error the element was not sent: the
 /// caller still owns it.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
-    blitz_send_until(sender, value, BLITZ_NEVER)
+pub unsafe extern "C" fn blitz_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
+    // SAFETY: by this function's contract.
+    unsafe { blitz_send_until(sender, value, BLITZ_NEVER) }
 }
 
 /// Sends as `blitz_send` does, but waits until `deadline_ns` at most (nanoseconds of
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_send` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_send_until(
+pub unsafe extern "C" fn blitz_send_until(
     sender: *mut blitz_sender,
     value: *const c_void,
     deadline_ns: u64,
@@ -190,9 +198,10 @@ fn send_slow(sender: *mut blitz_sender, value: *const c_void, deadline_ns: u64) 
 /// Sends if there is room. Does not wait.
 ///
 /// Returns what `blitz_send` returns, or `BLITZ_EFULL`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_try_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
+pub unsafe extern "C" fn blitz_try_send(sender: *mut blitz_sender, value: *const c_void) -> c_int {
     blitz_sender::try_send(sender, value)
 }
 
@@ -203,19 +212,22 @@ pub extern "C" fn blitz_try_send(sender: *mut blitz_sender, value: *const c_void
 /// receiver of `blitz_broadcast_new` missed elements. Returns `BLITZ_ECANCELED` in a fiber that is
 /// cancelled, `BLITZ_EBUSY` if another call uses this receiver, or `BLITZ_EINVAL` for NULL. After
 /// an error nothing was received, and `value` is as before.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_recv(receiver: *mut blitz_receiver, value: *mut c_void) -> c_int {
-    blitz_recv_until(receiver, value, BLITZ_NEVER)
+pub unsafe extern "C" fn blitz_recv(receiver: *mut blitz_receiver, value: *mut c_void) -> c_int {
+    // SAFETY: by this function's contract.
+    unsafe { blitz_recv_until(receiver, value, BLITZ_NEVER) }
 }
 
 /// Receives as `blitz_recv` does, but waits until `deadline_ns` at most (nanoseconds of
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_recv` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_recv_until(
+pub unsafe extern "C" fn blitz_recv_until(
     receiver: *mut blitz_receiver,
     value: *mut c_void,
     deadline_ns: u64,
@@ -237,9 +249,13 @@ fn recv_slow(receiver: *mut blitz_receiver, value: *mut c_void, deadline_ns: u64
 /// Receives an element if there is one. Does not wait.
 ///
 /// Returns what `blitz_recv` returns, or `BLITZ_EEMPTY`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_try_recv(receiver: *mut blitz_receiver, value: *mut c_void) -> c_int {
+pub unsafe extern "C" fn blitz_try_recv(
+    receiver: *mut blitz_receiver,
+    value: *mut c_void,
+) -> c_int {
     blitz_receiver::try_recv(receiver, value)
 }
 
@@ -248,8 +264,9 @@ pub extern "C" fn blitz_try_recv(receiver: *mut blitz_receiver, value: *mut c_vo
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EBUSY` if another call uses this receiver, or `BLITZ_EINVAL` for
 /// NULL, or a receiver of another kind.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_receiver_latest(
+pub unsafe extern "C" fn blitz_receiver_latest(
     receiver: *mut blitz_receiver,
     value: *mut c_void,
 ) -> c_int {
@@ -265,8 +282,9 @@ pub extern "C" fn blitz_receiver_latest(
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of `blitz_oneshot_new`. Does not
 /// wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_sender_clone(
+pub unsafe extern "C" fn blitz_sender_clone(
     sender: *mut blitz_sender,
     clone: *mut *mut blitz_sender,
 ) -> c_int {
@@ -283,8 +301,9 @@ pub extern "C" fn blitz_sender_clone(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EBUSY` if another call uses the receiver, or `BLITZ_EINVAL` for NULL,
 /// or a receiver of another kind. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_receiver_clone(
+pub unsafe extern "C" fn blitz_receiver_clone(
     receiver: *mut blitz_receiver,
     clone: *mut *mut blitz_receiver,
 ) -> c_int {
@@ -299,8 +318,9 @@ pub extern "C" fn blitz_receiver_clone(
 /// sent from now on. The caller frees it with `blitz_receiver_free`.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of another kind. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_sender_subscribe(
+pub unsafe extern "C" fn blitz_sender_subscribe(
     sender: *mut blitz_sender,
     receiver: *mut *mut blitz_receiver,
 ) -> c_int {
@@ -316,14 +336,19 @@ pub extern "C" fn blitz_sender_subscribe(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EBUSY` if another call uses a
 /// sender of `blitz_oneshot_new`, or `BLITZ_EINVAL` for NULL.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_sender_wait_closed(sender: *mut blitz_sender, deadline_ns: u64) -> c_int {
+pub unsafe extern "C" fn blitz_sender_wait_closed(
+    sender: *mut blitz_sender,
+    deadline_ns: u64,
+) -> c_int {
     entry(|| arg(sender)?.end().wait_closed(Limit::at(deadline_ns)))
 }
 
 /// Returns true if sending would return `BLITZ_ECLOSED`, and for NULL. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_sender_is_closed(sender: *const blitz_sender) -> bool {
+pub unsafe extern "C" fn blitz_sender_is_closed(sender: *const blitz_sender) -> bool {
     entry_or(true, || {
         arg(sender).is_ok_and(|sender| sender.end().is_closed()) || sender.is_null()
     })
@@ -333,8 +358,9 @@ pub extern "C" fn blitz_sender_is_closed(sender: *const blitz_sender) -> bool {
 /// not wait.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL, or a sender of another kind: free its handles.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_sender_close(sender: *mut blitz_sender) -> c_int {
+pub unsafe extern "C" fn blitz_sender_close(sender: *mut blitz_sender) -> c_int {
     entry(|| arg(sender)?.end().close())
 }
 
@@ -343,29 +369,33 @@ pub extern "C" fn blitz_sender_close(sender: *mut blitz_sender) -> c_int {
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EBUSY` if another call uses this receiver, or `BLITZ_EINVAL` for
 /// NULL, or a receiver of these kinds.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_receiver_close(receiver: *mut blitz_receiver) -> c_int {
+pub unsafe extern "C" fn blitz_receiver_close(receiver: *mut blitz_receiver) -> c_int {
     entry(|| arg(receiver)?.end().close())
 }
 
 /// Returns the number of elements that wait for this receiver, which other calls may change at once; 0
 /// for NULL, or if another call uses the receiver. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_receiver_len(receiver: *const blitz_receiver) -> usize {
+pub unsafe extern "C" fn blitz_receiver_len(receiver: *const blitz_receiver) -> usize {
     entry_or(0, || {
         arg(receiver).map_or(0, |receiver| receiver.end().len())
     })
 }
 
 /// Frees a sender. NULL is fine. No other call may use it, now or later. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_sender_free(sender: *mut blitz_sender) {
+pub unsafe extern "C" fn blitz_sender_free(sender: *mut blitz_sender) {
     entry_or((), || blitz_sender::free(sender));
 }
 
 /// Frees a receiver. NULL is fine. No other call may use it, now or later. Does not wait. Elements
 /// that were not received are dropped with the last receiver.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_receiver_free(receiver: *mut blitz_receiver) {
+pub unsafe extern "C" fn blitz_receiver_free(receiver: *mut blitz_receiver) {
     entry_or((), || blitz_receiver::free(receiver));
 }

@@ -60,9 +60,10 @@ fn case<'a>(case: &blitz_case) -> Outcome<Case<'a>> {
 /// `BLITZ_OK` if an operation was performed, else `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, or
 /// `BLITZ_EINVAL` for NULL, no cases, or a case with both or none of the two ends. Then no
 /// operation was performed.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_select(
+pub unsafe extern "C" fn blitz_select(
     cases: *mut blitz_case,
     count: usize,
     deadline_ns: u64,
@@ -78,9 +79,10 @@ pub extern "C" fn blitz_select(
 /// Performs one of `count` operations that is possible now, as `blitz_select` does. Does not wait.
 ///
 /// Returns what `blitz_select` returns, with `BLITZ_EAGAIN` if none is possible.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_try_select(
+pub unsafe extern "C" fn blitz_try_select(
     cases: *mut blitz_case,
     count: usize,
     index: *mut usize,

@@ -68,9 +68,13 @@ impl blitz_address {
 /// Reads an address with a port, such as "127.0.0.1:80" or "[::1]:80". Looks up no names.
 ///
 /// Returns `BLITZ_OK`, or `BLITZ_EINVAL` for NULL or another text. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_address_parse(text: *const c_char, address: *mut blitz_address) -> c_int {
+pub unsafe extern "C" fn blitz_address_parse(
+    text: *const c_char,
+    address: *mut blitz_address,
+) -> c_int {
     entry(|| {
         let parsed: SocketAddr = self::text(text)?.parse().map_err(|_| BLITZ_EINVAL)?;
         put(address, blitz_address::from_rust(parsed))
@@ -81,8 +85,9 @@ pub extern "C" fn blitz_address_parse(text: *const c_char, address: *mut blitz_a
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or an unknown family, or `BLITZ_ESIZE` if the buffer
 /// is too small. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_address_format(
+pub unsafe extern "C" fn blitz_address_format(
     address: *const blitz_address,
     buffer: *mut c_char,
     len: usize,
@@ -114,9 +119,10 @@ pub(crate) async fn lookup(host: &str) -> io::Result<Vec<SocketAddr>> {
 /// system's resolver. `count` gets the number of all addresses. Returns `BLITZ_OK`,
 /// `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port,
 /// `BLITZ_EHOST` if the resolver has no address of the host, or an error of the system.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_dns_lookup(
+pub unsafe extern "C" fn blitz_dns_lookup(
     host: *const c_char,
     deadline_ns: u64,
     addresses: *mut blitz_address,

@@ -41,9 +41,10 @@ fn socket<'a>(udp: *mut blitz_udp) -> Outcome<&'a UdpSocket> {
 /// The caller frees it with `blitz_udp_free`. Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL`
 /// for NULL or a text without a port, `BLITZ_EHOST` if the resolver has no address of the host, or an
 /// error of the system.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_udp_bind(host: *const c_char, udp: *mut *mut blitz_udp) -> c_int {
+pub unsafe extern "C" fn blitz_udp_bind(host: *const c_char, udp: *mut *mut blitz_udp) -> c_int {
     entry(|| {
         check(udp)?;
         let host = text(host)?;
@@ -65,9 +66,10 @@ pub extern "C" fn blitz_udp_bind(host: *const c_char, udp: *mut *mut blitz_udp) 
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL,
 /// `BLITZ_EFORKED`, or an error of the system.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_udp_send(
+pub unsafe extern "C" fn blitz_udp_send(
     udp: *mut blitz_udp,
     buffer: *const c_void,
     len: usize,
@@ -94,9 +96,10 @@ pub extern "C" fn blitz_udp_send(
 /// `count` gets the number of bytes, and `address` the sender's address; it may be NULL. Returns
 /// `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or
 /// an error of the system.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_udp_recv(
+pub unsafe extern "C" fn blitz_udp_recv(
     udp: *mut blitz_udp,
     buffer: *mut c_void,
     len: usize,
@@ -121,9 +124,10 @@ pub extern "C" fn blitz_udp_recv(
 /// Receives a datagram that has arrived, without waiting.
 ///
 /// Returns what `blitz_udp_recv` returns, or `BLITZ_EAGAIN`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_udp_try_recv(
+pub unsafe extern "C" fn blitz_udp_try_recv(
     udp: *mut blitz_udp,
     buffer: *mut c_void,
     len: usize,
@@ -141,8 +145,12 @@ pub extern "C" fn blitz_udp_try_recv(
 /// Writes the address of a socket. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_udp_address(udp: *const blitz_udp, address: *mut blitz_address) -> c_int {
+pub unsafe extern "C" fn blitz_udp_address(
+    udp: *const blitz_udp,
+    address: *mut blitz_address,
+) -> c_int {
     entry(|| {
         let local = arg(udp)?
             .socket
@@ -154,8 +162,9 @@ pub extern "C" fn blitz_udp_address(udp: *const blitz_udp, address: *mut blitz_a
 
 /// Returns the descriptor of a socket, for options of the system, or `BLITZ_EINVAL` for NULL. The
 /// socket keeps it: do not close it. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_udp_fd(udp: *const blitz_udp) -> c_int {
+pub unsafe extern "C" fn blitz_udp_fd(udp: *const blitz_udp) -> c_int {
     entry_or(BLITZ_EINVAL, || {
         arg(udp).map_or_else(returned, |udp| udp.socket.as_raw_fd())
     })
@@ -163,7 +172,8 @@ pub extern "C" fn blitz_udp_fd(udp: *const blitz_udp) -> c_int {
 
 /// Closes a socket and frees it. NULL is fine. No other call may use it, now or later. Does not
 /// wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_udp_free(udp: *mut blitz_udp) {
+pub unsafe extern "C" fn blitz_udp_free(udp: *mut blitz_udp) {
     entry_or((), || fork::free(udp));
 }

@@ -30,8 +30,9 @@ pub const BLITZ_FD_HANGUP: u32 = 8;
 /// `ready` gets the events, also `BLITZ_FD_ERROR` and `BLITZ_FD_HANGUP`; it may be NULL. Returns
 /// `BLITZ_OK`; `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` in a fiber that is cancelled; `BLITZ_EINVAL`
 /// for no or unknown events; or an error of the system, as `-EBADF`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_fd_wait(
+pub unsafe extern "C" fn blitz_fd_wait(
     fd: c_int,
     events: u32,
     deadline_ns: u64,

@@ -52,9 +52,10 @@ fn enter<'a>(file: *mut blitz_file) -> Outcome<Entered<'a, File>> {
 /// The caller closes it with `blitz_file_free`. Returns `BLITZ_OK`,
 /// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, no or unknown flags, or an error of the system, as
 /// `-ENOENT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_file_open(
+pub unsafe extern "C" fn blitz_file_open(
     path: *const c_char,
     flags: u32,
     mode: u32,
@@ -92,9 +93,10 @@ pub extern "C" fn blitz_file_open(
 /// `count` gets the number of bytes; 0 is the end of the file (if `len` is not 0). Returns `BLITZ_OK`,
 /// `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the
 /// system.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_file_read(
+pub unsafe extern "C" fn blitz_file_read(
     file: *mut blitz_file,
     buffer: *mut c_void,
     len: usize,
@@ -115,9 +117,10 @@ pub extern "C" fn blitz_file_read(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`,
 /// or an error of the system, as `-ENOSPC`; then a part may have been written.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_file_write(
+pub unsafe extern "C" fn blitz_file_write(
     file: *mut blitz_file,
     buffer: *const c_void,
     len: usize,
@@ -138,8 +141,9 @@ pub extern "C" fn blitz_file_write(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, an unknown
 /// `whence` or a negative position, `BLITZ_EFORKED`, or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_file_seek(
+pub unsafe extern "C" fn blitz_file_seek(
     file: *mut blitz_file,
     offset: i64,
     whence: u32,
@@ -163,8 +167,9 @@ pub extern "C" fn blitz_file_seek(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`,
 /// or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_file_sync(file: *mut blitz_file, metadata: bool) -> c_int {
+pub unsafe extern "C" fn blitz_file_sync(file: *mut blitz_file, metadata: bool) -> c_int {
     entry(|| {
         let file = enter(file)?;
         let sync = async {
@@ -182,8 +187,9 @@ pub extern "C" fn blitz_file_sync(file: *mut blitz_file, metadata: bool) -> c_in
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`,
 /// or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_file_len(file: *mut blitz_file, len: *mut u64) -> c_int {
+pub unsafe extern "C" fn blitz_file_len(file: *mut blitz_file, len: *mut u64) -> c_int {
     entry(|| {
         check(len)?;
         let file = enter(file)?;
@@ -198,8 +204,9 @@ pub extern "C" fn blitz_file_len(file: *mut blitz_file, len: *mut u64) -> c_int 
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`,
 /// or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_file_set_len(file: *mut blitz_file, len: u64) -> c_int {
+pub unsafe extern "C" fn blitz_file_set_len(file: *mut blitz_file, len: u64) -> c_int {
     entry(|| {
         let file = enter(file)?;
         runtime::inside(|| super::on(file.set_len(len), Limit::Never))
@@ -207,7 +214,8 @@ pub extern "C" fn blitz_file_set_len(file: *mut blitz_file, len: u64) -> c_int {
 }
 
 /// Closes a file and frees it. NULL is fine. No other call may use it, now or later. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_file_free(file: *mut blitz_file) {
+pub unsafe extern "C" fn blitz_file_free(file: *mut blitz_file) {
     entry_or((), || drop(take(file)));
 }

@@ -72,9 +72,10 @@ impl blitz_listener {
 /// The caller frees the listener with `blitz_listener_free`. Returns `BLITZ_OK`, `BLITZ_ECANCELED`,
 /// `BLITZ_EINVAL` for NULL or a text without a port, `BLITZ_EHOST` if the resolver has no address of the
 /// host, or an error of the system, as `-EADDRINUSE`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_tcp_listen(
+pub unsafe extern "C" fn blitz_tcp_listen(
     host: *const c_char,
     listener: *mut *mut blitz_listener,
 ) -> c_int {
@@ -91,9 +92,10 @@ pub extern "C" fn blitz_tcp_listen(
 ///
 /// The caller frees the listener with `blitz_listener_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for
 /// NULL, or an error of the system, as `-EADDRINUSE`. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_unix_listen(
+pub unsafe extern "C" fn blitz_unix_listen(
     path: *const c_char,
     listener: *mut *mut blitz_listener,
 ) -> c_int {
@@ -122,22 +124,25 @@ fn accept(
 ///
 /// The caller frees the stream with `blitz_stream_free`. Returns `BLITZ_OK`, `BLITZ_ECANCELED`,
 /// `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as `-EMFILE`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_listener_accept(
+pub unsafe extern "C" fn blitz_listener_accept(
     listener: *mut blitz_listener,
     stream: *mut *mut blitz_stream,
 ) -> c_int {
-    blitz_listener_accept_until(listener, BLITZ_NEVER, stream)
+    // SAFETY: by this function's contract.
+    unsafe { blitz_listener_accept_until(listener, BLITZ_NEVER, stream) }
 }
 
 /// Accepts as `blitz_listener_accept` does, but waits until `deadline_ns` at most (nanoseconds of
 /// `blitz_now_ns`).
 ///
 /// Returns what `blitz_listener_accept` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_listener_accept_until(
+pub unsafe extern "C" fn blitz_listener_accept_until(
     listener: *mut blitz_listener,
     deadline_ns: u64,
     stream: *mut *mut blitz_stream,
@@ -150,9 +155,10 @@ pub extern "C" fn blitz_listener_accept_until(
 /// Accepts a connection that has arrived, without waiting.
 ///
 /// Returns what `blitz_listener_accept` returns, or `BLITZ_EAGAIN`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_listener_try_accept(
+pub unsafe extern "C" fn blitz_listener_try_accept(
     listener: *mut blitz_listener,
     stream: *mut *mut blitz_stream,
 ) -> c_int {
@@ -167,8 +173,9 @@ pub extern "C" fn blitz_listener_try_accept(
 /// Writes the address at which a listener of TCP listens. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or another listener, or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_listener_address(
+pub unsafe extern "C" fn blitz_listener_address(
     listener: *const blitz_listener,
     address: *mut blitz_address,
 ) -> c_int {
@@ -183,8 +190,9 @@ pub extern "C" fn blitz_listener_address(
 
 /// Returns the descriptor of a listener, for options of the system, or `BLITZ_EINVAL` for NULL.
 /// The listener keeps it: do not close it. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_listener_fd(listener: *const blitz_listener) -> c_int {
+pub unsafe extern "C" fn blitz_listener_fd(listener: *const blitz_listener) -> c_int {
     entry_or(BLITZ_EINVAL, || {
         arg(listener).map_or_else(returned, blitz_listener::fd)
     })
@@ -192,7 +200,8 @@ pub extern "C" fn blitz_listener_fd(listener: *const blitz_listener) -> c_int {
 
 /// Closes a listener and frees it. NULL is fine. No other call may use it, now or later. Does not
 /// wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_listener_free(listener: *mut blitz_listener) {
+pub unsafe extern "C" fn blitz_listener_free(listener: *mut blitz_listener) {
     entry_or((), || fork::free(listener));
 }

@@ -123,9 +123,10 @@ fn command(settings: &blitz_process_settings) -> Outcome<Command> {
 ///
 /// The caller frees it with `blitz_process_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or an
 /// unknown setting, or an error of the system, as `-ENOENT`. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_process_spawn(
+pub unsafe extern "C" fn blitz_process_spawn(
     settings: *const blitz_process_settings,
     process: *mut *mut blitz_process,
 ) -> c_int {
@@ -150,8 +151,9 @@ pub extern "C" fn blitz_process_spawn(
 /// `status` gets the status that `waitpid` writes: use `WIFEXITED` and the like; it may be NULL. Returns
 /// `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for NULL,
 /// `BLITZ_EFORKED`, or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_process_wait(
+pub unsafe extern "C" fn blitz_process_wait(
     process: *mut blitz_process,
     deadline_ns: u64,
     status: *mut c_int,
@@ -168,8 +170,9 @@ pub extern "C" fn blitz_process_wait(
 
 /// Returns the number of a child process; 0 for NULL, if it has ended and was waited for, or if
 /// another call uses it. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_process_id(process: *const blitz_process) -> u32 {
+pub unsafe extern "C" fn blitz_process_id(process: *const blitz_process) -> u32 {
     entry_or(0, || {
         let child = arg(process).and_then(|process| process.child.enter());
         child.ok().and_then(|child| child.id()).unwrap_or(0)
@@ -180,8 +183,9 @@ pub extern "C" fn blitz_process_id(process: *const blitz_process) -> u32 {
 ///
 /// Returns `BLITZ_OK`, also if it has ended; `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; or an error of
 /// the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_process_kill(process: *mut blitz_process) -> c_int {
+pub unsafe extern "C" fn blitz_process_kill(process: *mut blitz_process) -> c_int {
     entry(|| {
         let mut child = arg(process)?.child.enter()?;
         child.start_kill().map_err(|error| of_io(&error))
@@ -194,8 +198,9 @@ pub extern "C" fn blitz_process_kill(process: *mut blitz_process) -> c_int {
 /// The caller frees the stream with `blitz_stream_free`. Returns `BLITZ_OK`, `BLITZ_EBUSY`,
 /// `BLITZ_EINVAL` for NULL, another number, or if there is none or it was taken, or an error of the
 /// system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_process_take_stream(
+pub unsafe extern "C" fn blitz_process_take_stream(
     process: *mut blitz_process,
     number: u32,
     stream: *mut *mut blitz_stream,
@@ -234,7 +239,8 @@ pub extern "C" fn blitz_process_take_stream(
 
 /// Frees a child process. NULL is fine. A child that has not ended keeps running, or is killed with
 /// `kill_on_free`; the library awaits its end in the background. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_process_free(process: *mut blitz_process) {
+pub unsafe extern "C" fn blitz_process_free(process: *mut blitz_process) {
     entry_or((), || fork::free(process));
 }

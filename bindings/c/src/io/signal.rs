@@ -29,9 +29,13 @@ impl OfProcess for blitz_signal {
 ///
 /// The caller frees it with `blitz_signal_free`. Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or an
 /// error for a signal that cannot be caught, such as `SIGKILL`. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_signal_new(number: c_int, listener: *mut *mut blitz_signal) -> c_int {
+pub unsafe extern "C" fn blitz_signal_new(
+    number: c_int,
+    listener: *mut *mut blitz_signal,
+) -> c_int {
     entry(|| {
         check(listener)?;
         let kind = SignalKind::from_raw(number);
@@ -52,8 +56,9 @@ pub extern "C" fn blitz_signal_new(number: c_int, listener: *mut *mut blitz_sign
 ///
 /// Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`, `BLITZ_ECANCELED`, `BLITZ_EBUSY`, `BLITZ_EINVAL` for
 /// NULL, `BLITZ_ECLOSED` if the runtime in which it was made has ended, or `BLITZ_EFORKED`.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_signal_wait(listener: *mut blitz_signal, deadline_ns: u64) -> c_int {
+pub unsafe extern "C" fn blitz_signal_wait(listener: *mut blitz_signal, deadline_ns: u64) -> c_int {
     entry(|| {
         let listener = arg(listener)?;
         in_process(listener.process)?;
@@ -64,7 +69,8 @@ pub extern "C" fn blitz_signal_wait(listener: *mut blitz_signal, deadline_ns: u6
 }
 
 /// Frees it. NULL is fine. No other call may use it, now or later. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_signal_free(listener: *mut blitz_signal) {
+pub unsafe extern "C" fn blitz_signal_free(listener: *mut blitz_signal) {
     entry_or((), || fork::free(listener));
 }

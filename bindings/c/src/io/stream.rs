@@ -167,9 +167,10 @@ impl blitz_stream {
 /// The caller frees the stream with `blitz_stream_free`. Returns `BLITZ_OK`, `BLITZ_ETIMEDOUT`,
 /// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL or a text without a port, `BLITZ_EHOST` if the resolver has
 /// no address of the host, or an error of the system, as `-ECONNREFUSED`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_tcp_connect(
+pub unsafe extern "C" fn blitz_tcp_connect(
     host: *const c_char,
     deadline_ns: u64,
     stream: *mut *mut blitz_stream,
@@ -184,9 +185,10 @@ pub extern "C" fn blitz_tcp_connect(
 }
 
 /// Connects to an address, as `blitz_tcp_connect` does to a host.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_tcp_connect_address(
+pub unsafe extern "C" fn blitz_tcp_connect_address(
     address: *const blitz_address,
     deadline_ns: u64,
     stream: *mut *mut blitz_stream,
@@ -200,9 +202,10 @@ pub extern "C" fn blitz_tcp_connect_address(
 }
 
 /// Connects to a Unix socket at a path, as `blitz_tcp_connect` does to a host.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_unix_connect(
+pub unsafe extern "C" fn blitz_unix_connect(
     path: *const c_char,
     deadline_ns: u64,
     stream: *mut *mut blitz_stream,
@@ -219,9 +222,10 @@ pub extern "C" fn blitz_unix_connect(
 /// `blitz_stream_free`.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or an error of the system. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_unix_pair(
+pub unsafe extern "C" fn blitz_unix_pair(
     one: *mut *mut blitz_stream,
     other: *mut *mut blitz_stream,
 ) -> c_int {
@@ -240,24 +244,27 @@ pub extern "C" fn blitz_unix_pair(
 /// `count` gets the number of bytes; 0 is the end of the stream. With a `len` of 0 it does nothing.
 /// Returns `BLITZ_OK`, `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of
 /// the system.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_read(
+pub unsafe extern "C" fn blitz_stream_read(
     stream: *mut blitz_stream,
     buffer: *mut c_void,
     len: usize,
     count: *mut usize,
 ) -> c_int {
-    blitz_stream_read_until(stream, buffer, len, BLITZ_NEVER, count)
+    // SAFETY: by this function's contract.
+    unsafe { blitz_stream_read_until(stream, buffer, len, BLITZ_NEVER, count) }
 }
 
 /// Receives as `blitz_stream_read` does, but waits until `deadline_ns` at most (nanoseconds of
 /// `blitz_now_ns`). After the deadline nothing was received.
 ///
 /// Returns what `blitz_stream_read` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_read_until(
+pub unsafe extern "C" fn blitz_stream_read_until(
     stream: *mut blitz_stream,
     buffer: *mut c_void,
     len: usize,
@@ -274,9 +281,10 @@ pub extern "C" fn blitz_stream_read_until(
 /// Receives bytes that have arrived, without waiting.
 ///
 /// Returns what `blitz_stream_read` returns, or `BLITZ_EAGAIN` if there is nothing.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_try_read(
+pub unsafe extern "C" fn blitz_stream_try_read(
     stream: *mut blitz_stream,
     buffer: *mut c_void,
     len: usize,
@@ -306,9 +314,10 @@ pub(super) fn tried<R>(attempt: io::Result<R>) -> Outcome<R> {
 ///
 /// `count` gets the number of bytes, also after an error; it may be NULL. Returns what
 /// `blitz_stream_read_until` returns, or `BLITZ_EEOF` if the stream ends before.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_read_exact(
+pub unsafe extern "C" fn blitz_stream_read_exact(
     stream: *mut blitz_stream,
     buffer: *mut c_void,
     len: usize,
@@ -340,24 +349,27 @@ pub extern "C" fn blitz_stream_read_exact(
 /// `count` gets the number of sent bytes. With a `len` of 0 it does nothing. Returns `BLITZ_OK`,
 /// `BLITZ_ECANCELED`, `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, or an error of the system, as
 /// `-EPIPE` (no signal is raised).
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_write(
+pub unsafe extern "C" fn blitz_stream_write(
     stream: *mut blitz_stream,
     buffer: *const c_void,
     len: usize,
     count: *mut usize,
 ) -> c_int {
-    blitz_stream_write_until(stream, buffer, len, BLITZ_NEVER, count)
+    // SAFETY: by this function's contract.
+    unsafe { blitz_stream_write_until(stream, buffer, len, BLITZ_NEVER, count) }
 }
 
 /// Sends as `blitz_stream_write` does, but waits until `deadline_ns` at most (nanoseconds of
 /// `blitz_now_ns`). After the deadline nothing was sent.
 ///
 /// Returns what `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_write_until(
+pub unsafe extern "C" fn blitz_stream_write_until(
     stream: *mut blitz_stream,
     buffer: *const c_void,
     len: usize,
@@ -376,9 +388,10 @@ pub extern "C" fn blitz_stream_write_until(
 ///
 /// `count` gets the number of sent bytes, also after an error; it may be NULL. Returns what
 /// `blitz_stream_write` returns, or `BLITZ_ETIMEDOUT`.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_write_all(
+pub unsafe extern "C" fn blitz_stream_write_all(
     stream: *mut blitz_stream,
     buffer: *const c_void,
     len: usize,
@@ -407,9 +420,10 @@ pub extern "C" fn blitz_stream_write_all(
 /// Sends as many bytes as there is room for, without waiting.
 ///
 /// Returns what `blitz_stream_write` returns, or `BLITZ_EAGAIN` if there is no room.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_try_write(
+pub unsafe extern "C" fn blitz_stream_try_write(
     stream: *mut blitz_stream,
     buffer: *const c_void,
     len: usize,
@@ -428,8 +442,9 @@ pub extern "C" fn blitz_stream_try_write(
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, another number or a pipe (free it instead), or an
 /// error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_shutdown(stream: *mut blitz_stream, how: u32) -> c_int {
+pub unsafe extern "C" fn blitz_stream_shutdown(stream: *mut blitz_stream, how: u32) -> c_int {
     entry(|| {
         let stream = arg(stream)?;
         let how = match how {
@@ -458,8 +473,12 @@ pub extern "C" fn blitz_stream_shutdown(stream: *mut blitz_stream, how: u32) -> 
 /// default). Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL or another stream, or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_set_nodelay(stream: *mut blitz_stream, nodelay: bool) -> c_int {
+pub unsafe extern "C" fn blitz_stream_set_nodelay(
+    stream: *mut blitz_stream,
+    nodelay: bool,
+) -> c_int {
     entry(|| {
         let tcp = arg(stream)?.tcp_only()?;
         tcp.set_nodelay(nodelay).map_err(|error| of_io(&error))
@@ -469,8 +488,9 @@ pub extern "C" fn blitz_stream_set_nodelay(stream: *mut blitz_stream, nodelay: b
 /// Writes the addresses of the two sides of a connection of TCP. Each may be NULL. Does not wait.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for a NULL stream or another one, or an error of the system.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_addresses(
+pub unsafe extern "C" fn blitz_stream_addresses(
     stream: *const blitz_stream,
     local: *mut blitz_address,
     peer: *mut blitz_address,
@@ -495,8 +515,9 @@ pub extern "C" fn blitz_stream_addresses(
 
 /// Returns the descriptor of a stream, for options of the system, or `BLITZ_EINVAL` for NULL. The
 /// stream keeps it: do not close it. It is non-blocking. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_fd(stream: *const blitz_stream) -> c_int {
+pub unsafe extern "C" fn blitz_stream_fd(stream: *const blitz_stream) -> c_int {
     entry_or(BLITZ_EINVAL, || {
         arg(stream).map_or_else(returned, blitz_stream::fd)
     })
@@ -504,7 +525,8 @@ pub extern "C" fn blitz_stream_fd(stream: *const blitz_stream) -> c_int {
 
 /// Closes a stream and frees it. NULL is fine. No other call may use it, now or later. Does not
 /// wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_stream_free(stream: *mut blitz_stream) {
+pub unsafe extern "C" fn blitz_stream_free(stream: *mut blitz_stream) {
     entry_or((), || fork::free(stream));
 }

@@ -46,9 +46,10 @@ impl blitz_fd_watch {
 /// `blitz_fd_watch_free` before it closes the descriptor.
 ///
 /// Returns `BLITZ_OK`, `BLITZ_EINVAL` for NULL, or `-EBADF` for a negative descriptor. Does not wait.
+#[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_fd_watch_new(fd: c_int, watch: *mut *mut blitz_fd_watch) -> c_int {
+pub unsafe extern "C" fn blitz_fd_watch_new(fd: c_int, watch: *mut *mut blitz_fd_watch) -> c_int {
     entry(|| {
         check(watch)?;
         if fd < 0 {
@@ -71,8 +72,9 @@ pub extern "C" fn blitz_fd_watch_new(fd: c_int, watch: *mut *mut blitz_fd_watch)
 /// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` in a fiber that is cancelled;
 /// `BLITZ_EINVAL` for NULL, or no or unknown events; `BLITZ_EFORKED`; or an error of the system:
 /// `-EPERM` for a regular file.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_fd_watch_wait(
+pub unsafe extern "C" fn blitz_fd_watch_wait(
     watch: *mut blitz_fd_watch,
     events: u32,
     deadline_ns: u64,
@@ -109,7 +111,8 @@ pub extern "C" fn blitz_fd_watch_wait(
 }
 
 /// Frees a watch. NULL is fine. No other call may use it, now or later. Does not wait.
+#[doc = safety!()]
 #[unsafe(no_mangle)]
-pub extern "C" fn blitz_fd_watch_free(watch: *mut blitz_fd_watch) {
+pub unsafe extern "C" fn blitz_fd_watch_free(watch: *mut blitz_fd_watch) {
     entry_or((), || fork::free(watch));
 }

@@ -73,9 +73,15 @@
 // flag in the same step, and wakes the receiver when the slot is filled. No other sender can do
 // better, as the receiver has to wait for that slot.
 //
-// If not, some sender is between claiming and filling. It runs no code of the user's there. So the
-// receiver looks for the value some times, and then yields its processor between two looks, as the
-// system may have preempted the sender.
+// If not, some sender is between claiming and filling. It runs no code of the user's there, but the
+// system may have preempted it. It claimed the slot before the receiver announced itself, so it
+// wakes nothing. Hence:
+//
+// 1. A thread looks for the value some times, and then yields its processor between two looks. It
+//    does not sleep, so it needs no wake-up.
+// 2. A poll looks some times and yields once. If the slot is still not filled, the receiver wakes
+//    its own task before it returns `Pending`. So the task is polled again after the other tasks of
+//    its scheduler, and needs no wake-up of the sender. No poll waits for a preempted thread.
 //
 // The last sender to be dropped, and the last permit to come back to a closed channel, wake the
 // receiver through the same registration. If they take its lock before the receiver does, the

@@ -1,13 +1,14 @@
 //! The receiver's side of the protocol.
 
 use std::fmt;
-use std::hint;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::{Panics, Spin, coop, deadline, fences, processors, yield_now};
+use blitz_io_core::backoff::{step_is_done, wait_for_step};
+use blitz_io_core::pause::pause_for;
+use blitz_io_core::{Panics, Spin, coop, deadline, fences, processors};
 use blitz_io_futex::atomic::{Ordering, fence};
 use blitz_io_observe::{Kind, WaitKind, Waiting};
 
@@ -18,8 +19,6 @@ use crate::model::model_has_failed;
 
 /// Number of receives without a waiting sender after which contended mode ends.
 const QUIET_RECEIVES: u32 = if cfg!(loom) { 2 } else { 256 };
-/// Number of looks for a value that is being written before the receiver yields to its sender.
-const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
 
 /// The time for which the receiver leaves its sender alone, for each value of a burst: about the
 /// cost, for both sides, of a look that comes too early.
@@ -197,9 +196,13 @@ impl<T> Rx<T> {
                 self.waiting.begin(kind, &self.chan.observed.object, waker);
                 Poll::Pending
             }
-            Announced::Value => {
-                self.wait_for_fill();
+            Announced::Value if step_is_done(|| self.cursor.is_filled()) => {
                 Poll::Ready(receive(self))
+            }
+            Announced::Value => {
+                // The sender did not see the announcement.
+                waker.wake_by_ref();
+                Poll::Pending
             }
             Announced::End => {
                 self.waiting.end();
@@ -226,17 +229,9 @@ impl<T> Rx<T> {
         }
     }
 
-    /// Waits until the next slot, which a sender has claimed, is filled. The sender runs no code
-    /// of the user's in between, but the system may have preempted it.
+    /// Blocks the thread until the next slot, which a sender has claimed, is filled.
     fn wait_for_fill(&self) {
-        let mut looks = LOOKS;
-        while looks != 0 && !self.cursor.is_filled() {
-            looks -= 1;
-            hint::spin_loop();
-        }
-        while !self.cursor.is_filled() {
-            yield_now();
-        }
+        wait_for_step(|| self.cursor.is_filled());
     }
 
     pub fn try_receive(&mut self) -> Result<T, TryRecvError> {
@@ -329,10 +324,7 @@ impl<T> Rx<T> {
             return;
         }
         let time = PER_VALUE.saturating_mul(burst - 1).min(LONGEST_PAUSE);
-        let began = Instant::now();
-        while began.elapsed() < time {
-            hint::spin_loop();
-        }
+        pause_for(time);
     }
 
     /// Makes the last attempt to receive, after the deadline or when no further value can come.
@@ -397,9 +389,42 @@ impl<T> fmt::Debug for Rx<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::task::Wake;
+
+    use blitz_io_futex::atomic::AtomicUsize;
+
     use super::super::error::TrySendError;
     use super::super::tx::Tx;
     use super::*;
+
+    /// Counts its wakes.
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_poll_does_not_wait_for_a_sender_between_claim_and_fill() {
+        let (chan, cursor) = Chan::new(Some(2), 0);
+        let (tx, mut rx) = (Tx::new(chan.clone()), Rx::new(chan.clone(), cursor));
+        tx.try_reserve(1).unwrap();
+        let claim = chan.claim_permitted();
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(wakes.clone());
+        let cx = &mut Context::from_waker(&waker);
+        for polls in 1..=3 {
+            assert_eq!(rx.poll(cx), Poll::Pending);
+            assert_eq!(wakes.0.load(Ordering::Relaxed), polls);
+        }
+        assert_eq!(rx.poll_many(cx, &mut Vec::new(), 2), Poll::Pending);
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 4);
+        chan.fill(claim, 7);
+        assert_eq!(rx.poll(cx), Poll::Ready(Some(7)));
+    }
 
     #[test]
     fn positions_wrap() {

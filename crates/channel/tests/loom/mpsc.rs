@@ -405,6 +405,21 @@ fn a_value_is_being_written() {
     });
 }
 
+/// A task polls beside a slot that a sender has claimed and not filled yet. No other thread sends, and
+/// the last sender stays: only the task itself can wake it.
+fn a_value_is_being_written_for_a_task() {
+    model(3, || {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let sender = thread::spawn({
+            let tx = tx.clone();
+            move || tx.send(7).unwrap()
+        });
+        assert_eq!(model::block_on(rx.recv()), Some(7));
+        sender.join().unwrap();
+        drop(tx);
+    });
+}
+
 /// Two senders have claimed slots and not filled them yet; a thread receives twice.
 fn two_values_are_being_written() {
     model(1, || {
@@ -438,6 +453,11 @@ fn a_thread_that_receives_sleeps_and_is_woken() {
 fn a_receiver_sleeps_beside_a_claim() {
     a_value_is_being_written();
     two_values_are_being_written();
+}
+
+#[test]
+fn a_task_wakes_itself_beside_a_claim() {
+    a_value_is_being_written_for_a_task();
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! A thread that sleeps and is woken on another processor loses about 8 µs, and its waker one to
 //! four. A hand-over between two threads that both run takes less than 0.1 µs. So it pays to spin
 //! for a few times as long as a sleep and its wake-up would cost, and not longer. The limits are
-//! times, as one `PAUSE` takes 2 ns on some processors and 50 ns on others. `backoff.rs` decides
-//! how long a thread leaves a contended atomic alone.
+//! times, as one `PAUSE` takes 2 ns on some processors and 50 ns on others. `pause.rs` has
+//! waits without a yield, `backoff.rs` those without a sleep.
 //!
 //! ```text
 //! let mut spin = Spin::EVENT;
@@ -42,7 +42,6 @@
 pub use blitz_io_futex::yield_now;
 
 use std::cell::Cell;
-use std::hint;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -273,19 +272,7 @@ fn nanos(moment: Instant) -> u64 {
 fn pause(hints: u32) {
     #[cfg(test)]
     tests::PAUSES.set(tests::PAUSES.get() + 1);
-    for _ in 0..hints {
-        hint::spin_loop();
-    }
-}
-
-/// Lets a moment pass for a thread that never sleeps, in a wait that takes this many
-/// threads to end.
-pub fn relax(threads: usize) {
-    if threads <= processors() && !cfg!(loom) {
-        hint::spin_loop();
-    } else {
-        yield_now();
-    }
+    crate::pause::pause(hints);
 }
 
 #[cfg(test)]

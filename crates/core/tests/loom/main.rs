@@ -4,7 +4,6 @@
 
 mod model;
 
-mod biased_flag;
 mod biased_lock;
 mod fences;
 mod lease;

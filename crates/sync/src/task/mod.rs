@@ -1,6 +1,5 @@
 //! Primitives whose waiters are tasks.
 
-mod adaptive_spin;
 mod barrier;
 mod guards;
 mod mutex;

@@ -100,7 +100,7 @@ impl Shared {
 
     /// Returns `true` if a writer is inside, or waits for readers to leave.
     pub fn is_locked_exclusive(&self) -> bool {
-        self.exclusive.hold().load(Ordering::Relaxed) >= DRAINING
+        self.exclusive.hold(Ordering::Relaxed) >= DRAINING
     }
 
     // Readers.
@@ -151,7 +151,7 @@ impl Shared {
 
     #[inline]
     fn is_open(&self) -> bool {
-        self.exclusive.hold().load(Ordering::SeqCst) <= UPGRADABLE
+        self.exclusive.hold(Ordering::SeqCst) <= UPGRADABLE
     }
 
     #[cold]
@@ -174,7 +174,7 @@ impl Shared {
                     return true;
                 }
             }
-            let hold = self.exclusive.hold().load(Ordering::SeqCst);
+            let hold = self.exclusive.hold(Ordering::SeqCst);
             if hold <= UPGRADABLE {
                 if self.try_lock_shared() {
                     return true;
@@ -204,7 +204,7 @@ impl Shared {
         if before >= MOST_READERS {
             return self.step_back(before);
         }
-        let is_in = || self.exclusive.hold().load(Ordering::SeqCst) != HELD;
+        let is_in = || self.exclusive.hold(Ordering::SeqCst) != HELD;
         loop {
             if is_in() {
                 return true;
@@ -285,7 +285,7 @@ impl Shared {
             if !self.wait_for_readers(deadline) {
                 return false;
             }
-            self.exclusive.hold().swap(HELD, Ordering::SeqCst);
+            self.exclusive.strengthen();
             if self.is_empty() {
                 return true;
             }
@@ -344,7 +344,7 @@ impl Shared {
     }
 
     fn upgrade_or(&self, drain: impl FnOnce() -> bool) -> bool {
-        self.exclusive.hold().swap(HELD, Ordering::SeqCst);
+        self.exclusive.strengthen();
         let is_writer = self.is_empty() || drain();
         if !is_writer {
             self.exclusive.weaken(UPGRADABLE);

@@ -3,7 +3,7 @@
 
 use super::barrier::BarrierWaitResult;
 use super::rounds::Rounds;
-use blitz_io_core::spin;
+use blitz_io_core::backoff;
 use blitz_io_core::{const_unless_loom, debug_is_name};
 
 /// A barrier whose threads spin until the others have arrived.
@@ -48,7 +48,7 @@ impl SpinBarrier {
         let round = self.rounds.arrive();
         if let Some(round) = round {
             while !self.rounds.is_over(round) {
-                spin::relax(self.rounds.threads());
+                backoff::relax(self.rounds.threads());
             }
         }
         BarrierWaitResult {

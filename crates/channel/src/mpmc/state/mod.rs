@@ -33,14 +33,42 @@
 //! A thread that waits in several channels (`select/mod.rs`) is chosen before it names its value or
 //! the place to receive it. So it gets a right, and uses it later:
 //!
-//! * `reserved` values are set aside for selections that may receive. Others leave as
+//! * *Reserved* values are set aside for selections that may receive (R1). Others leave as
 //!   many in the buffer.
-//! * `promised` values will be sent. They have a place in the buffer or, without a
+//! * *Promised* values will be sent (R2). They have a place in the buffer or, without a
 //!   buffer, a receiver that waits for itself; others leave as many places, and as
 //!   many receivers. Such a receiver does not leave after its deadline: it is *overdue*.
-//!   It gets the value when the promise is kept. When the promise is broken, the step
+//!   It gets the value when the promise is kept. When the promise is broken (R5), the step
 //!   that takes it back chooses the receiver without a value (`serve_waiters`).
-//! * If both sides are selections, the value is reserved before it arrives.
+//! * If both sides are selections, the value is reserved before it arrives (R1 and R3).
+//!
+//! `rights.rs` has the table of these counts, whose rows are R1 to R6.
+//!
+//! # The steps
+//!
+//! Each step does what its first column with a true condition says. An empty cell is no condition of
+//! the step, and `·` does not occur. Receivers to which a value is promised do not count. Steps that
+//! send look for receivers, and keep a value in the buffer. A channel without a buffer has no room,
+//! and keeps only what is for a selection.
+//!
+//! | step | the first receiver waits for itself | the first receiver is a selection | there is room | else |
+//! |---|---|---|---|---|
+//! | [`send`](State::send), if not closed | gives it the value | keeps the value, R1 | keeps the value | full |
+//! | [`select_send`](State::select_send) without a buffer, if not closed | R2 | R1 and R3 | · | no |
+//! | `select_send` with a buffer, if not closed | | | R2 | no |
+//! | [`finish_send`](State::finish_send) of a promise, R5, if not closed and no older value is available | gives it the value | keeps the value, R1 | keeps the value | keeps the value |
+//!
+//! `finish_send` of a promise (R5) gives the value back if the channel is closed, and keeps it behind an
+//! older one, which it then gives to the receiver. `finish_send` of a pair (R6) keeps the value.
+//!
+//! | step | a value is available | the first sender waits for itself | the first sender is a selection | else, closed | else |
+//! |---|---|---|---|---|---|
+//! | [`recv`](State::recv) with a buffer | takes it, then `admit` | · | · | the end | empty |
+//! | `recv` without a buffer | takes it | takes its value | empty | the end | empty |
+//! | [`recv_or_join`](State::recv_or_join) | as `recv` | as `recv` | R2, and waits | the end | waits |
+//! | [`select_recv`](State::select_recv) without a buffer | R1 | keeps its value, R1 | R1 and R3 | the end | no |
+//! | `select_recv` with a buffer | R1 | · | · | the end | no |
+//! | `admit`, if there is room | | keeps its value | R2 | nothing | nothing |
 
 use std::collections::VecDeque;
 use std::{iter, ptr};
@@ -50,8 +78,11 @@ use blitz_io_core::{List, Node, Wake, Wakes};
 use super::error::{TryRecvError, TrySendError};
 use super::request::{Outcome, Queue, Request, Role, selection_of};
 
+mod rights;
 mod selections;
 mod streams;
+
+use rights::Rights;
 
 /// The capacity of a channel that has no limit.
 pub(super) const UNLIMITED: usize = usize::MAX;
@@ -82,11 +113,9 @@ pub(super) struct State<T> {
     /// Values that came back, the oldest last, with their tickets.
     returned: Vec<(u64, T)>,
     pub(super) capacity: usize,
-    reserved: usize,
-    promised: usize,
-    /// Values that will be sent for selections that have a right to receive one. If there
-    /// are more rights than values here and to come, a thread that was to send one panicked.
-    paired: usize,
+    /// The rights of selections. If there are more rights to receive than values here and to
+    /// come, a thread that was to send one panicked.
+    rights: Rights,
     /// A thread waits for a reserved value to come.
     pub(super) is_awaited: bool,
     /// `true` if a receiver may be waiting, after its deadline, for a promised value.
@@ -126,9 +155,7 @@ impl<T> State<T> {
             close_waiters: List::new(),
             returned: Vec::new(),
             capacity,
-            reserved: 0,
-            promised: 0,
-            paired: 0,
+            rights: Rights::NONE,
             is_awaited: false,
             has_overdue: false,
         }
@@ -161,7 +188,7 @@ impl<T> State<T> {
 
     /// Updates the flags. Called after each step that is not one of the fast ones.
     pub(super) fn update(&mut self) {
-        let rare = self.reserved | self.promised | self.returned.len() != 0;
+        let rare = self.rights.set_aside() || !self.returned.is_empty();
         let idle = self.receivers.is_empty() && self.senders.is_empty() && self.streams.is_empty();
         let busy = self.capacity == 0 || rare || !idle;
         self.flags = self.flags & CLOSED | if busy { BUSY } else { 0 };
@@ -245,7 +272,7 @@ impl<T> State<T> {
                 // SAFETY: it is linked.
                 Some(Found::Plain(node)) => return Ok(Some(unsafe { self.take_over(node) })),
                 Some(Found::Case(woken)) => {
-                    self.promised += 1;
+                    self.rights.promise();
                     wake = woken;
                 }
                 None => {}
@@ -353,13 +380,13 @@ impl<T> State<T> {
     /// Returns `true` if there is a value that is not set aside.
     #[inline]
     fn is_available(&self) -> bool {
-        self.len() > self.reserved
+        self.rights.leave_one_of(self.len())
     }
 
     /// Returns `true` if there is room that is not promised.
     #[inline]
     fn has_room(&self) -> bool {
-        self.len() + self.promised < self.capacity
+        self.rights.leave_room(self.len(), self.capacity)
     }
 
     /// Takes the oldest value. A value that came back keeps its ticket.
@@ -381,7 +408,7 @@ impl<T> State<T> {
             }
             Some(Found::Case(wake)) => {
                 self.store(value, ticket);
-                self.reserved += 1;
+                self.rights.reserve();
                 Ok(wake)
             }
             None => Err(value),
@@ -413,8 +440,8 @@ impl<T> State<T> {
             }
             Found::Case(wake) => {
                 match right {
-                    Outcome::Paired => self.paired += 1,
-                    _ => self.promised += 1,
+                    Outcome::Paired => self.rights.pair(),
+                    _ => self.rights.promise(),
                 }
                 wake
             }
@@ -424,7 +451,7 @@ impl<T> State<T> {
     /// Returns the first receiver that waits and is not promised a value.
     fn find_receiver(&mut self) -> Option<Found> {
         let mut promised = match self.capacity {
-            0 => self.promised,
+            0 => self.rights.promised(),
             _ => 0,
         };
         for node in nodes(&self.receivers) {

@@ -12,12 +12,12 @@ impl<T> State<T> {
     /// Chooses to receive, if that is possible now.
     pub(in crate::mpmc) fn select_recv(&mut self, woken: &mut Woken) -> Option<Outcome> {
         if self.is_available() {
-            self.reserved += 1;
+            self.rights.reserve();
             return Some(Outcome::Reserved);
         }
         if self.capacity == 0 {
             if let Some(wake) = self.let_in(Outcome::Paired) {
-                self.reserved += 1;
+                self.rights.reserve();
                 woken.add(wake);
                 return Some(Outcome::Reserved);
             }
@@ -33,19 +33,19 @@ impl<T> State<T> {
         if self.capacity == 0 {
             return match self.find_receiver()? {
                 Found::Plain(_) => {
-                    self.promised += 1;
+                    self.rights.promise();
                     Some(Outcome::Slot)
                 }
                 Found::Case(wake) => {
-                    self.reserved += 1;
-                    self.paired += 1;
+                    self.rights.reserve();
+                    self.rights.pair();
                     woken.add(wake);
                     Some(Outcome::Paired)
                 }
             };
         }
         self.has_room().then(|| {
-            self.promised += 1;
+            self.rights.promise();
             Outcome::Slot
         })
     }
@@ -55,13 +55,13 @@ impl<T> State<T> {
         let value = match self.take() {
             Some((_, value)) => Some(value),
             // A promised value was withdrawn; cancel this reservation.
-            None if self.paired < self.reserved => None,
+            None if self.rights.one_was_withdrawn() => None,
             None => {
                 self.is_awaited = true;
                 return None;
             }
         };
-        self.reserved -= 1;
+        self.rights.give_back(Outcome::Reserved);
         self.serve_waiters(woken);
         Some(value)
     }
@@ -75,10 +75,10 @@ impl<T> State<T> {
         woken: &mut Woken,
     ) -> Result<(), T> {
         if outcome == Outcome::Paired {
-            self.paired -= 1;
+            self.rights.give_back(Outcome::Paired);
             self.buffer.push_back(value);
         } else {
-            self.promised -= 1;
+            self.rights.give_back(Outcome::Slot);
             if self.is_closed() {
                 return Err(value);
             }
@@ -98,13 +98,9 @@ impl<T> State<T> {
 
     /// Gives a right back that was not used.
     pub(in crate::mpmc) fn abandon(&mut self, outcome: Outcome, woken: &mut Woken) {
-        match outcome {
-            Outcome::Slot => self.promised -= 1,
-            Outcome::Paired => self.paired -= 1,
-            Outcome::Reserved => self.reserved -= 1,
-            Outcome::Closed | Outcome::Ready => return,
+        if self.rights.give_back(outcome) {
+            self.serve_waiters(woken);
         }
-        self.serve_waiters(woken);
     }
 
     /// Returns `true` if an operation that would wait in this list is possible. Cases of `but` do
@@ -141,7 +137,7 @@ impl<T> State<T> {
                 _ => cases += 1,
             }
         }
-        plain > self.promised || cases > 0
+        plain > self.rights.promised() || cases > 0
     }
 
     fn counts(node: &Node<Request>, but: *const Selection) -> bool {
@@ -197,7 +193,7 @@ impl<T> State<T> {
                 Some(unsafe { self.hand_over(node, value, ticket) })
             }
             Found::Case(wake) => {
-                self.reserved += 1;
+                self.rights.reserve();
                 Some(wake)
             }
         }
@@ -226,7 +222,7 @@ impl<T> State<T> {
     /// Returns `true` if each receiver that waits for itself is promised a value.
     fn all_are_promised(&self) -> bool {
         let plain = |node: &&Node<Request>| node.request.role == Role::Plain;
-        self.capacity == 0 && self.receivers.iter().filter(plain).count() <= self.promised
+        self.capacity == 0 && self.receivers.iter().filter(plain).count() <= self.rights.promised()
     }
 
     /// Chooses, without a value, a receiver that is overdue, if there is one to which no

@@ -25,10 +25,9 @@ use std::os::fd::{AsRawFd, IntoRawFd};
 use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
-use std::thread;
 use std::time::Duration;
 
-use blitz_io_core::generation;
+use blitz_io_core::{generation, looks};
 
 /// Maximum number of attempts to open a file, or to wait for a fork or a step.
 const ATTEMPTS: usize = 10_000;
@@ -41,7 +40,7 @@ fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
         if holds() {
             return true;
         }
-        thread::sleep(PAUSE);
+        looks::sleep(PAUSE, None);
     }
     false
 }

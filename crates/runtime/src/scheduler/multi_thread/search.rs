@@ -250,5 +250,5 @@ fn deadline(worker: &Worker, place: Place) -> Option<Instant> {
 
 /// Longer than a short poll takes, and shorter than it takes to wake a thread.
 fn pause() {
-    (0..128).for_each(|_| std::hint::spin_loop());
+    blitz_io_core::pause::pause(128);
 }

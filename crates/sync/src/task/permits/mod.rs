@@ -75,10 +75,10 @@ use std::task::Waker;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use super::adaptive_spin::AdaptiveSpin;
 use blitz_io_core::Panics;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
+use blitz_io_core::pause::AdaptiveSpin;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue, Wake, Wakes};
 use blitz_io_observe::{Blocking, Caller, Kind, Observed, Resource, Sort};

@@ -64,11 +64,11 @@
 
 use super::SET;
 use blitz_io_core::deadline;
+use blitz_io_core::looks;
 use blitz_io_core::spin::Spin;
 use blitz_io_futex::WaitResult;
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_observe as observe;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// One released waiter: bits 1 to 15.
@@ -125,8 +125,8 @@ pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
         match joined {
             Ok(before) => return before & SET != 0 || wait_for_release(event, deadline),
             // There is no room for one more.
-            Err(_) if deadline::is_past(deadline) => return false,
-            Err(_) => thread::sleep(FULL_FOR),
+            Err(_) if !looks::sleep(FULL_FOR, deadline) => return false,
+            Err(_) => {}
         }
     }
 }
@@ -184,6 +184,7 @@ fn waiting(word: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::thread::Event;
+    use std::thread;
 
     /// Creates an event with so many threads waiting that no further one has room.
     fn full() -> Event {
