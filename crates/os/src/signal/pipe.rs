@@ -42,10 +42,12 @@ use signal_hook_registry::SigId;
 
 use super::listeners::Listeners;
 
-/// The pipes of this process, and the drivers that they are registered with. A driver that is
-/// referred to keeps its address.
-static PIPES: PerProcess<Mutex<Vec<(Weak<Driver>, Weak<SignalPipe>)>>> =
-    PerProcess::new(Mutex::default);
+/// The pipes of this process.
+static PIPES: PerProcess<Mutex<Vec<Place>>> = PerProcess::new(Mutex::default);
+
+/// Where to find a pipe: the driver that it is registered with, whose address stays as long as it
+/// is referred to, and the pipe.
+type Place = (Weak<Driver>, Weak<SignalPipe>);
 
 /// A driver's pipe; see the module documentation.
 pub(super) struct SignalPipe {
