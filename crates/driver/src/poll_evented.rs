@@ -93,13 +93,29 @@ impl<E: Source> PollEvented<E> {
     ///
     /// Panics where there is no driver.
     #[track_caller]
-    pub fn with_interest(mut source: E, interest: Interest) -> io::Result<Self>
+    pub fn with_interest(source: E, interest: Interest) -> io::Result<Self>
     where
         E: Described,
     {
+        let descriptor = source.described();
+        let mut this = Self::without_records(source, interest)?;
+        this.registration.describe(descriptor);
+        Ok(this)
+    }
+
+    /// Registers a source for which no task waits, so that reports of waits do not show it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's errors.
+    ///
+    /// # Panics
+    ///
+    /// Panics where there is no driver.
+    #[track_caller]
+    pub fn without_records(mut source: E, interest: Interest) -> io::Result<Self> {
         let driver = current::driver();
-        let mut registration = Registration::new(&mut source, bits::to_mio(interest), &driver)?;
-        registration.describe(source.described());
+        let registration = Registration::new(&mut source, bits::to_mio(interest), &driver)?;
         Ok(Self {
             source: Some(source),
             registration,

@@ -1,4 +1,7 @@
 //! Readiness of a registered socket or pipe, and the check of a socket that the program gives.
+//!
+//! The macros make the methods of a type whose field `io` is the registered source. `$what` is its
+//! name in the documentation.
 
 use std::io;
 #[cfg(unix)]
@@ -49,3 +52,149 @@ pub(crate) fn assert_nonblocking(socket: &impl AsFd) -> io::Result<()> {
 pub(crate) fn assert_nonblocking<T>(_socket: &T) -> io::Result<()> {
     Ok(())
 }
+
+/// Makes `ready`.
+macro_rules! ready_method {
+    ($what:literal) => {
+        #[doc = concat!("Waits until the ", $what, " is ready for any of `interest`.")]
+        ///
+        #[doc = concat!("An operation may block even if the ", $what, " is reported ready: always use one of the")]
+        /// `try_` methods, which record that it would have blocked.
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime has ended.
+        ///
+        /// # Cancel safety
+        ///
+        #[doc = concat!("Cancel safe: the ", $what, " stays ready.")]
+        pub async fn ready(
+            &self,
+            interest: blitz_io_aio::Interest,
+        ) -> std::io::Result<blitz_io_aio::Ready> {
+            $crate::source::ready(self.io.registration(), interest).await
+        }
+    };
+}
+
+/// Makes `readable`, and the method that polls for it.
+macro_rules! readable_methods {
+    ($what:literal, $poll:ident) => {
+        #[doc = concat!("Waits until the ", $what, " is readable.")]
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime has ended.
+        ///
+        /// # Cancel safety
+        ///
+        #[doc = concat!("Cancel safe: the ", $what, " stays readable.")]
+        pub async fn readable(&self) -> std::io::Result<()> {
+            self.ready(blitz_io_aio::Interest::READABLE).await?;
+            Ok(())
+        }
+
+        #[doc = concat!("Waits until the ", $what, " is readable. Only the waker of the last call is woken; any number of")]
+        /// tasks may wait with [`readable`](Self::readable).
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime has ended.
+        pub fn $poll(
+            &self,
+            cx: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            $crate::source::poll_ready(self.io.registration(), cx, blitz_io_driver::Direction::Read)
+        }
+    };
+}
+
+/// Makes `writable`, and the method that polls for it.
+macro_rules! writable_methods {
+    ($what:literal, $poll:ident) => {
+        #[doc = concat!("Waits until the ", $what, " is writable.")]
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime has ended.
+        ///
+        /// # Cancel safety
+        ///
+        #[doc = concat!("Cancel safe: the ", $what, " stays writable.")]
+        pub async fn writable(&self) -> std::io::Result<()> {
+            self.ready(blitz_io_aio::Interest::WRITABLE).await?;
+            Ok(())
+        }
+
+        #[doc = concat!("Waits until the ", $what, " is writable. Only the waker of the last call is woken; any number of")]
+        /// tasks may wait with [`writable`](Self::writable).
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime has ended.
+        pub fn $poll(
+            &self,
+            cx: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            $crate::source::poll_ready(
+                self.io.registration(),
+                cx,
+                blitz_io_driver::Direction::Write,
+            )
+        }
+    };
+}
+
+/// Makes `try_io` and `async_io`. `$try` tries the operation `$f` on the source `$io`.
+macro_rules! try_io_methods {
+    ($what:literal, |$io:ident, $f:ident| $try:expr) => {
+        #[doc = concat!("Tries an operation on the ", $what, " once, if it is ready for `interest`.")]
+        ///
+        #[doc = concat!("`f` must be an operation on this ", $what, " that returns `WouldBlock` if it would")]
+        /// block. Then it is not called again before the next event.
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Returns the errors of `f`, and `WouldBlock` if the ", $what, " is not ready.")]
+        pub fn try_io<R>(
+            &self,
+            interest: blitz_io_aio::Interest,
+            f: impl FnOnce() -> std::io::Result<R>,
+        ) -> std::io::Result<R> {
+            let mask = blitz_io_driver::bits::of_interest(interest);
+            self.io.registration().try_io(mask, || {
+                let ($io, $f) = (&self.io, f);
+                $try
+            })
+        }
+
+        #[doc = concat!("Tries an operation on the ", $what, " each time it is ready for `interest`, until the")]
+        /// operation does not block.
+        ///
+        #[doc = concat!("`f` must be an operation on this ", $what, " that returns `WouldBlock` if it would block.")]
+        ///
+        /// # Errors
+        ///
+        /// Returns the errors of `f` other than `WouldBlock`, and an error if the runtime has ended.
+        ///
+        /// # Cancel safety
+        ///
+        /// Cancel safe if `f` is: the future waits only before it calls `f`.
+        pub async fn async_io<R>(
+            &self,
+            interest: blitz_io_aio::Interest,
+            mut f: impl FnMut() -> std::io::Result<R>,
+        ) -> std::io::Result<R> {
+            let mask = blitz_io_driver::bits::of_interest(interest);
+            self.io
+                .registration()
+                .async_io(mask, || {
+                    let ($io, $f) = (&self.io, &mut f);
+                    $try
+                })
+                .await
+        }
+    };
+}
+
+pub(crate) use {readable_methods, ready_method, try_io_methods, writable_methods};

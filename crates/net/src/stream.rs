@@ -3,6 +3,8 @@
 //! The operations that own their buffer wait for readiness and then call the system, like
 //! all other operations on a socket. In a ring they would cost as much, and a read that is
 //! cancelled there may consume bytes.
+//!
+//! The macros make the methods of a type whose field `io` is the registered source.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -164,3 +166,210 @@ where
         .async_io(Direction::Write.mask(), write)
         .await
 }
+
+/// Makes the methods that read without waiting.
+macro_rules! read_methods {
+    () => {
+        /// Reads the available bytes, without waiting. Returns the number of bytes: 0 at the end
+        /// of the stream, or if the buffer is empty.
+        ///
+        /// # Errors
+        ///
+        /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
+        pub fn try_read(&self, buf: &mut [u8]) -> std::io::Result<usize> {
+            self.io.try_read(buf)
+        }
+
+        /// Reads the available bytes into several buffers, in order, without waiting. Returns the
+        /// number of bytes: 0 at the end of the stream, or if the buffers are empty.
+        ///
+        /// # Errors
+        ///
+        /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
+        pub fn try_read_vectored(
+            &self,
+            bufs: &mut [std::io::IoSliceMut<'_>],
+        ) -> std::io::Result<usize> {
+            $crate::stream::try_read_vectored(&self.io, bufs)
+        }
+
+        /// Reads the available bytes into a buffer that grows or tracks how far it is filled,
+        /// without waiting. Returns the number of bytes: 0 at the end of the stream, or if the
+        /// buffer has no room.
+        ///
+        /// # Errors
+        ///
+        /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
+        pub fn try_read_buf<B: bytes::BufMut>(&self, buf: &mut B) -> std::io::Result<usize> {
+            $crate::stream::try_read_buf(&self.io, buf)
+        }
+    };
+}
+
+/// Makes the methods that write without waiting.
+macro_rules! write_methods {
+    () => {
+        /// Writes as many bytes as there is room for, without waiting. Returns the number of bytes.
+        ///
+        /// # Errors
+        ///
+        /// Returns the system's errors, and `WouldBlock` if there is no room.
+        pub fn try_write(&self, buf: &[u8]) -> std::io::Result<usize> {
+            $crate::stream::try_write(&self.io, buf)
+        }
+
+        /// Writes as many bytes of several buffers, in order, as there is room for, without
+        /// waiting. Returns the number of bytes.
+        ///
+        /// # Errors
+        ///
+        /// Returns the system's errors, and `WouldBlock` if there is no room.
+        pub fn try_write_vectored(&self, bufs: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
+            $crate::stream::try_write_vectored(&self.io, bufs)
+        }
+    };
+}
+
+/// Makes the methods that own their buffers. The attributes are the example of `read_owned`.
+macro_rules! owned_buffer_methods {
+    ($(#[$example:meta])*) => {
+        /// Reads into a buffer, which the operation owns while it runs and returns with the number
+        /// of bytes: 0 at the end of the stream, or if the buffer has no room.
+        ///
+        /// The bytes are read to the beginning of the buffer, at most as many as it has
+        /// [room](blitz_io_aio::IoBuf::bytes_total) for. A buffer that was longer before keeps its
+        /// length.
+        ///
+        /// # Errors
+        ///
+        /// Returns the system's errors, and an error if the runtime has ended.
+        ///
+        /// # Cancel safety
+        ///
+        /// A dropped future has read nothing. Its buffer is dropped with it.
+        ///
+        $(#[$example])*
+        pub async fn read_owned<B: blitz_io_aio::IoBufMut>(
+            &self,
+            buf: B,
+        ) -> blitz_io_aio::BufResult<usize, B> {
+            $crate::stream::read_owned(&self.io, buf).await
+        }
+
+        /// Writes the contents of a buffer, or the first part of them. The operation owns the
+        /// buffer while it runs, and returns it with the number of bytes.
+        ///
+        /// # Errors
+        ///
+        /// Returns the system's errors, and an error if the runtime has ended.
+        ///
+        /// # Cancel safety
+        ///
+        /// A dropped future has written nothing. Its buffer is dropped with it.
+        pub async fn write_owned<B: blitz_io_aio::IoBuf>(
+            &self,
+            buf: B,
+        ) -> blitz_io_aio::BufResult<usize, B> {
+            $crate::stream::write_owned(&self.io, buf).await
+        }
+
+        /// Writes all contents of a buffer. The operation owns the buffer while it runs, and
+        /// returns it.
+        ///
+        /// # Errors
+        ///
+        /// Returns the errors of [`write_owned`](Self::write_owned), and
+        /// [`WriteZero`](std::io::ErrorKind::WriteZero) if the stream accepts no more bytes.
+        ///
+        /// # Cancel safety
+        ///
+        /// Not cancel safe: a dropped future may have written the first part. Its buffer is
+        /// dropped with it.
+        pub async fn write_all_owned<B: blitz_io_aio::IoBuf>(
+            &self,
+            buf: B,
+        ) -> blitz_io_aio::BufResult<(), B> {
+            $crate::stream::write_all_owned(&self.io, buf).await
+        }
+    };
+}
+
+/// Implements `AsyncRead` for a type. `$io` is the source of `$this`.
+macro_rules! impl_async_read {
+    ($type:ty, |$this:ident| $io:expr) => {
+        impl blitz_io_aio::AsyncRead for $type {
+            #[inline]
+            fn poll_read(
+                self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+                buf: &mut blitz_io_aio::ReadBuf<'_>,
+            ) -> std::task::Poll<std::io::Result<()>> {
+                let $this = self;
+                $crate::stream::poll_read($io, cx, buf)
+            }
+        }
+
+        blitz_io_aio::foreign_traits!([] $type: read);
+    };
+}
+
+/// Implements `AsyncWrite` for a type. `$io` is the source of `$this`, and `$shut` shuts it down.
+macro_rules! impl_async_write {
+    (
+        $type:ty, |$this:ident| $io:expr,
+        flush = $flush:literal,
+        $(#[$shutdown:meta])*
+        shutdown = $shut:expr
+    ) => {
+        impl blitz_io_aio::AsyncWrite for $type {
+            #[inline]
+            fn poll_write(
+                self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+                buf: &[u8],
+            ) -> std::task::Poll<std::io::Result<usize>> {
+                let $this = self;
+                $io.poll_write(cx, buf)
+            }
+
+            #[inline]
+            fn poll_write_vectored(
+                self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+                bufs: &[std::io::IoSlice<'_>],
+            ) -> std::task::Poll<std::io::Result<usize>> {
+                let $this = self;
+                $io.poll_write_vectored(cx, bufs)
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                true
+            }
+
+            #[doc = $flush]
+            #[inline]
+            fn poll_flush(
+                self: std::pin::Pin<&mut Self>,
+                _: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<std::io::Result<()>> {
+                std::task::Poll::Ready(Ok(()))
+            }
+
+            $(#[$shutdown])*
+            fn poll_shutdown(
+                self: std::pin::Pin<&mut Self>,
+                _: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<std::io::Result<()>> {
+                #[allow(unused_variables, reason = "a pipe has nothing to shut down")]
+                let $this = self;
+                std::task::Poll::Ready($shut)
+            }
+        }
+
+        blitz_io_aio::foreign_traits!([] $type: write);
+    };
+}
+
+pub(crate) use {
+    impl_async_read, impl_async_write, owned_buffer_methods, read_methods, write_methods,
+};

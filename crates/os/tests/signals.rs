@@ -116,6 +116,128 @@ fn a_forked_process_has_signals_of_its_own() {
     });
 }
 
+/// The child of a fork has listeners of its own, and takes nothing of its parent's.
+#[test]
+fn a_listener_of_a_forked_process_takes_no_signal_of_its_parent() {
+    let _alone = alone();
+    let kind = SignalKind::window_change();
+    let receive_own = || {
+        let runtime = runtime();
+        runtime.block_on(async {
+            let mut listener = signal(kind).unwrap();
+            send(kind);
+            listener.recv().await
+        })
+    };
+    let parent = runtime();
+    let mut listener = parent.block_on(async { signal(kind).unwrap() });
+    // Its handler has run, and its listener has not been told yet.
+    // SAFETY: there is a listener.
+    unsafe { libc::raise(kind.as_raw_value()) };
+    // SAFETY: the child calls only the code under test, which takes no lock of another thread
+    // but the allocator's, and that one is made free in a child by the C library.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let received = receive_own() == Some(());
+        // SAFETY: it ends this process without running what the test harness registered.
+        unsafe { libc::_exit(i32::from(!received)) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is a number to write to.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0);
+    parent.block_on(async {
+        assert_eq!(listener.recv().await, Some(()));
+        assert!(poll_once(pin!(listener.recv()), Waker::noop()).is_pending());
+    });
+}
+
+/// Returns the number of descriptors that are ends of pipes.
+#[cfg(target_os = "linux")]
+fn pipes() -> usize {
+    let descriptors = std::fs::read_dir("/proc/self/fd").unwrap();
+    let targets = descriptors.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+    targets
+        .filter(|target| target.to_string_lossy().starts_with("pipe:"))
+        .count()
+}
+
+/// With a pipe for each listener, each signal took as many writes and reads.
+#[test]
+#[cfg(target_os = "linux")]
+fn all_listeners_of_a_runtime_share_a_pipe() {
+    let _alone = alone();
+    let before = pipes();
+    let runtime = runtime();
+    runtime.block_on(async {
+        let (one, other) = (SignalKind::user_defined1(), SignalKind::user_defined2());
+        let listeners = |kind| (0..10).map(move |_| signal(kind).unwrap());
+        let mut listeners: Vec<_> = listeners(one).chain(listeners(other)).collect();
+        assert_eq!(pipes() - before, 2);
+        send(one);
+        for listener in &mut listeners[..10] {
+            assert_eq!(listener.recv().await, Some(()));
+        }
+        for listener in &mut listeners {
+            assert!(poll_once(pin!(listener.recv()), Waker::noop()).is_pending());
+        }
+        // One runtime takes nothing of another's, and the end of a listener of nobody's else.
+        drop(listeners.drain(1..19));
+        let elsewhere = std::thread::spawn(move || {
+            self::runtime().block_on(async {
+                let mut listener = signal(other).unwrap();
+                assert_eq!(pipes() - before, 4);
+                send(other);
+                listener.recv().await
+            })
+        });
+        assert_eq!(listeners[1].recv().await, Some(()));
+        assert_eq!(elsewhere.join().unwrap(), Some(()));
+        drop(listeners);
+        assert_eq!(pipes(), before);
+    });
+}
+
+/// What a signal wakes is no task's waker, so it must not depend on the task's budget.
+#[test]
+fn a_listener_is_made_in_a_task_whose_budget_is_used_up() {
+    let _alone = alone();
+    runtime().block_on(async {
+        let kind = SignalKind::user_defined1();
+        let mut listener = blitz_io::task::spawn(async move {
+            std::future::poll_fn(|cx| {
+                while let std::task::Poll::Ready(unit) = blitz_io::task::coop::poll_proceed(cx) {
+                    unit.made_progress();
+                }
+                std::task::Poll::Ready(signal(kind).unwrap())
+            })
+            .await
+        })
+        .await
+        .unwrap();
+        for _ in 0..2 {
+            send(kind);
+            assert_eq!(listener.recv().await, Some(()));
+        }
+    });
+}
+
+#[test]
+fn a_signal_of_before_is_not_for_a_new_listener() {
+    let _alone = alone();
+    runtime().block_on(async {
+        let kind = SignalKind::user_defined1();
+        let mut first = signal(kind).unwrap();
+        // SAFETY: there is a listener.
+        unsafe { libc::raise(kind.as_raw_value()) };
+        let mut second = signal(kind).unwrap();
+        assert_eq!(first.recv().await, Some(()));
+        assert!(poll_once(pin!(second.recv()), Waker::noop()).is_pending());
+        send(kind);
+        assert_eq!(second.recv().await, Some(()));
+    });
+}
+
 #[test]
 fn signals_that_do_not_exist_have_errors_of_their_own() {
     let _alone = alone();

@@ -157,11 +157,13 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Sends if there is room, and the task has budget left.
-    pub fn try_send_in_budget(&self, value: T) -> Result<(), T> {
-        coop::attempt_with(value, |value| {
-            self.try_send(value).map_err(TrySendError::into_inner)
-        })
+    /// Claims a slot if there is room, and the task has budget left. Runs no code of the user's.
+    ///
+    /// The value stays with the caller until the slot is there: a large one would be moved with each
+    /// refusal, and back.
+    #[inline]
+    pub fn claim_in_budget(&self) -> Option<Claim> {
+        coop::attempt(|| self.claim(Payment::Room).ok())
     }
 
     /// Sends with a permit, which is used up.

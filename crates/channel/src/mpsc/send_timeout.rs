@@ -52,10 +52,10 @@ impl<T> Sender<T> {
     ) -> Result<(), SendTimeoutError<T>> {
         let timers = timers::installed();
         timers.assert_here();
-        let value = match self.tx.try_send_in_budget(value) {
-            Ok(()) => return Ok(()),
-            Err(value) => value,
-        };
+        if let Some(claim) = self.tx.claim_in_budget() {
+            self.tx.fill(claim, value);
+            return Ok(());
+        }
         let mut room = pin!(self.tx.reserve(1));
         let mut timer = timers.timer(timeout);
         match poll_fn(|cx| poll_in_time(room.as_mut(), &mut timer, cx)).await {

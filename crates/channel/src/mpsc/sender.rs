@@ -200,10 +200,10 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        let value = match self.tx.try_send_in_budget(value) {
-            Ok(()) => return Ok(()),
-            Err(value) => value,
-        };
+        if let Some(claim) = self.tx.claim_in_budget() {
+            self.tx.fill(claim, value);
+            return Ok(());
+        }
         match self.tx.reserve(1).await {
             Ok(()) => {
                 self.tx.send_permitted(value);

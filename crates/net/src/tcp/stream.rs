@@ -3,13 +3,11 @@
 use std::fmt;
 use std::io;
 use std::net::{self, Shutdown, SocketAddr};
-use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_io_aio::{AsyncRead, AsyncWrite, BufResult, Interest, IoBuf, IoBufMut, ReadBuf, Ready};
+use blitz_io_aio::ReadBuf;
 use blitz_io_driver::{Direction, PollEvented, bits};
-use bytes::BufMut;
 
 use crate::addr::{self, ToSocketAddrs};
 use crate::buf::receive_read_buf;
@@ -111,227 +109,33 @@ impl TcpStream {
         Ok(self.io.into_inner()?.into())
     }
 
-    /// Waits until the socket is ready for any of `interest`.
-    ///
-    /// An operation may block even if the socket is reported ready: always use one of the
-    /// `try_` methods, which record that it would have blocked.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: the socket stays ready.
-    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-        source::ready(self.io.registration(), interest).await
-    }
+    source::ready_method!("socket");
+    source::readable_methods!("socket", poll_read_ready);
+    source::writable_methods!("socket", poll_write_ready);
+    source::try_io_methods!("socket", |io, f| io.try_io(f));
 
-    /// Waits until the socket is readable.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: the socket stays readable.
-    pub async fn readable(&self) -> io::Result<()> {
-        self.ready(Interest::READABLE).await?;
-        Ok(())
-    }
-
-    /// Waits until the socket is writable.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: the socket stays writable.
-    pub async fn writable(&self) -> io::Result<()> {
-        self.ready(Interest::WRITABLE).await?;
-        Ok(())
-    }
-
-    /// Waits until the socket is readable. Only the waker of the last call is woken; any number of
-    /// tasks may wait with [`readable`](Self::readable).
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        source::poll_ready(self.io.registration(), cx, Direction::Read)
-    }
-
-    /// Waits until the socket is writable. Only the waker of the last call is woken; any number of
-    /// tasks may wait with [`writable`](Self::writable).
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        source::poll_ready(self.io.registration(), cx, Direction::Write)
-    }
-
-    /// Tries an operation on the socket once, if it is ready for `interest`.
-    ///
-    /// `f` must be an operation on this socket that returns `WouldBlock` if it would
-    /// block. Then it is not called again before the next event.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of `f`, and `WouldBlock` if the socket is not ready.
-    pub fn try_io<R>(
-        &self,
-        interest: Interest,
-        f: impl FnOnce() -> io::Result<R>,
-    ) -> io::Result<R> {
-        let mask = bits::of_interest(interest);
-        self.io.registration().try_io(mask, || self.io.try_io(f))
-    }
-
-    /// Tries an operation on the socket each time it is ready for `interest`, until the
-    /// operation does not block.
-    ///
-    /// `f` must be an operation on this socket that returns `WouldBlock` if it would block.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of `f` other than `WouldBlock`, and an error if the runtime has ended.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe if `f` is: the future waits only before it calls `f`.
-    pub async fn async_io<R>(
-        &self,
-        interest: Interest,
-        mut f: impl FnMut() -> io::Result<R>,
-    ) -> io::Result<R> {
-        let mask = bits::of_interest(interest);
-        self.io
-            .registration()
-            .async_io(mask, || self.io.try_io(&mut f))
-            .await
-    }
-
-    /// Reads the available bytes, without waiting. Returns the number of bytes: 0 at the end
-    /// of the stream, or if the buffer is empty.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
-    pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.try_read(buf)
-    }
-
-    /// Reads the available bytes into several buffers, in order, without waiting. Returns the
-    /// number of bytes: 0 at the end of the stream, or if the buffers are empty.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
-    pub fn try_read_vectored(&self, bufs: &mut [io::IoSliceMut<'_>]) -> io::Result<usize> {
-        stream::try_read_vectored(&self.io, bufs)
-    }
-
-    /// Reads the available bytes into a buffer that grows or tracks how far it is filled,
-    /// without waiting. Returns the number of bytes: 0 at the end of the stream, or if the
-    /// buffer has no room.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
-    pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
-        stream::try_read_buf(&self.io, buf)
-    }
-
-    /// Writes as many bytes as there is room for, without waiting. Returns the number of bytes.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `WouldBlock` if there is no room.
-    pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
-        stream::try_write(&self.io, buf)
-    }
-
-    /// Writes as many bytes of several buffers, in order, as there is room for, without
-    /// waiting. Returns the number of bytes.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `WouldBlock` if there is no room.
-    pub fn try_write_vectored(&self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        stream::try_write_vectored(&self.io, bufs)
-    }
-
-    /// Reads into a buffer, which the operation owns while it runs and returns with the number
-    /// of bytes: 0 at the end of the stream, or if the buffer has no room.
-    ///
-    /// The bytes are read to the beginning of the buffer, at most as many as it has
-    /// [room](blitz_io_aio::IoBuf::bytes_total) for. A buffer that was longer before keeps its
-    /// length.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and an error if the runtime has ended.
-    ///
-    /// # Cancel safety
-    ///
-    /// A dropped future has read nothing. Its buffer is dropped with it.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use blitz_io::net::{TcpListener, TcpStream};
-    ///
-    /// # #[blitz_io::main]
-    /// # async fn main() -> std::io::Result<()> {
-    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
-    /// let client = TcpStream::connect(listener.local_addr()?).await?;
-    /// let (server, _) = listener.accept().await?;
-    ///
-    /// let (result, text) = client.write_all_owned(String::from("hello")).await;
-    /// result?;
-    /// let (result, read) = server.read_owned(Vec::with_capacity(64)).await;
-    /// assert_eq!(result?, text.len());
-    /// assert_eq!(read, text.as_bytes());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn read_owned<B: IoBufMut>(&self, buf: B) -> BufResult<usize, B> {
-        stream::read_owned(&self.io, buf).await
-    }
-
-    /// Writes the contents of a buffer, or the first part of them. The operation owns the
-    /// buffer while it runs, and returns it with the number of bytes.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and an error if the runtime has ended.
-    ///
-    /// # Cancel safety
-    ///
-    /// A dropped future has written nothing. Its buffer is dropped with it.
-    pub async fn write_owned<B: IoBuf>(&self, buf: B) -> BufResult<usize, B> {
-        stream::write_owned(&self.io, buf).await
-    }
-
-    /// Writes all contents of a buffer. The operation owns the buffer while it runs, and
-    /// returns it.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`write_owned`](Self::write_owned), and
-    /// [`WriteZero`](std::io::ErrorKind::WriteZero) if the stream accepts no more bytes.
-    ///
-    /// # Cancel safety
-    ///
-    /// Not cancel safe: a dropped future may have written the first part. Its buffer is
-    /// dropped with it.
-    pub async fn write_all_owned<B: IoBuf>(&self, buf: B) -> BufResult<(), B> {
-        stream::write_all_owned(&self.io, buf).await
+    stream::read_methods!();
+    stream::write_methods!();
+    stream::owned_buffer_methods! {
+        /// # Examples
+        ///
+        /// ```
+        /// use blitz_io::net::{TcpListener, TcpStream};
+        ///
+        /// # #[blitz_io::main]
+        /// # async fn main() -> std::io::Result<()> {
+        /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+        /// let client = TcpStream::connect(listener.local_addr()?).await?;
+        /// let (server, _) = listener.accept().await?;
+        ///
+        /// let (result, text) = client.write_all_owned(String::from("hello")).await;
+        /// result?;
+        /// let (result, read) = server.read_owned(Vec::with_capacity(64)).await;
+        /// assert_eq!(result?, text.len());
+        /// assert_eq!(read, text.as_bytes());
+        /// # Ok(())
+        /// # }
+        /// ```
     }
 
     /// Waits for bytes and copies them, without taking them out of the stream: the next
@@ -513,54 +317,12 @@ impl AsRef<Self> for TcpStream {
     }
 }
 
-impl AsyncRead for TcpStream {
-    #[inline]
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        stream::poll_read(&self.io, cx, buf)
-    }
-}
-
-impl AsyncWrite for TcpStream {
-    #[inline]
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.io.poll_write(cx, buf)
-    }
-
-    #[inline]
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.io.poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    /// Does nothing, because nothing is buffered.
-    #[inline]
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
+stream::impl_async_read!(TcpStream, |this| &this.io);
+stream::impl_async_write!(
+    TcpStream, |this| this.io,
+    flush = "Does nothing, because nothing is buffered.",
     /// Tells the peer that nothing more will be written.
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(self.shutdown_write())
-    }
-}
-
-blitz_io_aio::foreign_traits!([] TcpStream: read);
-
-blitz_io_aio::foreign_traits!([] TcpStream: write);
+    shutdown = this.shutdown_write()
+);
 
 descriptors!(TcpStream);

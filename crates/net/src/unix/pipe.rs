@@ -5,12 +5,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use blitz_io_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, foreign_traits};
+use blitz_io_aio::Interest;
 use blitz_io_driver::{Direction, PollEvented};
-use bytes::BufMut;
 
 use crate::descriptors::descriptors;
 use crate::{source, stream};
@@ -148,170 +145,139 @@ impl Default for OpenOptions {
     }
 }
 
+/// Makes what both ends of a pipe have. Each end is registered for one direction, and its descriptor is open for
+/// it.
+macro_rules! end {
+    ($end:ident, $source:ty, $interest:expr, $direction:expr, $access:ident) => {
+        impl $end {
+            #[track_caller]
+            fn new(pipe: $source) -> io::Result<Self> {
+                let io = PollEvented::with_interest(pipe, $interest)?;
+                Ok(Self { io })
+            }
+
+            /// Takes over a file that is a pipe, and sets it to non-blocking mode.
+            ///
+            /// # Errors
+            ///
+            /// Returns the system's errors, and `InvalidInput` if the file is not a pipe,
+            /// or was opened for the other direction.
+            ///
+            /// # Panics
+            ///
+            /// Panics outside of a runtime, and in a runtime without I/O.
+            #[track_caller]
+            pub fn from_file(file: File) -> io::Result<Self> {
+                Self::from_owned_fd(file.into())
+            }
+
+            /// Takes over the descriptor of a pipe, and sets it to non-blocking mode.
+            ///
+            /// # Errors
+            ///
+            /// Same as for [`from_file`](Self::from_file).
+            ///
+            /// # Panics
+            ///
+            /// Panics outside of a runtime, and in a runtime without I/O.
+            #[track_caller]
+            pub fn from_owned_fd(owned_fd: OwnedFd) -> io::Result<Self> {
+                let refusal = concat!("not in ", stringify!($access), " or O_RDWR access mode");
+                Self::from_file_unchecked(nonblocking(owned_fd, libc::$access, refusal)?)
+            }
+
+            /// Takes over a file that is a pipe, opened for this direction and in
+            /// non-blocking mode.
+            ///
+            /// # Errors
+            ///
+            /// Returns the system's errors.
+            ///
+            /// # Panics
+            ///
+            /// Panics outside of a runtime, and in a runtime without I/O.
+            #[track_caller]
+            pub fn from_file_unchecked(file: File) -> io::Result<Self> {
+                Self::from_owned_fd_unchecked(file.into())
+            }
+
+            /// Takes over the descriptor of a pipe, opened for this direction and in
+            /// non-blocking mode.
+            ///
+            /// # Errors
+            ///
+            /// Returns the system's errors.
+            ///
+            /// # Panics
+            ///
+            /// Panics outside of a runtime, and in a runtime without I/O.
+            #[track_caller]
+            pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<Self> {
+                Self::new(owned_fd.into())
+            }
+
+            source::ready_method!("pipe");
+
+            /// Tries an operation on the pipe once, if it is ready. `f` returns
+            /// `WouldBlock` if it would block, and is then not called again before the next
+            /// event.
+            ///
+            /// # Errors
+            ///
+            /// Returns the errors of `f`, and `WouldBlock` if the pipe is not ready.
+            pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+                let registration = self.io.registration();
+                registration.try_io($direction.mask(), f)
+            }
+
+            /// Converts it into a descriptor in blocking mode.
+            ///
+            /// # Errors
+            ///
+            /// Returns the system's errors.
+            pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
+                blocking(self.into_nonblocking_fd()?)
+            }
+
+            /// Converts it into a descriptor in non-blocking mode.
+            ///
+            /// # Errors
+            ///
+            /// Returns the system's errors.
+            pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
+                Ok(self.io.into_inner()?.into())
+            }
+        }
+
+        descriptors!($end);
+    };
+}
+
 /// The write end of a pipe.
 #[derive(Debug)]
 pub struct Sender {
     io: PollEvented<mio::unix::pipe::Sender>,
 }
 
+end!(
+    Sender,
+    mio::unix::pipe::Sender,
+    Interest::WRITABLE,
+    Direction::Write,
+    O_WRONLY
+);
+
 impl Sender {
-    #[track_caller]
-    fn new(pipe: mio::unix::pipe::Sender) -> io::Result<Self> {
-        let io = PollEvented::with_interest(pipe, Interest::WRITABLE)?;
-        Ok(Self { io })
-    }
-
-    /// Takes over a file that is a pipe, and sets it to non-blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `InvalidInput` if the file is not a pipe,
-    /// or was opened for the other direction.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
-    #[track_caller]
-    pub fn from_file(file: File) -> io::Result<Self> {
-        Self::from_owned_fd(file.into())
-    }
-
-    /// Takes over the descriptor of a pipe, and sets it to non-blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Same as for [`from_file`](Self::from_file).
-    ///
-    /// # Panics
-    ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
-    #[track_caller]
-    pub fn from_owned_fd(owned_fd: OwnedFd) -> io::Result<Self> {
-        let refusal = "not in O_WRONLY or O_RDWR access mode";
-        Self::from_file_unchecked(nonblocking(owned_fd, libc::O_WRONLY, refusal)?)
-    }
-
-    /// Takes over a file that is a pipe, opened for this direction and in
-    /// non-blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
-    #[track_caller]
-    pub fn from_file_unchecked(file: File) -> io::Result<Self> {
-        Self::from_owned_fd_unchecked(file.into())
-    }
-
-    /// Takes over the descriptor of a pipe, opened for this direction and in
-    /// non-blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
-    #[track_caller]
-    pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<Self> {
-        Self::new(owned_fd.into())
-    }
-
-    /// Waits until the pipe is ready for any of `interest`.
-    ///
-    /// An operation may block even if the pipe is reported ready: always use one of the
-    /// `try_` methods, which record that it would have blocked.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: the pipe stays ready.
-    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-        source::ready(self.io.registration(), interest).await
-    }
-
-    /// Waits until the pipe is writable.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: the pipe stays writable.
-    pub async fn writable(&self) -> io::Result<()> {
-        self.ready(Interest::WRITABLE).await?;
-        Ok(())
-    }
-
-    /// Waits until the pipe is writable. Only the waker of the last call is woken; any number of
-    /// tasks may wait with [`writable`](Self::writable).
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        source::poll_ready(self.io.registration(), cx, Direction::Write)
-    }
-
-    /// Tries an operation on the pipe once, if it is ready. `f` returns
-    /// `WouldBlock` if it would block, and is then not called again before the next
-    /// event.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of `f`, and `WouldBlock` if the pipe is not ready.
-    pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        let registration = self.io.registration();
-        registration.try_io(Direction::Write.mask(), f)
-    }
-
-    /// Writes as many bytes as there is room for, without waiting. Returns the number of bytes.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `WouldBlock` if there is no room.
-    pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
-        stream::try_write(&self.io, buf)
-    }
-
-    /// Writes as many bytes of several buffers, in order, as there is room for, without
-    /// waiting. Returns the number of bytes.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `WouldBlock` if there is no room.
-    pub fn try_write_vectored(&self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        stream::try_write_vectored(&self.io, bufs)
-    }
-
-    /// Converts it into a descriptor in blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors.
-    pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
-        blocking(self.into_nonblocking_fd()?)
-    }
-
-    /// Converts it into a descriptor in non-blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors.
-    pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
-        Ok(self.io.into_inner()?.into())
-    }
+    source::writable_methods!("pipe", poll_write_ready);
+    stream::write_methods!();
 }
 
-descriptors!(Sender);
+stream::impl_async_write!(
+    Sender, |this| this.io,
+    flush = "Does nothing, because nothing is buffered.",
+    /// Does nothing: the other end sees the end when this one is dropped.
+    shutdown = Ok(())
+);
 
 /// The read end of a pipe.
 #[derive(Debug)]
@@ -319,225 +285,20 @@ pub struct Receiver {
     io: PollEvented<mio::unix::pipe::Receiver>,
 }
 
+end!(
+    Receiver,
+    mio::unix::pipe::Receiver,
+    Interest::READABLE,
+    Direction::Read,
+    O_RDONLY
+);
+
 impl Receiver {
-    #[track_caller]
-    fn new(pipe: mio::unix::pipe::Receiver) -> io::Result<Self> {
-        let io = PollEvented::with_interest(pipe, Interest::READABLE)?;
-        Ok(Self { io })
-    }
-
-    /// Takes over a file that is a pipe, and sets it to non-blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `InvalidInput` if the file is not a pipe,
-    /// or was opened for the other direction.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
-    #[track_caller]
-    pub fn from_file(file: File) -> io::Result<Self> {
-        Self::from_owned_fd(file.into())
-    }
-
-    /// Takes over the descriptor of a pipe, and sets it to non-blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Same as for [`from_file`](Self::from_file).
-    ///
-    /// # Panics
-    ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
-    #[track_caller]
-    pub fn from_owned_fd(owned_fd: OwnedFd) -> io::Result<Self> {
-        let refusal = "not in O_RDONLY or O_RDWR access mode";
-        Self::from_file_unchecked(nonblocking(owned_fd, libc::O_RDONLY, refusal)?)
-    }
-
-    /// Takes over a file that is a pipe, opened for this direction and in
-    /// non-blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
-    #[track_caller]
-    pub fn from_file_unchecked(file: File) -> io::Result<Self> {
-        Self::from_owned_fd_unchecked(file.into())
-    }
-
-    /// Takes over the descriptor of a pipe, opened for this direction and in
-    /// non-blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside of a runtime, and in a runtime without I/O.
-    #[track_caller]
-    pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<Self> {
-        Self::new(owned_fd.into())
-    }
-
-    /// Waits until the pipe is ready for any of `interest`.
-    ///
-    /// An operation may block even if the pipe is reported ready: always use one of the
-    /// `try_` methods, which record that it would have blocked.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: the pipe stays ready.
-    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-        source::ready(self.io.registration(), interest).await
-    }
-
-    /// Waits until the pipe is readable.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: the pipe stays readable.
-    pub async fn readable(&self) -> io::Result<()> {
-        self.ready(Interest::READABLE).await?;
-        Ok(())
-    }
-
-    /// Waits until the pipe is readable. Only the waker of the last call is woken; any number of
-    /// tasks may wait with [`readable`](Self::readable).
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the runtime has ended.
-    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        source::poll_ready(self.io.registration(), cx, Direction::Read)
-    }
-
-    /// Tries an operation on the pipe once, if it is ready. `f` returns
-    /// `WouldBlock` if it would block, and is then not called again before the next
-    /// event.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of `f`, and `WouldBlock` if the pipe is not ready.
-    pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        let registration = self.io.registration();
-        registration.try_io(Direction::Read.mask(), f)
-    }
-
-    /// Reads the available bytes, without waiting. Returns the number of bytes: 0 at the end
-    /// of the stream, or if the buffer is empty.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
-    pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.try_read(buf)
-    }
-
-    /// Reads the available bytes into several buffers, in order, without waiting. Returns the
-    /// number of bytes: 0 at the end of the stream, or if the buffers are empty.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
-    pub fn try_read_vectored(&self, bufs: &mut [io::IoSliceMut<'_>]) -> io::Result<usize> {
-        stream::try_read_vectored(&self.io, bufs)
-    }
-
-    /// Reads the available bytes into a buffer that grows or tracks how far it is filled,
-    /// without waiting. Returns the number of bytes: 0 at the end of the stream, or if the
-    /// buffer has no room.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
-    pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
-        stream::try_read_buf(&self.io, buf)
-    }
-
-    /// Converts it into a descriptor in blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors.
-    pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
-        blocking(self.into_nonblocking_fd()?)
-    }
-
-    /// Converts it into a descriptor in non-blocking mode.
-    ///
-    /// # Errors
-    ///
-    /// Returns the system's errors.
-    pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
-        Ok(self.io.into_inner()?.into())
-    }
+    source::readable_methods!("pipe", poll_read_ready);
+    stream::read_methods!();
 }
 
-descriptors!(Receiver);
-
-impl AsyncRead for Receiver {
-    #[inline]
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        stream::poll_read(&self.io, cx, buf)
-    }
-}
-
-foreign_traits!([] Receiver: read);
-
-impl AsyncWrite for Sender {
-    #[inline]
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.io.poll_write(cx, buf)
-    }
-
-    #[inline]
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.io.poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    /// Does nothing, because nothing is buffered.
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    /// Does nothing: the other end sees the end when this one is dropped.
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-foreign_traits!([] Sender: write);
+stream::impl_async_read!(Receiver, |this| &this.io);
 
 fn flags(fd: BorrowedFd<'_>) -> io::Result<libc::c_int> {
     // SAFETY: the descriptor is open.

@@ -6,6 +6,9 @@
 //! are no listeners any more.
 
 mod ctrl_c;
+mod listeners;
+#[cfg(unix)]
+mod pipe;
 #[cfg(unix)]
 pub mod unix;
 #[cfg(windows)]

@@ -1,21 +1,16 @@
 //! Unix signals.
 //!
-//! Each [`Signal`] has its own pipe. The handler writes a byte into it, which is one of the
-//! few things that a handler may do, and the read end is registered with the driver. No
-//! signal is lost between two calls of `recv`: the byte stays in the pipe until it is read.
-//! A full pipe accepts no more bytes, and need not: the listener will be woken. All bytes
-//! are read at once, so signals that arrive together count as one.
-//!
-//! A forked process shares its parent's pipes, so the handler writes only in the process
-//! that installed it.
+//! All listeners of a driver share a pipe, through which the handlers of signals wake them: see
+//! `pipe.rs`.
 
-use std::io::{self, Read, Write};
-use std::task::{Context, Poll, ready};
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use blitz_io_aio::{Interest, ReadBuf};
-use blitz_io_driver::PollEvented;
-use mio::unix::pipe;
-use signal_hook_registry::SigId;
+use blitz_io_core::coop;
+use blitz_io_core::inspect::{Caller, Kind, Wait, WaitKind};
+
+use super::pipe::SignalPipe;
 
 /// The kind of signal to listen for.
 ///
@@ -124,8 +119,12 @@ impl From<SignalKind> for std::os::raw::c_int {
 #[must_use = "streams do nothing unless polled"]
 #[derive(Debug)]
 pub struct Signal {
-    pipe: PollEvented<pipe::Receiver>,
-    action: SigId,
+    /// Ends before the pipe.
+    record: Wait,
+    pipe: Arc<SignalPipe>,
+    signal: libc::c_int,
+    /// The number of the listener.
+    number: u64,
 }
 
 /// Listens for a signal, from now on. Any number of listeners may listen for the same one.
@@ -153,8 +152,7 @@ pub struct Signal {
 /// ```
 #[track_caller]
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
-    let (sender, receiver) = pipe::new()?;
-    let pipe = PollEvented::with_interest(receiver, Interest::READABLE)?;
+    let pipe = SignalPipe::current()?;
     let signal = kind.0;
     // The texts are Tokio's.
     if signal <= 0 || signal_hook_registry::FORBIDDEN.contains(&signal) {
@@ -164,20 +162,13 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     if signal > last() {
         return Err(io::Error::other("signal too large"));
     }
-    // SAFETY: the call has no requirements.
-    let process = unsafe { libc::getpid() };
-    let handler = move || {
-        // SAFETY: the call has no requirements, and a handler may make it.
-        if unsafe { libc::getpid() } == process {
-            // One system call that does not block. If the pipe is full, another byte is not
-            // needed.
-            drop((&sender).write(&[1]));
-        }
-    };
-    // SAFETY: the handler makes two system calls that a handler may make, and changes
-    // nothing else but `errno`, which the registry restores.
-    let action = unsafe { signal_hook_registry::register(signal, handler) }?;
-    Ok(Signal { pipe, action })
+    let number = pipe.listen(signal)?;
+    Ok(Signal {
+        record: Wait::new(Caller::here()),
+        pipe,
+        signal,
+        number,
+    })
 }
 
 /// Returns the greatest number that a signal may have.
@@ -209,23 +200,21 @@ impl Signal {
     ///
     /// Only the waker of the last call is woken.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        let mut bytes = [0; 64];
-        let mut buf = ReadBuf::new(&mut bytes);
-        // SAFETY: a read of the system only writes to its buffer, and returns how much.
-        if ready!(unsafe { self.pipe.poll_read(cx, &mut buf) }).is_err() {
-            return Poll::Ready(None);
-        }
-        // Behind a full buffer there may be more signals, which count as the same one.
-        let mut is_full = buf.remaining() == 0;
-        while is_full {
-            is_full = matches!((&*self.pipe).read(&mut bytes), Ok(64));
-        }
-        Poll::Ready(Some(()))
+        coop::poll_with(cx, |cx| {
+            let polled = self.pipe.poll(self.number, cx.waker());
+            if polled.is_pending() {
+                let kind = WaitKind::new(Kind::Readable);
+                (self.record).begin_ready(kind, self.pipe.descriptor(), cx.waker());
+            } else {
+                self.record.end();
+            }
+            polled
+        })
     }
 }
 
 impl Drop for Signal {
     fn drop(&mut self) {
-        signal_hook_registry::unregister(self.action);
+        self.pipe.forget(self.signal, self.number);
     }
 }

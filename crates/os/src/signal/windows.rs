@@ -1,16 +1,10 @@
 //! Windows signals: the events that the console sends to the processes attached to it.
 //!
-//! The system calls the handler on a separate thread, so the handler may take a lock. The
-//! lock guards, for each listener, whether an event has come that it has not been told of,
-//! and its waker. A listener checks for an event and stores its waker in one critical
-//! section; the handler records the event and takes the waker in another. If the listener
-//! is first, its waker is woken, and if the handler is first, the listener sees the event.
-//! Wakers are woken and dropped after the lock is released, because they may run foreign
-//! code.
+//! The system calls the handler on a separate thread, so the handler may take a lock: that of the
+//! listeners (see `listeners.rs`).
 
-use std::collections::BTreeMap;
 use std::io;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use blitz_io_sync::thread::Mutex;
 use windows_sys::Win32::System::Console::{
@@ -19,26 +13,11 @@ use windows_sys::Win32::System::Console::{
 };
 use windows_sys::core::BOOL;
 
-static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
-    handles: false,
-    next: 0,
-    waiting: BTreeMap::new(),
-});
+use super::listeners::Listeners;
 
-struct Listeners {
-    /// Tells whether the handler is installed. It is never removed.
-    handles: bool,
-    /// The number of the next listener.
-    next: u64,
-    waiting: BTreeMap<u64, Waiting>,
-}
-
-struct Waiting {
-    event: u32,
-    /// The event has come since the listener was last told.
-    pending: bool,
-    waker: Option<Waker>,
-}
+static LISTENERS: Listeners = Listeners::new();
+/// Tells whether the handler is installed. It is never removed.
+static HANDLES: Mutex<bool> = Mutex::new(false);
 
 #[derive(Debug)]
 struct Listener {
@@ -47,72 +26,33 @@ struct Listener {
 
 impl Listener {
     fn new(event: u32) -> io::Result<Self> {
-        let mut listeners = LISTENERS.lock();
-        if !listeners.handles {
+        let mut handles = HANDLES.lock();
+        if !*handles {
             // SAFETY: the handler is a function, which remains valid.
             if unsafe { SetConsoleCtrlHandler(Some(handler), 1) } == 0 {
                 return Err(io::Error::last_os_error());
             }
-            listeners.handles = true;
+            *handles = true;
         }
-        let number = listeners.next;
-        listeners.next += 1;
-        let waiting = Waiting {
-            event,
-            pending: false,
-            waker: None,
-        };
-        listeners.waiting.insert(number, waiting);
+        let number = LISTENERS.add(event);
         Ok(Self { number })
     }
 
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        // A waker's clone is foreign code too.
-        let mut waker = Some(cx.waker().clone());
-        let mut listeners = LISTENERS.lock();
-        let waiting = listeners.waiting.get_mut(&self.number);
-        let waiting = waiting.expect("it is there until the drop");
-        let event = if std::mem::take(&mut waiting.pending) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        };
-        if event.is_pending() {
-            std::mem::swap(&mut waiting.waker, &mut waker);
-        }
-        drop(listeners);
-        event
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        LISTENERS.poll(self.number, cx.waker())
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let waiting = LISTENERS.lock().waiting.remove(&self.number);
-        drop(waiting);
+        LISTENERS.remove(self.number);
     }
-}
-
-/// Records an event and wakes its listeners. Returns how many there are.
-fn notify(event: u32) -> usize {
-    let mut wakers = Vec::new();
-    let mut count = 0;
-    let mut listeners = LISTENERS.lock();
-    for waiting in listeners.waiting.values_mut() {
-        if waiting.event == event {
-            waiting.pending = true;
-            wakers.extend(waiting.waker.take());
-            count += 1;
-        }
-    }
-    drop(listeners);
-    wakers.into_iter().for_each(Waker::wake);
-    count
 }
 
 /// Called by the system, on a separate thread. Returns 0 if there are no listeners: then
 /// the system does its default action.
 unsafe extern "system" fn handler(event: u32) -> BOOL {
-    if notify(event) == 0 {
+    if LISTENERS.notify(|other| other == event) == 0 {
         return 0;
     }
     // The system ends the process when the handler of one of these returns, and at the
@@ -172,7 +112,7 @@ impl CtrlC {
 
     /// Attempts to receive the next event. Only the waker of the last call is woken.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        self.0.poll_recv(cx).map(Some)
+        self.0.poll_recv(cx)
     }
 }
 
@@ -220,7 +160,7 @@ impl CtrlBreak {
 
     /// Attempts to receive the next event. Only the waker of the last call is woken.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        self.0.poll_recv(cx).map(Some)
+        self.0.poll_recv(cx)
     }
 }
 
@@ -270,7 +210,7 @@ impl CtrlClose {
 
     /// Attempts to receive the next event. Only the waker of the last call is woken.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        self.0.poll_recv(cx).map(Some)
+        self.0.poll_recv(cx)
     }
 }
 
@@ -320,7 +260,7 @@ impl CtrlLogoff {
 
     /// Attempts to receive the next event. Only the waker of the last call is woken.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        self.0.poll_recv(cx).map(Some)
+        self.0.poll_recv(cx)
     }
 }
 
@@ -370,7 +310,7 @@ impl CtrlShutdown {
 
     /// Attempts to receive the next event. Only the waker of the last call is woken.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        self.0.poll_recv(cx).map(Some)
+        self.0.poll_recv(cx)
     }
 }
 
@@ -380,7 +320,7 @@ mod tests {
     use std::pin::pin;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::Wake;
+    use std::task::{Wake, Waker};
 
     use super::*;
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::pin;
 use std::time::Duration;
 
 use super::Builder;
@@ -154,10 +155,14 @@ impl Runtime {
         enter::assert_not_nested();
         let future = Root::blocking(future, Caller::here());
         let future = traced!(block_on(future));
-        // The future is dropped with the runtime still the current one.
-        enter::with_entered(&self.handle.inner, || match &self.scheduler {
-            Scheduler::CurrentThread(scheduler) => scheduler.block_on(future),
-            Scheduler::MultiThread => self.handle.block_on_traced(future),
+        enter::with_entered(&self.handle.inner, || {
+            // Here, so that the future is dropped with the runtime still the current one, and a
+            // large one is not moved any more.
+            let future = pin!(future);
+            match &self.scheduler {
+                Scheduler::CurrentThread(scheduler) => scheduler.block_on(future),
+                Scheduler::MultiThread => self.handle.block_on_traced(future),
+            }
         })
     }
 

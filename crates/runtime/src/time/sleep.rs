@@ -16,10 +16,12 @@ use crate::timers::wheel::Timer;
 
 /// Waits until `deadline`.
 ///
-/// The resolution is one millisecond: the future may be ready up to that much too late, but
-/// never too early. The runtime looks at the clock between polls of tasks. If the deadline had
-/// passed at its last look, the future is ready at once. Otherwise it waits, also with a deadline
-/// of [`Instant::now()`](Instant::now): a loop of such waits does not spin.
+/// The resolution is 1/32 of a millisecond, and a millisecond once tests have
+/// [paused](super::pause) a clock of the process and in the drop-in package `tokio`: the future may
+/// be ready up to that much too late, besides what the system adds, but never too early. The
+/// runtime looks at the clock between polls of tasks. If the deadline had passed at its last look,
+/// the future is ready at once. Otherwise it waits, also with a deadline of
+/// [`Instant::now()`](Instant::now): a loop of such waits does not spin.
 ///
 /// # Cancel safety
 ///

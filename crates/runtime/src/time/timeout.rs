@@ -15,7 +15,7 @@ use super::{Instant, Sleep};
 ///
 /// The future is polled first: if it is ready, the result is `Ok`, even after `duration` has elapsed.
 /// It is dropped, and so cancelled, together with the `Timeout`. A timeout of zero ends with the
-/// present millisecond, as [`sleep_until`](super::sleep_until) says, so that a loop of them
+/// present tick of the timers, as [`sleep_until`](super::sleep_until) says, so that a loop of them
 /// does not spin.
 ///
 /// # Errors

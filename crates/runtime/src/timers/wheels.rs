@@ -166,7 +166,8 @@ impl Wheels {
         if tick > now {
             // If this fails, the clock is not paused any more, and the timer comes by
             // itself.
-            _ = self.clock.advance(Duration::from_millis(tick - now));
+            let millis = ticks::to_millis(tick - now);
+            _ = self.clock.advance(Duration::from_millis(millis));
         }
         true
     }

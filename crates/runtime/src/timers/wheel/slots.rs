@@ -1,6 +1,6 @@
 //! The slots of a wheel: eleven levels of 64.
 //!
-//! A tick is a millisecond since the runtime began. Level 0 has a slot for each of the 64
+//! A tick is the unit of `ticks.rs`. Level 0 has a slot for each of the 64
 //! ticks of the present round, level 1 a slot for each of its 64 rounds, and so on. A
 //! tick is written as digits of six bits. The level of an entry is the highest digit in
 //! which its tick differs from the present one; the slot is that digit. So:
