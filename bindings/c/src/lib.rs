@@ -26,6 +26,7 @@ mod exclusive;
 mod fiber;
 mod fibers_on_words;
 mod fork;
+mod handle;
 mod settings;
 mod wait;
 

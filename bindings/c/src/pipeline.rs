@@ -297,7 +297,7 @@ fn report(ended: Result<u64, Error<c_int>>, result: *mut blitz_pipeline_result) 
 pub extern "C" fn blitz_pipeline_control_new(control: *mut *mut blitz_pipeline_control) -> c_int {
     entry(|| {
         check(control)?;
-        let new = crate::args::handle(blitz_pipeline_control {
+        let new = crate::handle::handle(blitz_pipeline_control {
             control: Control::new(),
         });
         crate::args::put(control, new)
@@ -319,5 +319,5 @@ pub extern "C" fn blitz_pipeline_cancel(control: *mut blitz_pipeline_control) ->
 /// Frees a control. NULL is fine. Does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn blitz_pipeline_control_free(control: *mut blitz_pipeline_control) {
-    entry_or((), || drop(crate::args::take(control)));
+    entry_or((), || drop(crate::handle::take(control)));
 }
