@@ -1,6 +1,7 @@
 //! Pictures of the HTML report, as SVG.
 
 use crate::bins;
+use crate::number::number;
 use std::fmt::Write;
 
 /// A line of a chart.
@@ -45,7 +46,7 @@ pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
             out,
             "<line x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#8884\"/>"
         );
-        let label = crate::json::number(value);
+        let label = number(value);
         let _ = write!(
             out,
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",

@@ -1,7 +1,7 @@
 //! Input files: plain and gzip, including blocked gzip and sequences of members. The content
 //! decides, not the name.
 
-use crate::cluster::Cut;
+use crate::cut::Cut;
 use crate::failure::Failure;
 use crate::file_names::path;
 use crate::inflate::{FromPoint, Point};

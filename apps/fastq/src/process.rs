@@ -3,9 +3,10 @@
 //! [`Collector`](crate::collect::Collector).
 
 use crate::counts::{Counts, LONGEST_INSERT};
+use crate::done::{Done, STREAMS, Stream};
 use crate::duplicates::Places;
 use crate::filter::{self, Verdict};
-use crate::noted::{Adapters, Bases, Of};
+use crate::noted::Of;
 use crate::options::{Options, Umi};
 use crate::overlap::{self, Corrected, Limits, Merged, Overlap};
 use crate::record::{Block, Read4};
@@ -45,37 +46,6 @@ impl Batch {
             )
         }
     }
-}
-
-/// The files to which reads are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stream {
-    Out1,
-    Out2,
-    Unpaired1,
-    Unpaired2,
-    Merged,
-    Failed,
-    Overlapped,
-}
-
-/// Number of streams.
-pub const STREAMS: usize = Stream::Overlapped as usize + 1;
-
-/// The results of a batch.
-#[derive(Default)]
-pub struct Done {
-    pub reads: u64,
-    pub passed: u64,
-    pub out: [Vec<u8>; STREAMS],
-    /// The bits of each read or pair, for the duplication estimate.
-    pub places: Vec<u64>,
-    pub adapters: Adapters,
-    /// The bases of the reads that passed, for each of the two statistics after the
-    /// filters; empty unless overrepresented sequences are counted.
-    pub passed_bases: [Bases; 2],
-    /// The bases of all reads, in the same way.
-    pub all_bases: [Bases; 2],
 }
 
 /// Memory that is reused for each pair.

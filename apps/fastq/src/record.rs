@@ -1,7 +1,7 @@
 //! Records of a FASTQ file, found in blocks of bytes and not copied out of them.
 
-use crate::cluster::Cut;
 use crate::count;
+use crate::cut::Cut;
 use crate::failure::Failure;
 use crate::input::InputFile;
 use crate::spare::Spare;

@@ -3,6 +3,7 @@
 use crate::collect::Collector;
 use crate::counts::Counts;
 use crate::filter::Verdict;
+use crate::number::number;
 use crate::options::Options;
 use crate::overrepresented::Sequences;
 use crate::stats::Summary;
@@ -201,7 +202,7 @@ impl Report {
     /// Prints a summary of the run to standard error.
     pub fn print(&self) {
         let percent = |part: u64, whole: u64| {
-            crate::json::number(if whole == 0 {
+            number(if whole == 0 {
                 0.0
             } else {
                 part as f64 * 100.0 / whole as f64
@@ -262,10 +263,7 @@ impl Report {
             } else {
                 " (may be overestimated since this is SE data)"
             };
-            eprintln!(
-                "\nDuplication rate{about}: {}%",
-                crate::json::number(rate * 100.0)
-            );
+            eprintln!("\nDuplication rate{about}: {}%", number(rate * 100.0));
         }
         if self.paired {
             eprintln!(

@@ -3,12 +3,13 @@
 use crate::collect::{Collect, Collector};
 use crate::counts::Counts;
 use crate::detect;
+use crate::done::{Done, STREAMS};
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
 use crate::input::InputFile;
 use crate::options::Options;
 use crate::output::{self, Output, Outputs};
-use crate::process::{Batch, Done, STREAMS, Worker};
+use crate::process::{Batch, Worker};
 use crate::record::Block;
 use crate::report::Report;
 use crate::source::{self, Source};

@@ -1,6 +1,6 @@
 //! Sources of batches: one file, or two files in step.
 
-use crate::cluster::Bitmap;
+use crate::bitmap::Bitmap;
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
 use crate::input::InputFile;

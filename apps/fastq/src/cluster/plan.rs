@@ -1,9 +1,12 @@
 //! The first step: detects properties of the input, and cuts it into shards.
 
-use super::cuts::{Cut, Cuts, Step};
+use super::cuts::{Cuts, Step};
 use super::index::Index;
-use super::{Own, part};
+use super::own::Own;
+use super::parts;
 use crate::arguments::Arguments;
+use crate::bitmap::Bitmap;
+use crate::cut::Cut;
 use crate::detect;
 use crate::duplicates::Places;
 use crate::failure::Failure;
@@ -94,8 +97,8 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
     index.write(own.plan())?;
     let options = Arc::new(options);
     let duplicates = if options.dedup {
-        let bitmap = Bitmap::of_input(&files, &options)?;
-        bitmap.write(own.plan())?;
+        let bitmap = duplicates(&files, &options)?;
+        bitmap.write(&parts::duplicates(own.plan()))?;
         Some(bitmap.count())
     } else {
         None
@@ -128,6 +131,20 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
         plan.shards.len()
     );
     Ok(())
+}
+
+/// Reads the input, and notes the reads or pairs that occurred before.
+fn duplicates(files: &[InputFile], options: &Arc<Options>) -> Result<Bitmap, Failure> {
+    let places = Arc::new(Places::new(options.duplication_level));
+    let mut source = Source::open(files, options, Some(&places))?;
+    let mut bitmap = Bitmap::default();
+    let Source::One(one) = &mut source else {
+        unreachable!("duplicates are dropped by a source of one thread");
+    };
+    while let Some(batch) = one.next()? {
+        batch.duplicate.iter().for_each(|&known| bitmap.push(known));
+    }
+    Ok(bitmap)
 }
 
 /// Fails if the options cannot be spread.
@@ -302,80 +319,5 @@ impl Plan {
             files.push(file.from(*begin, point));
         }
         Ok(files)
-    }
-}
-
-/// One bit for each read or pair of the input, set if it occurred before. Exists with `--dedup`.
-pub struct Bitmap {
-    bytes: Vec<u8>,
-    next: u64,
-}
-
-impl Bitmap {
-    fn of_input(files: &[InputFile], options: &Arc<Options>) -> Result<Self, Failure> {
-        let places = Arc::new(Places::new(options.duplication_level));
-        let mut source = Source::open(files, options, Some(&places))?;
-        let mut bitmap = Self {
-            bytes: vec![],
-            next: 0,
-        };
-        let Source::One(one) = &mut source else {
-            unreachable!("duplicates are dropped by a source of one thread");
-        };
-        while let Some(batch) = one.next()? {
-            batch.duplicate.iter().for_each(|&known| bitmap.push(known));
-        }
-        Ok(bitmap)
-    }
-
-    fn push(&mut self, known: bool) {
-        if self.next.is_multiple_of(8) {
-            self.bytes.push(0);
-        }
-        let last = self.bytes.last_mut().expect("one was pushed");
-        *last |= u8::from(known) << (self.next % 8);
-        self.next += 1;
-    }
-
-    fn count(&self) -> u64 {
-        self.bytes
-            .iter()
-            .map(|byte| u64::from(byte.count_ones()))
-            .sum()
-    }
-
-    fn write(&self, plan: &str) -> Result<(), Failure> {
-        let mut output = Output::create(&Self::name(plan))?;
-        output.write(&self.bytes)?;
-        output.finish()
-    }
-
-    /// Returns the name of the file.
-    pub fn name(plan: &str) -> String {
-        part(plan, 0) + ".duplicates"
-    }
-
-    /// Reads the bits of the reads after the first `before` ones. Fails if there are not `reads`.
-    pub fn read(plan: &str, before: u64, reads: u64) -> Result<Self, Failure> {
-        let name = Self::name(plan);
-        let bytes = fs::read(path(&name));
-        let bytes = bytes.map_err(|error| Failure::file(&name, "read it", &error))?;
-        if (bytes.len() as u64) < before.saturating_add(reads).div_ceil(8) {
-            return Err(Failure::data(format!(
-                "{name}: it is cut off: make the plan again"
-            )));
-        }
-        Ok(Self {
-            bytes,
-            next: before,
-        })
-    }
-
-    /// Returns `true` if the next read or pair occurred before.
-    pub fn next(&mut self) -> bool {
-        let byte = self.bytes.get((self.next / 8) as usize);
-        let known = byte.is_some_and(|byte| byte >> (self.next % 8) & 1 != 0);
-        self.next += 1;
-        known
     }
 }
