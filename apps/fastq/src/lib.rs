@@ -89,7 +89,7 @@ pub fn main() -> ExitCode {
             eprintln!("ERROR: {error}\n{program} --help lists the options");
             return ExitCode::from(1);
         }
-        Ok(arguments) if rest.is_empty() || arguments.has("help") => {
+        Ok(arguments) if rest.is_empty() || arguments.help => {
             return print(&arguments::usage(program));
         }
         Ok(arguments) => arguments,
