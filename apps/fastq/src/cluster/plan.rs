@@ -81,17 +81,7 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
     let command: String = shown.map(|word| format!("{word} ")).collect();
     let mut options = Options::new(&arguments, command.clone())?;
     refuse(&options)?;
-    let names = [&options.in1, &options.in2].into_iter();
-    let files = names
-        .filter(|name| !name.is_empty())
-        .map(|name| InputFile::open(name))
-        .collect::<Result<Vec<_>, _>>()?;
-    if let Some(stream) = files.iter().find(|file| file.is_stream()) {
-        return Err(Failure::options(format!(
-            "{}: a plan needs files, as every shard reads its part",
-            stream.name()
-        )));
-    }
+    let files = open(&options)?;
     let sequences = detect::look(&mut options, &files)?;
     let (reads, shards, index) = cut(&options, &files, cutting)?;
     index.write(own.plan())?;
@@ -119,11 +109,7 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
         duplicates,
         shards,
     };
-    let mut output = Output::create(own.plan())?;
-    let text = serde_json::to_string_pretty(&plan).expect("a plan can be written as JSON");
-    output.write(text.as_bytes())?;
-    output.write(b"\n")?;
-    output.finish()?;
+    plan.write(own.plan())?;
     let what = if options.paired() { "pairs" } else { "reads" };
     eprintln!(
         "{}: {} shards of {reads} {what}",
@@ -131,6 +117,22 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
         plan.shards.len()
     );
     Ok(())
+}
+
+/// Opens the input files, which must be files.
+fn open(options: &Options) -> Result<Vec<InputFile>, Failure> {
+    let names = [&options.in1, &options.in2].into_iter();
+    let files = names
+        .filter(|name| !name.is_empty())
+        .map(|name| InputFile::open(name))
+        .collect::<Result<Vec<_>, _>>()?;
+    match files.iter().find(|file| file.is_stream()) {
+        None => Ok(files),
+        Some(stream) => Err(Failure::options(format!(
+            "{}: a plan needs files, as every shard reads its part",
+            stream.name()
+        ))),
+    }
 }
 
 /// Reads the input, and notes the reads or pairs that occurred before.
@@ -176,6 +178,53 @@ fn cut(
     cutting: Cutting,
 ) -> Result<(u64, Vec<Shard>, Index), Failure> {
     let records = if options.interleaved { 2 } else { 1 };
+    let found = find(options, files, cutting, records)?;
+    let reads = found[0].records.div_ceil(records);
+    let known = &found[0].cuts;
+    let begins: Vec<usize> = match cutting {
+        // An empty input has one shard.
+        _ if known.is_empty() => vec![],
+        Cutting::Size(_) => (0..known.len()).collect(),
+        Cutting::Shards(shards) => {
+            let mut begins: Vec<usize> = (0..shards)
+                .map(|shard| begin(known, records, reads, shard, shards))
+                .collect();
+            begins.dedup();
+            begins
+        }
+    };
+    let ends = begins.iter().skip(1).map(|&at| known[at].record / records);
+    let ends = ends.chain([reads]);
+    let mut index = Index::default();
+    let mut place = |cuts: &Cuts, at: usize| {
+        let cut = cuts.cuts[at];
+        let point = cuts.point(&cut).map(|point| index.add(point));
+        Cut { point, ..cut }
+    };
+    let mut shards: Vec<Shard> = begins
+        .iter()
+        .zip(ends)
+        .map(|(&at, end)| Shard {
+            reads: end - known[at].record / records,
+            begin: found.iter().map(|cuts| place(cuts, at)).collect(),
+        })
+        .collect();
+    if shards.is_empty() {
+        shards.push(Shard {
+            reads: 0,
+            begin: vec![Cut::default(); files.len()],
+        });
+    }
+    Ok((reads, shards, index))
+}
+
+/// Finds the places at which each file can be cut: it has `records` records for each read or pair.
+fn find(
+    options: &Options,
+    files: &[InputFile],
+    cutting: Cutting,
+    records: u64,
+) -> Result<Vec<Cuts>, Failure> {
     let step = match cutting {
         Cutting::Shards(_) => Step::Fine(records),
         Cutting::Size(size) => Step::Fixed(size.saturating_mul(records)),
@@ -203,50 +252,7 @@ fn cut(
         let last = (found[short].records, found[short].lines);
         return Err(source::ended(options, short, last));
     }
-    let reads = found[0].records.div_ceil(records);
-    let mut begins: Vec<usize> = match cutting {
-        Cutting::Size(_) => (0..found[0].cuts.len()).collect(),
-        Cutting::Shards(shards) => {
-            let known = &found[0].cuts;
-            let mut begins: Vec<usize> = (0..shards)
-                .map(|shard| begin(known, records, reads, shard, shards))
-                .collect();
-            begins.dedup();
-            begins
-        }
-    };
-    // An empty input has one shard.
-    if found[0].cuts.is_empty() {
-        begins = vec![];
-    }
-    let ends = begins
-        .iter()
-        .skip(1)
-        .map(|&at| found[0].cuts[at].record / records);
-    let ends: Vec<u64> = ends.chain([reads]).collect();
-    let mut index = Index::default();
-    let mut shards: Vec<Shard> = begins
-        .iter()
-        .zip(&ends)
-        .map(|(&at, end)| Shard {
-            reads: end - found[0].cuts[at].record / records,
-            begin: found
-                .iter()
-                .map(|cuts| {
-                    let cut = cuts.cuts[at];
-                    let point = cuts.point(&cut).map(|point| index.add(point));
-                    Cut { point, ..cut }
-                })
-                .collect(),
-        })
-        .collect();
-    if shards.is_empty() {
-        shards.push(Shard {
-            reads: 0,
-            begin: vec![Cut::default(); files.len()],
-        });
-    }
-    Ok((reads, shards, index))
+    Ok(found)
 }
 
 /// Returns the known position at which a shard begins. Large shards begin where a run
@@ -277,6 +283,14 @@ impl Plan {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         Ok((plan, hasher.finish()))
+    }
+
+    fn write(&self, name: &str) -> Result<(), Failure> {
+        let mut output = Output::create(name)?;
+        let text = serde_json::to_string_pretty(self).expect("a plan can be written as JSON");
+        output.write(text.as_bytes())?;
+        output.write(b"\n")?;
+        output.finish()
     }
 
     /// Returns the options of the run that is spread, with the detected properties, and the
