@@ -30,6 +30,7 @@ mod file_names;
 mod filter;
 #[doc(hidden)]
 pub mod fuzz;
+mod hot;
 mod html;
 mod inflate;
 mod input;
