@@ -11,6 +11,7 @@ mod messages;
 mod vector;
 
 mod adapter;
+mod ahead;
 mod arguments;
 mod bins;
 mod bitmap;
