@@ -164,7 +164,7 @@ mod tests {
     }
 
     /// Counts all sequences, as the two passes avoid.
-    fn all<'a>(reads: &'a [Box<[u8]>], size: usize) -> HashMap<&'a [u8], u64> {
+    fn all(reads: &[Box<[u8]>], size: usize) -> HashMap<&[u8], u64> {
         let mut counts: HashMap<&[u8], u64> = HashMap::new();
         for read in reads {
             for at in 0..read.len().saturating_sub(size) {
