@@ -11,7 +11,7 @@
 
 use std::fmt::Write;
 
-use crate::config::Config;
+use crate::config::{Config, Export};
 
 /// Returns the rules for the engine, if there are certificates.
 pub fn rules(config: &Config) -> Option<String> {
@@ -33,28 +33,15 @@ pub fn rules(config: &Config) -> Option<String> {
         "'ingress'",
         &["blitz/**".to_owned()],
     );
-    // The others need no rule, so they may change while the gateway runs.
-    let limited = || {
-        config
-            .exports
-            .iter()
-            .filter(|export| export.to.is_some())
-            .enumerate()
-    };
-    for (number, export) in limited() {
+    for (number, export) in limited(config) {
         let key = format!(
             "blitz/1/{}/{}/*/data/{}",
             export.kind.name(),
             pattern(&export.name),
             config.host
         );
-        rules += &rule(
-            "deny",
-            &format!("export-{number}"),
-            "put",
-            "'egress'",
-            &[key],
-        );
+        let id = format!("export-{number}");
+        rules += &rule("deny", &id, "put", "'egress'", &[key]);
     }
     let mut subjects = "{id: 'here', link_protocols: ['unixsock-stream']},".to_owned();
     let mut policies = policy(&["join", "send", "pass-on"], "here");
@@ -74,17 +61,29 @@ pub fn rules(config: &Config) -> Option<String> {
             subjects,
             "{{id: 'host-{host}', cert_common_names: [{host:?}]}},"
         );
-        let denied = limited().filter(|(_, export)| !export.allows(host));
-        let denied: Vec<String> = denied
-            .map(|(number, _)| format!("export-{number}"))
-            .collect();
-        let mut of_host = vec!["join", "send", &own];
-        of_host.extend(denied.iter().map(String::as_str));
-        policies += &policy(&of_host, &format!("host-{host}"));
+        policies += &policy_of(config, host, &own);
     }
     Some(format!(
         "{{enabled: true, default_permission: 'deny', rules: [{rules}], subjects: [{subjects}], policies: [{policies}]}}"
     ))
+}
+
+/// Returns the exports that do not go to all hosts, numbered. The others need no rule, so they may change
+/// while the gateway runs.
+fn limited(config: &Config) -> impl Iterator<Item = (usize, &Export)> {
+    let exports = config.exports.iter();
+    exports.filter(|export| export.to.is_some()).enumerate()
+}
+
+/// Returns the policy for a host: `own` is the rule for the frames in its name.
+fn policy_of(config: &Config, host: &str, own: &str) -> String {
+    let denied = limited(config).filter(|(_, export)| !export.allows(host));
+    let denied: Vec<String> = denied
+        .map(|(number, _)| format!("export-{number}"))
+        .collect();
+    let mut rules = vec!["join", "send", own];
+    rules.extend(denied.iter().map(String::as_str));
+    policy(&rules, &format!("host-{host}"))
 }
 
 fn rule(permission: &str, id: &str, message: &str, flows: &str, keys: &[String]) -> String {

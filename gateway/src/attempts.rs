@@ -27,7 +27,9 @@ pub async fn export(shared: &Shared, name: &Name, rule: &Export, stop: &Cancella
             () = stop.cancelled() => break,
         };
         if let Err(error) = result {
-            shared.row(Direction::Export, name, "", |row| row.error = error);
+            shared.row(Direction::Export, name, "", |row| {
+                row.error = error.to_string()
+            });
             time::sleep(RETRY).await;
         }
     }
@@ -50,7 +52,7 @@ pub async fn import(shared: &Shared, source: &Source, stop: &CancellationToken) 
         };
         let Err(error) = result else { break };
         shared.row(Direction::Import, &source.name, &source.host, |row| {
-            row.error = error
+            row.error = error.to_string();
         });
         // Frames that wait for another attempt are old by then, and would fill the inbox.
         let mut pause = pin!(time::sleep(RETRY));

@@ -126,6 +126,23 @@ impl Default for Limits {
 }
 
 impl Limits {
+    fn check(&self) -> Result<(), Error> {
+        let limits = [
+            ("window-bytes", self.window_bytes, 128 << 10),
+            ("inbox-bytes", self.inbox_bytes, 2 * self.window_bytes),
+            ("lost-after-ms", self.lost_after_ms as usize, 1000),
+            ("names", self.names, 1),
+            ("hosts", self.hosts, 1),
+        ];
+        match limits.into_iter().find(|&(_, value, least)| value < least) {
+            Some((setting, _, least)) => fault(
+                format!("limits.{setting}"),
+                format!("must be at least {least}"),
+            ),
+            None => Ok(()),
+        }
+    }
+
     /// Returns `lost-after-ms` as a duration.
     pub fn lost_after(&self) -> Duration {
         Duration::from_millis(self.lost_after_ms)
@@ -190,6 +207,18 @@ pub struct Export {
 }
 
 impl Export {
+    fn check(&self, setting: &dyn Fn(&str) -> String) -> Result<(), Error> {
+        check_name(&setting("name"), &self.name, true)?;
+        check_hosts(&setting("to"), self.to.as_deref())?;
+        if self.kind == Kind::Queue && self.policy.is_some() {
+            return fault(
+                setting("policy"),
+                "a queue has none: it never drops an item; leave it out",
+            );
+        }
+        Ok(())
+    }
+
     /// Returns `true` if this host may receive the messages.
     pub fn allows(&self, host: &str) -> bool {
         is_allowed(self.to.as_deref(), host)
@@ -218,6 +247,24 @@ pub struct Import {
 }
 
 impl Import {
+    fn check(&self, setting: &dyn Fn(&str) -> String) -> Result<(), Error> {
+        if self.identity && self.kind != Kind::Queue {
+            return fault(
+                setting("identity"),
+                "only items of a queue have one; leave it out",
+            );
+        }
+        check_hosts(&setting("from"), self.from.as_deref())?;
+        if self.capacity.is_some() && self.max_len.is_none() {
+            return fault(
+                setting("max-len"),
+                "is missing: the gateway makes a segment with this capacity only if it is told the length \
+                 of its messages",
+            );
+        }
+        Ok(())
+    }
+
     /// Returns `true` if messages of this host are allowed.
     pub fn allows(&self, host: &str) -> bool {
         is_allowed(self.from.as_deref(), host)
@@ -255,7 +302,15 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Read(_, error) => Some(error),
+            Self::Syntax(error) => Some(error),
+            Self::Value { .. } => None,
+        }
+    }
+}
 
 impl Config {
     /// Reads and checks the file at `path`, and that the files which it names can be read.
@@ -289,86 +344,52 @@ impl Config {
     fn check(&self) -> Result<(), Error> {
         check_name("host", &self.host, false)?;
         self.network.check()?;
-        let limits = [
-            ("window-bytes", self.limits.window_bytes, 128 << 10),
-            (
-                "inbox-bytes",
-                self.limits.inbox_bytes,
-                2 * self.limits.window_bytes,
-            ),
-            ("lost-after-ms", self.limits.lost_after_ms as usize, 1000),
-            ("names", self.limits.names, 1),
-            ("hosts", self.limits.hosts, 1),
-        ];
-        for (setting, value, least) in limits {
-            if value < least {
-                return fault(
-                    format!("limits.{setting}"),
-                    format!("must be at least {least}"),
-                );
+        self.limits.check()?;
+        let mut seen = HashSet::new();
+        for (number, export) in self.exports.iter().enumerate() {
+            let setting = |name: &str| format!("export[{number}].{name}");
+            export.check(&setting)?;
+            if !seen.insert((export.kind, &export.name)) {
+                let reason = format!("{} is exported twice", export.name);
+                return fault(setting("name"), reason);
             }
         }
         let mut seen = HashSet::new();
-        for (number, export) in self.exports.iter().enumerate() {
-            let setting = |name| format!("export[{number}].{name}");
-            check_name(&setting("name"), &export.name, true)?;
-            check_hosts(&setting("to"), export.to.as_deref())?;
-            if export.kind == Kind::Queue && export.policy.is_some() {
-                return fault(
-                    setting("policy"),
-                    "a queue has none: it never drops an item; leave it out",
-                );
-            }
-            if !seen.insert((true, export.kind, &export.name)) {
-                return fault(
-                    setting("name"),
-                    format!("{} is exported twice", export.name),
-                );
-            }
-        }
         for (number, import) in self.imports.iter().enumerate() {
-            let setting = |name| format!("import[{number}].{name}");
+            let setting = |name: &str| format!("import[{number}].{name}");
             check_name(&setting("name"), &import.name, true)?;
-            if !seen.insert((false, import.kind, &import.name)) {
-                return fault(
-                    setting("name"),
-                    format!("{} is imported twice", import.name),
-                );
+            if !seen.insert((import.kind, &import.name)) {
+                let reason = format!("{} is imported twice", import.name);
+                return fault(setting("name"), reason);
             }
-            if import.identity && import.kind != Kind::Queue {
-                return fault(
-                    setting("identity"),
-                    "only items of a queue have one; leave it out",
-                );
-            }
-            check_hosts(&setting("from"), import.from.as_deref())?;
-            if import.capacity.is_some() && import.max_len.is_none() {
-                return fault(
-                    setting("max-len"),
-                    "is missing: the gateway makes a segment with this capacity only if it is told the length \
-                     of its messages",
-                );
-            }
-            let both = |export: &&Export| {
-                export.kind == import.kind && overlaps(&export.name, &import.name)
-            };
-            if let Some(export) = self
-                .exports
-                .iter()
-                .find(both)
-                .filter(|_| import.kind != Kind::Channel)
-            {
-                return fault(
-                    setting("name"),
-                    format!(
-                        "{} is imported, and {} exported: only a channel can be both, since a route has one \
-                         sender, and an item of a queue would go back and forth",
-                        import.name, export.name
-                    ),
-                );
-            }
+            import.check(&setting)?;
+            self.check_one_way(import, &setting)?;
         }
         Ok(())
+    }
+
+    /// Checks that no export has the names of this import, unless they are channels.
+    fn check_one_way(
+        &self,
+        import: &Import,
+        setting: &dyn Fn(&str) -> String,
+    ) -> Result<(), Error> {
+        let both = |export: &&Export| {
+            export.kind == import.kind
+                && import.kind != Kind::Channel
+                && overlaps(&export.name, &import.name)
+        };
+        let Some(export) = self.exports.iter().find(both) else {
+            return Ok(());
+        };
+        fault(
+            setting("name"),
+            format!(
+                "{} is imported, and {} exported: only a channel can be both, since a route has one \
+                 sender, and an item of a queue would go back and forth",
+                import.name, export.name
+            ),
+        )
     }
 
     /// Returns warnings of settings that let more programs read or send than the user may expect.

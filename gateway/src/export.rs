@@ -8,15 +8,16 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use blitz_io::ipc::{Error, Message, Receiver, RecvError};
+use blitz_io::ipc::{self, Message, Receiver, RecvError};
 use blitz_io::select;
 use blitz_io::sync::mpsc;
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
-use zenoh::pubsub::Publisher;
+use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::CongestionControl;
 
 use crate::config::{Export, Policy, is_allowed};
+use crate::error::Error;
 use crate::keys::{self, Name};
 use crate::runs::{self, follows};
 use crate::shared::{Direction, Shared, TICK, is_due};
@@ -29,32 +30,15 @@ use crate::wire::{Ack, BATCHED, FRAME, Frame, Head, Item, PIECE, Piece, Writer, 
 const ACKS: usize = 1024;
 
 /// Exports a route or channel until something fails.
-pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), String> {
+pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), Error> {
     let policy = rule.policy.unwrap_or_default();
     let builder = shared.builder(name).with_history(true).must_exist(true);
     let mut receiver = match builder.receiver(&name.name) {
         // The segment was removed. If it comes back, the scan starts this task again.
-        Err(Error::NotFound { .. }) => std::future::pending().await,
-        other => other.map_err(|error| error.to_string())?,
+        Err(ipc::Error::NotFound { .. }) => std::future::pending().await,
+        other => other?,
     };
-    let (acks, mut incoming) = mpsc::channel(ACKS);
-    let (of_callback, hosts) = (rule.clone(), shared.hosts.clone());
-    let _subscriber = shared
-        .session
-        .declare_subscriber(name.ack(&shared.host, "*"))
-        .callback(move |sample| {
-            let Some(host) = keys::importer(sample.key_expr().as_str()) else {
-                return;
-            };
-            if !is_allowed(hosts.as_deref(), host) || !of_callback.allows(host) {
-                return;
-            }
-            if let Ok(Frame::Ack(ack)) = parse(&sample.payload().to_bytes()) {
-                _ = acks.try_send((host.to_owned(), ack));
-            }
-        })
-        .await
-        .map_err(|error| error.to_string())?;
+    let (_subscriber, mut incoming) = acknowledgements(shared, name, rule).await?;
     let publisher = shared
         .session
         .declare_publisher(name.data(&shared.host))
@@ -65,7 +49,7 @@ pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), S
         // A frame is a batch already: the engine need not wait for others to send with it.
         .express(true)
         .await
-        .map_err(|error| error.to_string())?;
+        .map_err(Error::engine("cannot publish"))?;
     let mut exporter = Exporter::new(shared, name, rule, &receiver, publisher)?;
     exporter.beat();
     let mut tick = ticks(TICK);
@@ -94,6 +78,33 @@ pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), S
         }
         exporter.flush();
     }
+}
+
+/// Subscribes to the acknowledgements of all importers that the rule allows.
+async fn acknowledgements(
+    shared: &Shared,
+    name: &Name,
+    rule: &Export,
+) -> Result<(Subscriber<()>, mpsc::Receiver<(String, Ack)>), Error> {
+    let (acks, incoming) = mpsc::channel(ACKS);
+    let (rule, hosts) = (rule.clone(), shared.hosts.clone());
+    let subscriber = shared
+        .session
+        .declare_subscriber(name.ack(&shared.host, "*"))
+        .callback(move |sample| {
+            let Some(host) = keys::importer(sample.key_expr().as_str()) else {
+                return;
+            };
+            if !is_allowed(hosts.as_deref(), host) || !rule.allows(host) {
+                return;
+            }
+            if let Ok(Frame::Ack(ack)) = parse(&sample.payload().to_bytes()) {
+                _ = acks.try_send((host.to_owned(), ack));
+            }
+        })
+        .await
+        .map_err(Error::engine("cannot subscribe"))?;
+    Ok((subscriber, incoming))
 }
 
 /// The next step of a receiver of the segment.
@@ -156,9 +167,9 @@ impl<'a> Exporter<'a> {
         rule: &Export,
         receiver: &Receiver,
         publisher: Publisher<'a>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Error> {
         let run = runs::begin(&shared.state.join(name.file("run")))
-            .map_err(|error| format!("cannot make the number of the run: {error}"))?;
+            .map_err(Error::system("cannot make the number of the run"))?;
         let position = receiver.next_position();
         let limits = &shared.limits;
         let keeps = rule.policy.unwrap_or_default() == Policy::Block;
@@ -198,7 +209,7 @@ impl<'a> Exporter<'a> {
     }
 
     /// Takes a result of the segment's receiver.
-    fn take(&mut self, result: Result<Message<'_>, RecvError>) -> Result<Next, String> {
+    fn take(&mut self, result: Result<Message<'_>, RecvError>) -> Result<Next, Error> {
         match result {
             Ok(message) if message.is_imported() => self.foreign += 1,
             Ok(message) => self.add(&message),
@@ -208,7 +219,7 @@ impl<'a> Exporter<'a> {
             Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Empty) => return Ok(Next::Wait),
             Err(RecvError::Disconnected) => return Ok(Next::Over),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error.into()),
         }
         Ok(Next::More)
     }

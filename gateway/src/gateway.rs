@@ -16,6 +16,7 @@ use zenoh::pubsub::Subscriber;
 use zenoh_runtime::ZRuntime;
 
 use crate::config::{Config, Export, Import, Kind, Limits, Network, is_allowed, matches};
+use crate::error::Error;
 use crate::import::Source;
 use crate::inbox::{self, Inbox};
 use crate::keys::{self, Name};
@@ -52,18 +53,6 @@ pub fn keep_memory(limits: &Limits) {
 
 /// The interval in which the gateway looks for segments that it exports.
 const SCAN: std::time::Duration = std::time::Duration::from_millis(100);
-
-/// The reason why a gateway cannot start or reload.
-#[derive(Debug)]
-pub struct Error(String);
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// A running gateway. Dropping it ends its tasks.
 pub struct Gateway {
@@ -247,13 +236,13 @@ impl Gateway {
             ..self.config.clone()
         };
         if fixed != config {
-            return Err(Error(
-                "only exports and imports can change without a restart".to_owned(),
+            return Err(Error::Restart(
+                "only exports and imports can change without a restart",
             ));
         }
         if access::rules(&config) != self.access {
-            return Err(Error(
-                "with certificates, `to` of an export can only change with a restart".to_owned(),
+            return Err(Error::Restart(
+                "with certificates, `to` of an export can only change with a restart",
             ));
         }
         // Only this can fail. If it does, dropping `added` undoes the subscriptions before it.
@@ -305,7 +294,7 @@ impl Gateway {
             imported.subscribers.push(
                 subscriber
                     .await
-                    .map_err(|error| Error(format!("cannot subscribe: {error}")))?,
+                    .map_err(Error::engine("cannot subscribe"))?,
             );
         }
         Ok(imported)
@@ -424,19 +413,18 @@ pub fn user_directory() -> Result<PathBuf, Error> {
     let probe = ipc::Route::builder()
         .capacity(1)
         .max_len(1)
-        .receiver(&name)
-        .map_err(|error| Error(error.to_string()))?;
-    let segments = ipc::list().map_err(|error| Error(error.to_string()))?;
+        .receiver(&name)?;
+    let segments = ipc::list()?;
     let found = segments.into_iter().find(|segment| segment.name == name);
     drop(probe);
     found
         .and_then(|segment| segment.path.parent().map(Path::to_owned))
-        .ok_or_else(|| Error("the directory of segments is not known; set `directory`".to_owned()))
+        .ok_or(Error::NoDirectory)
 }
 
 /// Makes the directory, for this user only, and locks it.
 fn lock(state: &Path) -> Result<File, Error> {
-    let failed = |error: std::io::Error| Error(format!("cannot use {}: {error}", state.display()));
+    let failed = |error| Error::system(format!("cannot use {}", state.display()))(error);
     std::fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -447,10 +435,7 @@ fn lock(state: &Path) -> Result<File, Error> {
     let file = File::create(state.join("lock")).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(Error(format!(
-            "another gateway uses {}; one program per host and user carries all names",
-            state.display()
-        ))),
+        Err(std::fs::TryLockError::WouldBlock) => Err(Error::Locked(state.to_owned())),
         Err(std::fs::TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
             Ok(file)
         }
@@ -464,7 +449,7 @@ pub fn local_socket(state: &Path) -> PathBuf {
 }
 
 async fn open(config: &Config, state: &Path) -> Result<Session, Error> {
-    let refused = |error| Error(format!("the engine refuses its configuration: {error}"));
+    let refused = |error| Error::engine("the engine refuses its configuration")(error);
     let mut network = config.network.clone();
     if network.is_empty() {
         let path = local_socket(state);
@@ -478,7 +463,7 @@ async fn open(config: &Config, state: &Path) -> Result<Session, Error> {
     }
     zenoh::open(of_engine)
         .await
-        .map_err(|error| Error(format!("the engine does not start: {error}")))
+        .map_err(Error::engine("the engine does not start"))
 }
 
 /// Returns the engine's configuration. It sets each option whose default would

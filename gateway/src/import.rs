@@ -18,6 +18,7 @@ use zenoh::pubsub::Publisher;
 
 use crate::config::{Import, Kind};
 use crate::content::{Content, Message};
+use crate::error::Error;
 use crate::inbox::Inbox;
 use crate::keys::Name;
 use crate::parts::Parts;
@@ -47,39 +48,16 @@ pub struct Source {
 
 /// Imports into a route or channel until the host is lost or something fails. `silence` is that of
 /// the host.
-pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> Result<(), String> {
+pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> Result<(), Error> {
     let Source {
         name,
         host,
         rule,
         inbox: _,
     } = source;
-    let mut sender = shared
-        .imported(name, rule)
-        .sender(&name.name)
-        .map_err(|error| error.to_string())?;
-    let file = name.file(&format!("{host}.record"));
-    let path = shared.state.join(file);
-    let run = runs::begin(&shared.state.join(name.file(&format!("{host}.run"))))
-        .map_err(|error| format!("cannot make the number of the run: {error}"))?;
-    let mut link = Link {
-        shared,
-        source,
-        publisher: shared.acknowledgements(name, host).await?,
-        run,
-        tick: ticks(TICK),
-        tracker: Tracker::default(),
-        resend: false,
-        sent: Ack::default(),
-        unacknowledged: 0,
-        since: Instant::now(),
-        silence,
-        is_contradicted: false,
-        other: None,
-        bytes: 0,
-        refused: 0,
-        shown: Instant::now(),
-    };
+    let mut sender = shared.imported(name, rule).sender(&name.name)?;
+    let path = shared.state.join(name.file(&format!("{host}.record")));
+    let mut link = Link::new(shared, source, silence).await?;
     let record = loop {
         match Record::open(&path) {
             Ok(record) => break record,
@@ -136,7 +114,35 @@ struct Link<'a> {
     shown: Instant,
 }
 
-impl Link<'_> {
+impl<'a> Link<'a> {
+    async fn new(
+        shared: &'a Shared,
+        source: &'a Source,
+        silence: &'a mut Silence,
+    ) -> Result<Self, Error> {
+        let (name, host) = (&source.name, &source.host);
+        let run = runs::begin(&shared.state.join(name.file(&format!("{host}.run"))))
+            .map_err(Error::system("cannot make the number of the run"))?;
+        Ok(Self {
+            shared,
+            source,
+            publisher: shared.acknowledgements(name, host).await?,
+            run,
+            tick: ticks(TICK),
+            tracker: Tracker::default(),
+            resend: false,
+            sent: Ack::default(),
+            unacknowledged: 0,
+            since: Instant::now(),
+            silence,
+            is_contradicted: false,
+            other: None,
+            bytes: 0,
+            refused: 0,
+            shown: Instant::now(),
+        })
+    }
+
     /// Returns the frame that was left over, if there is one, or the next. Returns `None` if the host
     /// is lost.
     async fn next_of(&mut self, left_over: Option<ZBytes>) -> Option<ZBytes> {
@@ -291,12 +297,12 @@ impl Link<'_> {
     }
 
     /// Claims a place of the ring, and sends the exporter signs of life until it has one.
-    async fn claim<'s>(&mut self, sender: &'s mut Sender, len: usize) -> Result<Loan<'s>, String> {
+    async fn claim<'s>(&mut self, sender: &'s mut Sender, len: usize) -> Result<Loan<'s>, Error> {
         let mut claim = std::pin::pin!(sender.loan_async(len));
         loop {
             select! {
                 biased;
-                loan = &mut claim => return loan.map_err(|error| error.to_string()),
+                loan = &mut claim => return Ok(loan?),
                 _ = self.tick.tick() => {
                     // Nothing looks into the inbox while this waits.
                     self.silence.broken();
@@ -365,7 +371,7 @@ impl Importer<'_> {
         &mut self,
         sender: &mut Sender,
         frame: &Parts<'_>,
-    ) -> Result<Option<ZBytes>, String> {
+    ) -> Result<Option<ZBytes>, Error> {
         let Some((head, content)) = self.accept(frame) else {
             return Ok(None);
         };
@@ -405,7 +411,7 @@ impl Importer<'_> {
         sender: &mut Sender,
         head: &Head,
         mut items: Items<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let (mut ordinal, mut position) = (head.ordinal, head.position);
         let mut fits = true;
         if ordinal > self.link.tracker.expected().1 {
@@ -450,7 +456,7 @@ impl Importer<'_> {
         head: &Head,
         piece: &Piece<'_>,
         frame: &Parts<'_>,
-    ) -> Result<Option<ZBytes>, String> {
+    ) -> Result<Option<ZBytes>, Error> {
         let place = Place {
             epoch: head.epoch,
             ordinal: head.ordinal,
@@ -476,21 +482,47 @@ impl Importer<'_> {
             return Ok(None);
         }
         self.recorded.left = 0;
-        let len = piece.total as usize;
         if self.is_route {
-            // No other sender waits for this place to be filled.
-            let mut loan = self.link.claim(sender, len).await?;
-            let mut there = 0;
-            let put = |bytes: &[u8]| {
-                loan[there..there + bytes.len()].copy_from_slice(bytes);
-                there += bytes.len();
-            };
-            if let Collected::Interrupted(frame) = self.collect(head, piece, frame, put).await {
-                return Ok(frame);
-            }
-            self.deliver(loan, place, Items::default()).await?;
-            return Ok(None);
+            self.collect_in_ring(sender, head, piece, frame, place)
+                .await
+        } else {
+            self.collect_in_memory(sender, head, piece, frame, place)
+                .await
         }
+    }
+
+    /// Collects a message where the receivers read it: no other sender waits for this place to be filled.
+    async fn collect_in_ring(
+        &mut self,
+        sender: &mut Sender,
+        head: &Head,
+        piece: &Piece<'_>,
+        frame: &Parts<'_>,
+        place: Place,
+    ) -> Result<Option<ZBytes>, Error> {
+        let mut loan = self.link.claim(sender, piece.total as usize).await?;
+        let mut there = 0;
+        let put = |bytes: &[u8]| {
+            loan[there..there + bytes.len()].copy_from_slice(bytes);
+            there += bytes.len();
+        };
+        if let Collected::Interrupted(frame) = self.collect(head, piece, frame, put).await {
+            return Ok(frame);
+        }
+        self.deliver(loan, place, Items::default()).await?;
+        Ok(None)
+    }
+
+    /// Collects a message before it claims a place for it.
+    async fn collect_in_memory(
+        &mut self,
+        sender: &mut Sender,
+        head: &Head,
+        piece: &Piece<'_>,
+        frame: &Parts<'_>,
+        place: Place,
+    ) -> Result<Option<ZBytes>, Error> {
+        let len = piece.total as usize;
         let mut memory = std::mem::take(&mut self.memory);
         memory.clear();
         // The system provides the pages only as pieces arrive.
@@ -553,7 +585,7 @@ impl Importer<'_> {
     }
 
     /// Judges a message. If it is the next one, reports the missing messages before it.
-    async fn judge(&mut self, sender: &mut Sender, place: Place) -> Result<Verdict, String> {
+    async fn judge(&mut self, sender: &mut Sender, place: Place) -> Result<Verdict, Error> {
         let Place {
             epoch,
             ordinal,
@@ -580,7 +612,7 @@ impl Importer<'_> {
         loan: Loan<'_>,
         place: Place,
         behind: Items<'_>,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, Error> {
         let (ring, position) = (loan.position(), place.position);
         if self.recorded.left > 0 && self.recorded.ring == ring {
             self.recorded.left -= 1;
@@ -611,7 +643,7 @@ impl Importer<'_> {
         }
         self.recorded.ring = ring + 1;
         self.link.bytes += loan.len() as u64;
-        loan.send_imported().map_err(|error| error.to_string())?;
+        loan.send_imported()?;
         self.link
             .tracker
             .delivered(place.ordinal, place.lost, position);
@@ -625,7 +657,7 @@ impl Importer<'_> {
         gap: u64,
         epoch: u64,
         position: u64,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let before = self
             .link
             .tracker
@@ -643,7 +675,7 @@ impl Importer<'_> {
                 count: 1,
             };
             match self.record.store(&entry) {
-                Ok(()) => return loan.send_gap(gap).map_err(|error| error.to_string()),
+                Ok(()) => return Ok(loan.send_gap(gap)?),
                 Err(error) => {
                     drop(loan);
                     self.hold(&error, &entry).await;
@@ -655,10 +687,10 @@ impl Importer<'_> {
     /// Tells the local receivers that the exporter's segment is another one, so that an unknown number
     /// of messages may be missing. The record is still that of the earlier segment: if this gateway is
     /// killed before it has recorded a message of the new one, the next run reports it again.
-    async fn report_new_segment(&mut self, sender: &mut Sender) -> Result<(), String> {
+    async fn report_new_segment(&mut self, sender: &mut Sender) -> Result<(), Error> {
         self.recorded.left = 0;
         let loan = self.link.claim(sender, 0).await?;
-        loan.send_gap(0).map_err(|error| error.to_string())
+        Ok(loan.send_gap(0)?)
     }
 
     /// Writes the record, as soon as that is possible.

@@ -10,6 +10,7 @@ use blitz_io::net::UnixListener;
 use blitz_io::select;
 use blitz_io::signal::unix::{SignalKind, signal};
 use blitz_io_gateway::config::{Config, DEFAULT};
+use blitz_io_gateway::error::Error;
 use blitz_io_gateway::gateway::{ENGINE_THREADS, Gateway, keep_memory, socket, user_directory};
 
 const USAGE: &str = "\
@@ -50,11 +51,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn read(file: &Path) -> Result<Config, String> {
-    Config::read(file).map_err(|error| format!("{}: {error}", file.display()))
+fn read(file: &Path) -> Result<Config, Error> {
+    Config::read(file).map_err(|source| Error::Config {
+        file: file.to_owned(),
+        source,
+    })
 }
 
-fn check(file: &Path) -> Result<(), String> {
+fn check(file: &Path) -> Result<(), Error> {
     let config = read(file)?;
     println!(
         "{}: {} exports, {} imports",
@@ -72,23 +76,24 @@ fn warn(config: &Config) {
     }
 }
 
-fn status(file: &Path) -> Result<(), String> {
+fn status(file: &Path) -> Result<(), Error> {
     let state = match read(file)?.state_directory() {
         Some(state) => state,
-        None => user_directory()
-            .map_err(|error| error.to_string())?
-            .join("gateway"),
+        None => user_directory()?.join("gateway"),
     };
     let path = socket(&state);
     let mut text = String::new();
     UnixStream::connect(&path)
         .and_then(|mut stream| stream.read_to_string(&mut text))
-        .map_err(|error| format!("no gateway answers at {}: {error}", path.display()))?;
+        .map_err(Error::system(format!(
+            "no gateway answers at {}",
+            path.display()
+        )))?;
     print!("{text}");
     Ok(())
 }
 
-fn run(file: &Path) -> Result<(), String> {
+fn run(file: &Path) -> Result<(), Error> {
     let config = read(file)?;
     keep_memory(&config.limits);
     let (variable, threads) = ENGINE_THREADS;
@@ -99,27 +104,26 @@ fn run(file: &Path) -> Result<(), String> {
     let runtime = blitz_io::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
-    let runtime = runtime.map_err(|error| format!("cannot start the runtime: {error}"))?;
+    let runtime = runtime.map_err(Error::system("cannot start the runtime"))?;
     runtime.block_on(serve(file, config))
 }
 
-async fn serve(file: &Path, config: Config) -> Result<(), String> {
-    let signals =
-        |kind| signal(kind).map_err(|error| format!("cannot listen for signals: {error}"));
+async fn serve(file: &Path, config: Config) -> Result<(), Error> {
+    let signals = |kind| signal(kind).map_err(Error::system("cannot listen for signals"));
     let (mut hangup, mut terminate) = (
         signals(SignalKind::hangup())?,
         signals(SignalKind::terminate())?,
     );
     let mut interrupt = signals(SignalKind::interrupt())?;
     let warned = config.clone();
-    let mut gateway = Gateway::start(config)
-        .await
-        .map_err(|error| error.to_string())?;
+    let mut gateway = Gateway::start(config).await?;
     let path = gateway.socket();
     // A gateway that was killed has left the socket. The lock proves that no other gateway runs.
     _ = std::fs::remove_file(&path);
-    let listener = UnixListener::bind(&path)
-        .map_err(|error| format!("cannot listen at {}: {error}", path.display()))?;
+    let listener = UnixListener::bind(&path).map_err(Error::system(format!(
+        "cannot listen at {}",
+        path.display()
+    )))?;
     eprintln!("blitz-gateway: running");
     warn(&warned);
     loop {

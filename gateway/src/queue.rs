@@ -17,13 +17,15 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use blitz_io::ipc::{Error, Message, MessageState, Receiver, RecvError, SendError, Sender};
+use blitz_io::ipc::{self, Message, MessageState, Receiver, RecvError, SendError, Sender};
 use blitz_io::sync::{Notify, mpsc};
 use blitz_io::{select, time};
 use zenoh::Wait;
+use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
 
 use crate::config::{self, is_allowed};
+use crate::error::Error;
 use crate::import::Source;
 use crate::importers::{Held, IN_FLIGHT, Importers};
 use crate::keys::{self, Name};
@@ -138,6 +140,23 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
+    /// Sends the item to the importer until that does not hold it any more. Returns `true` if a consumer is
+    /// done with it.
+    async fn send(&self, session: &zenoh::Session, name: &Name, own: &str, bytes: &[u8]) -> bool {
+        let frame = Writer::job(&Job { id: self.id, bytes });
+        loop {
+            let put = session.put(name.job(&self.host, own), frame.clone());
+            _ = put
+                .congestion_control(CongestionControl::Drop)
+                .express(true)
+                .wait();
+            match time::timeout(AGAIN, self.is_done()).await {
+                Ok(is_done) => return is_done,
+                Err(_) => self.export.lock().repeats += 1,
+            }
+        }
+    }
+
     /// Waits until the importer does not hold it any more. Returns `true` if a consumer is done with it.
     async fn is_done(&self) -> bool {
         let look = |importers: &mut Importers| match importers.look(self.id) {
@@ -179,19 +198,25 @@ impl Drop for Unconfirmed<'_> {
     }
 }
 
-/// Exports a queue until something fails.
-pub async fn export(shared: &Shared, name: &Name, rule: &config::Export) -> Result<(), String> {
+/// Makes receivers of the segment: one for each item that may be in flight, as far as there is room.
+async fn receivers(shared: &Shared, name: &Name) -> Result<Vec<Receiver>, Error> {
     let builder = shared.builder(name).must_exist(true);
     let mut receivers = Vec::new();
     for _ in 0..IN_FLIGHT {
         match builder.receiver(&name.name) {
             Ok(receiver) => receivers.push(receiver),
             // The segment was removed. If it comes back, the scan starts this task again.
-            Err(Error::NotFound { .. }) => std::future::pending().await,
-            Err(Error::Occupied { .. }) if !receivers.is_empty() => break,
-            Err(error) => return Err(error.to_string()),
+            Err(ipc::Error::NotFound { .. }) => std::future::pending().await,
+            Err(ipc::Error::Occupied { .. }) if !receivers.is_empty() => break,
+            Err(error) => return Err(error.into()),
         }
     }
+    Ok(receivers)
+}
+
+/// Exports a queue until something fails.
+pub async fn export(shared: &Shared, name: &Name, rule: &config::Export) -> Result<(), Error> {
+    let receivers = receivers(shared, name).await?;
     let export = Arc::new(Export::default());
     let (of_callback, hosts) = (export.clone(), shared.limits.hosts);
     let (rule, admitted) = (rule.clone(), shared.hosts.clone());
@@ -210,7 +235,7 @@ pub async fn export(shared: &Shared, name: &Name, rule: &config::Export) -> Resu
             }
         })
         .await
-        .map_err(|error| error.to_string())?;
+        .map_err(Error::engine("cannot subscribe"))?;
     shared.row(Direction::Export, name, "", |row| *row = Row::default());
     let (failed, mut failures) = mpsc::channel(1);
     let mut workers = blitz_io::task::JoinSet::new();
@@ -223,27 +248,32 @@ pub async fn export(shared: &Shared, name: &Name, rule: &config::Export) -> Resu
         });
     }
     let mut tick = ticks(TICK);
-    let head = Head {
-        origin: origin(&shared.host),
-        epoch: 1,
-        run: random().into(),
-        ..Head::default()
-    };
+    let run = random().into();
     loop {
         select! {
             Some(error) = failures.recv() => return Err(error),
-            _ = tick.tick() => {
-                export.expire(shared.limits.lost_after());
-                let beat = Writer::batch(&head).finish();
-                _ = shared.session.put(name.data(&shared.host), beat).wait();
-                let state = export.lock();
-                shared.row(Direction::Export, name, "", |row| {
-                    (row.messages, row.bytes, row.repeats) = (state.messages, state.bytes, state.repeats);
-                    row.lag = state.importers.unconfirmed() as u64;
-                });
-            }
+            _ = tick.tick() => report(shared, name, &export, run),
         }
     }
+}
+
+/// Gives the importers a sign of life, and shows the counters in the status, a [`TICK`] after the last
+/// call.
+fn report(shared: &Shared, name: &Name, export: &Export, run: u128) {
+    export.expire(shared.limits.lost_after());
+    let head = Head {
+        origin: origin(&shared.host),
+        epoch: 1,
+        run,
+        ..Head::default()
+    };
+    let beat = Writer::batch(&head).finish();
+    _ = shared.session.put(name.data(&shared.host), beat).wait();
+    let state = export.lock();
+    shared.row(Direction::Export, name, "", |row| {
+        (row.messages, row.bytes, row.repeats) = (state.messages, state.bytes, state.repeats);
+        row.lag = state.importers.unconfirmed() as u64;
+    });
 }
 
 /// Gives items to importers, one after the other. Returns the error that ends the loop.
@@ -253,7 +283,7 @@ async fn give_items(
     name: &Name,
     host: &str,
     export: &Export,
-) -> String {
+) -> Error {
     let epoch = receiver.segment_id();
     loop {
         let reserved = export.reserve().await;
@@ -273,7 +303,7 @@ async fn give_items(
                 time::sleep(TICK).await;
                 continue;
             }
-            Some(Err(error)) => return error.to_string(),
+            Some(Err(error)) => return error.into(),
         };
         let id = JobId {
             origin: origin(host),
@@ -285,21 +315,7 @@ async fn give_items(
         let Some(given) = reserved.give(id) else {
             continue;
         };
-        let frame = Writer::job(&Job {
-            id,
-            bytes: item.bytes(),
-        });
-        let is_done = loop {
-            let put = session.put(name.job(&given.host, host), frame.clone());
-            _ = put
-                .congestion_control(CongestionControl::Drop)
-                .express(true)
-                .wait();
-            match time::timeout(AGAIN, given.is_done()).await {
-                Ok(is_done) => break is_done,
-                Err(_) => export.lock().repeats += 1,
-            }
-        };
+        let is_done = given.send(session, name, host, item.bytes()).await;
         drop(given);
         if is_done {
             let mut state = export.lock();
@@ -349,8 +365,60 @@ impl Items {
     }
 }
 
+/// The import of one queue.
+struct Import<'a> {
+    source: &'a Source,
+    /// The exporter, in the heads of its frames.
+    origin: u64,
+    sender: Sender,
+    publisher: Publisher<'static>,
+    items: Items,
+    /// The most items of the exporter that are in the local queue.
+    room: usize,
+    row: Row,
+}
+
+impl Import<'_> {
+    /// Takes a frame of the exporter.
+    fn take(&mut self, frame: &[u8]) -> Result<(), Error> {
+        let own = self.origin;
+        let max_len = self.source.name.max_len;
+        match parse(frame) {
+            Ok(Frame::Job(job)) if job.id.origin == own && job.bytes.len() <= max_len => {
+                self.add(&job)?;
+            }
+            Ok(Frame::Batch(head, _)) if head.origin == own => {}
+            _ => self.row.refused += 1,
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, job: &Job<'_>) -> Result<(), Error> {
+        if self.items.done.contains(&job.id) {
+            self.row.repeats += 1;
+            self.tell_done(job.id);
+        } else if self.items.pending.contains_key(&job.id) {
+            self.row.repeats += 1;
+        } else if self.items.pending.len() < self.room
+            && let Some(position) = put(&mut self.sender, job, self.source.rule.identity)?
+        {
+            self.items.pending.insert(job.id, position);
+            self.row.messages += 1;
+            self.row.bytes += job.bytes.len() as u64;
+        } else {
+            self.row.refused += 1;
+        }
+        Ok(())
+    }
+
+    /// Tells the exporter that a consumer is done with an item.
+    fn tell_done(&self, id: JobId) {
+        _ = self.publisher.put(Writer::done(Done(id))).wait();
+    }
+}
+
 /// Imports into a queue until the host is lost or something fails. `silence` is that of the host.
-pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> Result<(), String> {
+pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> Result<(), Error> {
     let Source {
         name,
         host,
@@ -360,14 +428,24 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
     let identity = if rule.identity { JobId::LEN } else { 0 };
     let max_len = name.max_len.saturating_add(identity);
     let builder = shared.imported(name, rule).max_len(max_len);
-    let mut sender = builder
-        .sender(&name.name)
-        .map_err(|error| error.to_string())?;
-    let publisher = shared.acknowledgements(name, host).await?;
-    let (run, own) = (random(), origin(host));
-    let (mut items, mut row) = (Items::default(), Row::default());
-    shared.row(Direction::Import, name, host, |shown| *shown = row.clone());
-    let room = IN_FLIGHT.min(sender.capacity());
+    let sender = builder.sender(&name.name)?;
+    let mut import = Import {
+        source,
+        origin: origin(host),
+        publisher: shared.acknowledgements(name, host).await?,
+        items: Items::default(),
+        room: IN_FLIGHT.min(sender.capacity()),
+        row: Row::default(),
+        sender,
+    };
+    let show = |row: &Row| {
+        shared.row(Direction::Import, name, host, |shown| *shown = row.clone());
+    };
+    show(&import.row);
+    let credit = Credit {
+        run: random(),
+        items: import.room as u32,
+    };
     // At once, and then with each tick.
     let mut told = Instant::now()
         .checked_sub(TICK)
@@ -375,61 +453,42 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
     loop {
         while let Some(frame) = inbox.pop() {
             silence.broken();
-            match parse(&frame.to_bytes()) {
-                Ok(Frame::Job(job)) if job.id.origin == own && job.bytes.len() <= name.max_len => {
-                    if items.done.contains(&job.id) {
-                        row.repeats += 1;
-                        _ = publisher.put(Writer::done(Done(job.id))).wait();
-                    } else if items.pending.contains_key(&job.id) {
-                        row.repeats += 1;
-                    } else if items.pending.len() < room
-                        && let Some(position) = put(&mut sender, &job, rule.identity)?
-                    {
-                        items.pending.insert(job.id, position);
-                        row.messages += 1;
-                        row.bytes += job.bytes.len() as u64;
-                    } else {
-                        row.refused += 1;
-                    }
-                }
-                Ok(Frame::Batch(head, _)) if head.origin == own => {}
-                _ => row.refused += 1,
-            }
+            import.take(&frame.to_bytes())?;
         }
-        for id in items.finished(&sender) {
-            _ = publisher.put(Writer::done(Done(id))).wait();
+        for id in import.items.finished(&import.sender) {
+            import.tell_done(id);
         }
         if is_due(&mut told, TICK) {
-            let credit = Credit {
-                run,
-                items: room as u32,
-            };
-            _ = publisher.put(Writer::credit(credit)).wait();
-            row.lag = items.pending.len() as u64;
-            shared.row(Direction::Import, name, host, |shown| *shown = row.clone());
+            _ = import.publisher.put(Writer::credit(credit)).wait();
+            import.row.lag = import.items.pending.len() as u64;
+            show(&import.row);
             silence.lasts(TICK);
             if silence.reaches(shared.limits.lost_after()) {
                 return Ok(());
             }
         }
-        let pause = if items.pending.is_empty() { TICK } else { LOOK };
+        let pause = if import.items.pending.is_empty() {
+            TICK
+        } else {
+            LOOK
+        };
         _ = time::timeout(pause, inbox.arrived()).await;
     }
 }
 
 /// Puts an item into the local queue. Returns its position there, or `None` if the queue is full.
-fn put(sender: &mut Sender, job: &Job<'_>, identity: bool) -> Result<Option<u64>, String> {
+fn put(sender: &mut Sender, job: &Job<'_>, identity: bool) -> Result<Option<u64>, Error> {
     let id = job.id.to_bytes();
     let id = if identity { &id[..] } else { &[] };
     let mut loan = match sender.try_loan(id.len() + job.bytes.len()) {
         Ok(loan) => loan,
         Err(SendError::Full) => return Ok(None),
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(error.into()),
     };
     let (before, item) = loan.split_at_mut(id.len());
     before.copy_from_slice(id);
     item.copy_from_slice(job.bytes);
     let position = loan.position();
-    loan.send_imported().map_err(|error| error.to_string())?;
+    loan.send_imported()?;
     Ok(Some(position))
 }

@@ -10,6 +10,7 @@ use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
 
 use crate::config::{Config, Import, Limits};
+use crate::error::Error;
 use crate::keys::Name;
 
 /// The interval in which a task reports its progress to the other side, and checks its timeouts.
@@ -166,12 +167,12 @@ impl Shared {
         &self,
         name: &Name,
         host: &str,
-    ) -> Result<Publisher<'static>, String> {
+    ) -> Result<Publisher<'static>, Error> {
         self.session
             .declare_publisher(name.ack(host, &self.host))
             .congestion_control(CongestionControl::Drop)
             .await
-            .map_err(|error| error.to_string())
+            .map_err(Error::engine("cannot publish"))
     }
 
     /// Returns the builder of the segment of an import. A remote host must not choose how much memory the

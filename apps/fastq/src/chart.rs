@@ -1,6 +1,7 @@
 //! Pictures of the HTML report, as SVG.
 
 use crate::bins;
+use crate::number::number;
 use std::fmt::Write;
 
 /// A line of a chart.
@@ -19,59 +20,77 @@ const TOP: f64 = 22.0;
 /// Number of points of a line; more would not be visible.
 const POINTS: usize = 900;
 
-/// Draws lines over places that are counted from `first`, and later ones in [`bins`].
-pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
-    let len = lines
-        .iter()
-        .map(|line| line.values.len())
-        .max()
-        .unwrap_or(0);
-    let most = lines
-        .iter()
-        .flat_map(|line| line.values)
-        .copied()
-        .filter(|value| value.is_finite())
-        .fold(0.0, f64::max);
-    let step = nice(most / 4.0);
-    let top = (most / step).ceil().max(1.0) * step;
-    let len = bins::start(len);
-    let x = |at: f64| LEFT + at / (len.max(2) - 1) as f64 * (WIDTH - LEFT - 10.0);
-    let y = |value: f64| TOP + (1.0 - value / top) * (HEIGHT - TOP - BOTTOM);
-    let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">");
-    let mut value = 0.0;
-    while value <= top * 1.001 {
-        let at = y(value);
-        let _ = write!(
-            out,
-            "<line x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#8884\"/>"
-        );
-        let label = crate::json::number(value);
-        let _ = write!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
-            LEFT - 6.0,
-            at + 4.0
-        );
-        value += step;
+/// The axes of a chart.
+struct Axes {
+    /// The greatest value, and the distance between two values with a number.
+    top: f64,
+    step: f64,
+    /// The number of places.
+    len: usize,
+}
+
+impl Axes {
+    fn of(lines: &[Line<'_>]) -> Self {
+        let entries = lines.iter().map(|line| line.values.len()).max();
+        let most = lines
+            .iter()
+            .flat_map(|line| line.values)
+            .copied()
+            .filter(|value| value.is_finite())
+            .fold(0.0, f64::max);
+        let step = nice(most / 4.0);
+        Self {
+            top: (most / step).ceil().max(1.0) * step,
+            step,
+            len: bins::start(entries.unwrap_or(0)),
+        }
     }
-    let every = nice(len as f64 / 10.0).max(1.0) as usize;
-    for at in (first.next_multiple_of(every) - first..len).step_by(every) {
+
+    fn x(&self, place: usize) -> f64 {
+        LEFT + place as f64 / (self.len.max(2) - 1) as f64 * (WIDTH - LEFT - 10.0)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        TOP + (1.0 - value / self.top) * (HEIGHT - TOP - BOTTOM)
+    }
+
+    /// Draws the numbers of the values and of the places, which are counted from `first`.
+    fn draw(&self, out: &mut String, places: &str, first: usize) {
+        let mut value = 0.0;
+        while value <= self.top * 1.001 {
+            let at = self.y(value);
+            let _ = write!(
+                out,
+                "<line x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#8884\"/>"
+            );
+            let _ = write!(
+                out,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                LEFT - 6.0,
+                at + 4.0,
+                number(value)
+            );
+            value += self.step;
+        }
+        let every = nice(self.len as f64 / 10.0).max(1.0) as usize;
+        for at in (first.next_multiple_of(every) - first..self.len).step_by(every) {
+            let _ = write!(
+                out,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                self.x(at),
+                HEIGHT - BOTTOM + 16.0,
+                at + first
+            );
+        }
         let _ = write!(
             out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            x(at as f64),
-            HEIGHT - BOTTOM + 16.0,
-            at + first
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{places}</text>",
+            WIDTH - 10.0,
+            HEIGHT - 4.0
         );
     }
-    let _ = write!(
-        out,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{places}</text>",
-        WIDTH - 10.0,
-        HEIGHT - 4.0
-    );
-    let mut legend = LEFT + 12.0;
-    for line in lines {
+
+    fn draw_line(&self, out: &mut String, line: &Line<'_>) {
         let stride = line.values.len().div_ceil(POINTS).max(1);
         let points: Vec<_> = line
             .values
@@ -79,22 +98,33 @@ pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
             .enumerate()
             .step_by(stride)
             .filter(|(_, value)| value.is_finite())
-            .map(|(at, &value)| format!("{:.1},{:.1}", x(bins::start(at) as f64), y(value)))
+            .map(|(at, &value)| format!("{:.1},{:.1}", self.x(bins::start(at)), self.y(value)))
             .collect();
+        let _ = write!(
+            out,
+            "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>",
+            line.colour,
+            points.join(" ")
+        );
+    }
+}
+
+/// Draws lines over places that are counted from `first`, and later ones in [`bins`].
+pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
+    let axes = Axes::of(lines);
+    let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">");
+    axes.draw(&mut out, places, first);
+    let mut legend = LEFT + 12.0;
+    for line in lines {
+        axes.draw_line(&mut out, line);
         let (colour, name) = (line.colour, line.name);
         let _ = write!(
             out,
-            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" points=\"{}\"/>",
-            points.join(" ")
+            "<rect x=\"{legend}\" y=\"4\" width=\"12\" height=\"8\" fill=\"{colour}\"/><text x=\"{}\" y=\"12\">{name}</text>",
+            legend + 16.0
         );
-        let at = legend;
         // A letter is about six units wide.
         legend += 40.0 + 6.0 * name.len() as f64;
-        let _ = write!(
-            out,
-            "<rect x=\"{at}\" y=\"4\" width=\"12\" height=\"8\" fill=\"{colour}\"/><text x=\"{}\" y=\"12\">{name}</text>",
-            at + 16.0
-        );
     }
     out.push_str("</svg>\n");
     out

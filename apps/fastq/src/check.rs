@@ -11,7 +11,7 @@ impl Options {
     pub(crate) fn check(&mut self, given: &Arguments) -> Result<(), Failure> {
         self.check_inputs()?;
         self.check_merging()?;
-        self.check_outputs(given.has("dont_overwrite"))?;
+        self.check_outputs(given.dont_overwrite)?;
         self.check_ranges(given)?;
         if self.correction && !self.paired() {
             eprintln!("WARNING: --correction works on pairs only and is ignored");
@@ -172,53 +172,12 @@ impl Options {
     }
 
     fn check_ranges(&mut self, given: &Arguments) -> Result<(), Failure> {
-        let mut windows = vec![];
-        if self.cut_front.enabled || self.cut_tail.enabled || self.cut_right.enabled {
-            for which in ["cut", "cut_front", "cut_tail", "cut_right"] {
-                windows.push((format!("{which}_window_size"), 1, 1000));
-                windows.push((format!("{which}_mean_quality"), 1, 30));
-            }
-        }
-        let split = match self.split {
-            Split::No => vec![],
-            Split::Files(_) => vec![("split", 2, 999), ("split_prefix_digits", 0, 10)],
-            Split::Records(_) => vec![
-                ("split_by_lines", 1000, i64::MAX),
-                ("split_prefix_digits", 0, 10),
-            ],
-        };
-        let fixed = [
-            ("compression", 1, 9),
-            ("reads_to_process", 0, i64::MAX),
-            ("trim_front1", 0, 30),
-            ("trim_tail1", 0, 100),
-            ("trim_front2", 0, 30),
-            ("trim_tail2", 0, 100),
-            ("qualified_quality_phred", 0, 93),
-            ("average_qual", 0, 93),
-            ("unqualified_percent_limit", 0, 100),
-            ("n_base_limit", 0, 50),
-            ("length_required", 0, i64::MAX),
-            ("overlap_len_require", 1, i64::MAX),
-            ("overlap_diff_limit", 0, i64::MAX),
-            ("overlap_diff_percent_limit", 0, 100),
-            ("poly_g_min_len", 1, i64::MAX),
-            ("poly_x_min_len", 1, i64::MAX),
-            ("filter_by_index_threshold", 0, i64::MAX),
-            ("overrepresentation_sampling", 1, 10_000),
-        ];
-        let all = fixed
-            .iter()
-            .chain(&split)
-            .map(|&(name, from, to)| (name.to_owned(), from, to));
-        for (name, from, to) in all.chain(windows) {
-            let value = given.number(&name);
-            // A negative quality becomes 0, as in fastp.
-            let value = if name == "qualified_quality_phred" {
-                value.max(0)
-            } else {
-                value
-            };
+        let cuts = self.cut_front.enabled || self.cut_tail.enabled || self.cut_right.enabled;
+        for (name, value, from, to) in ranges(given)
+            .into_iter()
+            .chain(split_ranges(given, self.split))
+            .chain(cuts.then(|| window_ranges(given)).into_iter().flatten())
+        {
             if value < from || value > to {
                 let limit = if to == i64::MAX {
                     format!("at least {from}")
@@ -230,30 +189,93 @@ impl Options {
                 )));
             }
         }
-        self.reads_to_process = given.number("reads_to_process") as u64;
-        self.length_required = given.number("length_required") as usize;
-        self.sampling = given.number("overrepresentation_sampling") as u64;
-        self.split_digits = given.number("split_prefix_digits").clamp(0, 10) as usize;
-        for (option, adapter) in [
-            ("--adapter_sequence", &self.adapter1),
-            ("--adapter_sequence_r2", &self.adapter2),
-        ] {
-            if adapter == "auto" || adapter.is_empty() {
-                continue;
-            }
-            if adapter.len() <= 3 {
-                return Err(Failure::options(format!(
-                    "{option} must have more than 3 bases"
-                )));
-            }
-            if let Some(other) = adapter.chars().find(|base| !"ATCG".contains(*base)) {
-                return Err(Failure::options(format!(
-                    "{option} may have A, T, C and G only, not {other:?}: {adapter}"
-                )));
-            }
-        }
-        Ok(())
+        self.reads_to_process = given.reads_to_process.value as u64;
+        self.length_required = given.length_required.value as usize;
+        self.sampling = given.overrepresentation_sampling.value as u64;
+        self.split_digits = given.split_prefix_digits.value.clamp(0, 10) as usize;
+        check_adapter("--adapter_sequence", &self.adapter1)?;
+        check_adapter("--adapter_sequence_r2", &self.adapter2)
     }
+}
+
+/// An option, its number, and the least and the greatest that it may have.
+type Range = (&'static str, i64, i64, i64);
+
+/// Lists options with their numbers and bounds.
+macro_rules! ranges {
+    ($given:ident, $($name:ident $from:literal to $to:expr;)*) => {
+        [$((stringify!($name), $given.$name.value, $from, $to)),*]
+    };
+}
+
+fn ranges(given: &Arguments) -> [Range; 18] {
+    let mut all = ranges!(given,
+        compression 1 to 9;
+        reads_to_process 0 to i64::MAX;
+        trim_front1 0 to 30;
+        trim_tail1 0 to 100;
+        trim_front2 0 to 30;
+        trim_tail2 0 to 100;
+        qualified_quality_phred 0 to 93;
+        average_qual 0 to 93;
+        unqualified_percent_limit 0 to 100;
+        n_base_limit 0 to 50;
+        length_required 0 to i64::MAX;
+        overlap_len_require 1 to i64::MAX;
+        overlap_diff_limit 0 to i64::MAX;
+        overlap_diff_percent_limit 0 to 100;
+        poly_g_min_len 1 to i64::MAX;
+        poly_x_min_len 1 to i64::MAX;
+        filter_by_index_threshold 0 to i64::MAX;
+        overrepresentation_sampling 1 to 10_000;
+    );
+    // A negative quality becomes 0, as in fastp.
+    for (name, value, ..) in &mut all {
+        if *name == "qualified_quality_phred" {
+            *value = (*value).max(0);
+        }
+    }
+    all
+}
+
+fn split_ranges(given: &Arguments, split: Split) -> Vec<Range> {
+    let digits = ranges!(given, split_prefix_digits 0 to 10;);
+    let size = match split {
+        Split::No => return vec![],
+        Split::Files(_) => ranges!(given, split 2 to 999;),
+        Split::Records(_) => ranges!(given, split_by_lines 1000 to i64::MAX;),
+    };
+    size.into_iter().chain(digits).collect()
+}
+
+fn window_ranges(given: &Arguments) -> [Range; 8] {
+    ranges!(given,
+        cut_window_size 1 to 1000;
+        cut_mean_quality 1 to 30;
+        cut_front_window_size 1 to 1000;
+        cut_front_mean_quality 1 to 30;
+        cut_tail_window_size 1 to 1000;
+        cut_tail_mean_quality 1 to 30;
+        cut_right_window_size 1 to 1000;
+        cut_right_mean_quality 1 to 30;
+    )
+}
+
+fn check_adapter(option: &str, adapter: &str) -> Result<(), Failure> {
+    if adapter == "auto" || adapter.is_empty() {
+        return Ok(());
+    }
+    if adapter.len() <= 3 {
+        return Err(Failure::options(format!(
+            "{option} must have more than 3 bases"
+        )));
+    }
+    if let Some(other) = adapter.chars().find(|base| !"ATCG".contains(*base)) {
+        return Err(Failure::options(format!(
+            "{option} may have A, T, C and G only, not {other:?}: {adapter}"
+        )));
+    }
+    Ok(())
 }
 
 fn drop_name(name: &mut String, option: &str, when: &str) {

@@ -1,11 +1,11 @@
 //! Counts that depend on the order of all reads: duplicates, adapters, overrepresented
 //! sequences.
 
+use crate::done::Done;
 use crate::duplicates::{Places, Seen};
 use crate::noted::{Event, Of};
 use crate::options::Options;
 use crate::overrepresented::Sequences;
-use crate::process::Done;
 use std::collections::HashMap;
 
 /// The largest number of different adapters that are counted.

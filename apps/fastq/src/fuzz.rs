@@ -4,9 +4,10 @@
 use crate::arguments::Arguments;
 use crate::collect::{Collect, Collector};
 use crate::detect::FEWEST_FOR_ADAPTER;
+use crate::done::{STREAMS, Stream};
 use crate::known;
 use crate::options::Options;
-use crate::process::{Batch, STREAMS, Stream, Worker};
+use crate::process::{Batch, Worker};
 use crate::record::Blocks;
 use crate::report::Report;
 use crate::unknown;

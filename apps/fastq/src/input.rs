@@ -1,19 +1,23 @@
 //! Input files: plain and gzip, including blocked gzip and sequences of members. The content
 //! decides, not the name.
 
-use crate::cluster::Cut;
+use crate::ahead::{self, Ahead};
+use crate::cut::Cut;
 use crate::failure::Failure;
 use crate::file_names::path;
 use crate::inflate::{FromPoint, Point};
-use blitz_io::pipeline::gzip::MemberReader;
+use blitz_io::pipeline::gzip::{self, MemberReader};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::mem;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The bytes of one read of the inflater.
 const COMPRESSED: usize = 1 << 17;
+/// The number of bytes that tell blocked gzip from other gzip.
+const BGZF_BEGINNING: u64 = 18;
 /// The first bytes of a gzip file.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -97,29 +101,40 @@ impl InputFile {
         }
     }
 
-    /// Returns a reader of the content from the offset of the begin on, the last one.
-    pub fn read(&self) -> Result<Content, Failure> {
-        match &self.stream {
-            Some(stream) => Ok(self.content(Last {
+    /// Returns a reader of the content from the offset of the begin on, the last one. If other threads can
+    /// inflate the content ahead, also returns the way to do so.
+    pub fn read(&self) -> Result<(Content, Option<Ahead>), Failure> {
+        if let Some(stream) = &self.stream {
+            let content = self.content(Last {
                 ahead: Cursor::new(mem::take(&mut lock(stream).ahead)),
                 stream: stream.clone(),
-            })),
-            None => {
-                let mut file = self.file()?;
-                file.seek(SeekFrom::Start(self.begin.offset))
-                    .map_err(|error| Failure::file(&self.name, "read it", &error))?;
-                let file = Counted {
-                    file,
-                    bytes: self.bytes_read.clone(),
-                };
-                Ok(match &self.point {
-                    Some(point) => {
-                        let buffered = BufReader::with_capacity(COMPRESSED, file);
-                        Content::Known(Box::new(FromPoint::new(buffered, point)))
-                    }
-                    None => self.content(file),
-                })
-            }
+            });
+            return Ok((content, None));
+        }
+        let failed = |error| Failure::file(&self.name, "read it", &error);
+        if let Some(point) = &self.point {
+            let file = self.counted().at(point.offset).map_err(failed)?;
+            let buffered = BufReader::with_capacity(COMPRESSED, file);
+            let content = Box::new(FromPoint::new(buffered, point));
+            return Ok((Content::Known(content), None));
+        }
+        let counted = self.counted();
+        let mut file = counted.at(self.begin.offset).map_err(failed)?;
+        let mut beginning = vec![];
+        let looked = (&mut file).take(BGZF_BEGINNING).read_to_end(&mut beginning);
+        looked.map_err(failed)?;
+        if !gzip::is_bgzf(&beginning) {
+            return Ok((self.content(Cursor::new(beginning).chain(file)), None));
+        }
+        let reopen = move |at| Ok(Box::new(counted.at(at)?) as Box<dyn Read + Send>);
+        let (content, ahead) = ahead::open(self.begin.offset, reopen).map_err(failed)?;
+        Ok((Content::Known(Box::new(content)), Some(ahead)))
+    }
+
+    fn counted(&self) -> CountedFile {
+        CountedFile {
+            path: path(&self.name),
+            bytes: self.bytes_read.clone(),
         }
     }
 
@@ -198,6 +213,24 @@ impl Read for Last {
 }
 
 /// A file of which the bytes that are read are counted.
+struct CountedFile {
+    path: PathBuf,
+    bytes: Arc<AtomicU64>,
+}
+
+impl CountedFile {
+    /// Opens the file at this place.
+    fn at(&self, offset: u64) -> io::Result<Counted> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(Counted {
+            file,
+            bytes: self.bytes.clone(),
+        })
+    }
+}
+
+/// See [`CountedFile`].
 struct Counted {
     file: File,
     bytes: Arc<AtomicU64>,

@@ -11,8 +11,10 @@ mod messages;
 mod vector;
 
 mod adapter;
+mod ahead;
 mod arguments;
 mod bins;
+mod bitmap;
 mod chart;
 mod check;
 mod cluster;
@@ -20,13 +22,16 @@ mod collect;
 mod compared;
 mod count;
 mod counts;
+mod cut;
 mod detect;
+mod done;
 mod duplicates;
 mod failure;
 mod file_names;
 mod filter;
 #[doc(hidden)]
 pub mod fuzz;
+mod hot;
 mod html;
 mod inflate;
 mod input;
@@ -36,6 +41,7 @@ mod known;
 mod lists;
 mod names;
 mod noted;
+mod number;
 mod options;
 mod output;
 mod overlap;
@@ -85,7 +91,7 @@ pub fn main() -> ExitCode {
             eprintln!("ERROR: {error}\n{program} --help lists the options");
             return ExitCode::from(1);
         }
-        Ok(arguments) if rest.is_empty() || arguments.has("help") => {
+        Ok(arguments) if rest.is_empty() || arguments.help => {
             return print(&arguments::usage(program));
         }
         Ok(arguments) => arguments,

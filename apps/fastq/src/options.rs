@@ -1,6 +1,6 @@
 //! The checked settings of a run.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Number};
 use crate::failure::Failure;
 
 /// The place of a UMI.
@@ -25,7 +25,7 @@ pub struct Umi {
 }
 
 /// One sliding window.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Window {
     pub enabled: bool,
     pub size: i64,
@@ -33,8 +33,9 @@ pub struct Window {
 }
 
 /// The way of splitting the output.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Split {
+    #[default]
     No,
     Files(i64),
     Records(i64),
@@ -49,7 +50,7 @@ pub struct Trim {
 }
 
 /// The settings of a run.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Options {
     pub in1: String,
     pub in2: String,
@@ -151,140 +152,33 @@ impl Options {
 
     /// Reads the options. [`Options::check`] checks their values.
     pub fn new(given: &Arguments, command: String) -> Result<Self, Failure> {
-        let text = |name: &str| given.text(name);
-        let number = |name: &str| given.number(name);
-        let or = |name: &str, other: &str| number(if given.has(name) { name } else { other });
-        let cut = |name: &str, enabled| Window {
-            enabled,
-            size: or(&format!("cut_{name}_window_size"), "cut_window_size"),
-            quality: or(&format!("cut_{name}_mean_quality"), "cut_mean_quality"),
-        };
-        if given.has("discard_unmerged") {
+        if given.discard_unmerged {
             eprintln!("DEPRECATED: --discard_unmerged has no effect");
         }
-        let dedup = given.has("dedup");
-        let detect_for_pairs = given.has("detect_adapter_for_pe");
-        let adapter1 = text("adapter_sequence");
-        let mut adapter2 = text("adapter_sequence_r2");
-        if adapter2 == "auto" && !detect_for_pairs && adapter1 != "auto" {
-            adapter2.clone_from(&adapter1);
-        }
-        let (poly_g, no_poly_g) = (given.has("trim_poly_g"), given.has("disable_trim_poly_g"));
-        if poly_g && no_poly_g {
+        if given.trim_poly_g && given.disable_trim_poly_g {
             return Err(Failure::options(
                 "--trim_poly_g and --disable_trim_poly_g exclude each other",
             ));
         }
-        let (front, right) = old_names(given);
-        let max_len = |name: &str, other: &str| usize::try_from(or(name, other)).unwrap_or(0);
-        let trim = [
-            Trim {
-                front: number("trim_front1"),
-                tail: number("trim_tail1"),
-                max_len: max_len("max_len1", "max_len1"),
-            },
-            Trim {
-                front: or("trim_front2", "trim_front1"),
-                tail: or("trim_tail2", "trim_tail1"),
-                max_len: max_len("max_len2", "max_len1"),
-            },
-        ];
-        let split = match (given.has("split"), given.has("split_by_lines")) {
-            (true, true) => {
-                return Err(Failure::options(
-                    "--split and --split_by_lines exclude each other",
-                ));
-            }
-            (true, false) => Split::Files(number("split")),
-            (false, true) if number("split_by_lines") % 4 != 0 => {
-                return Err(Failure::options("--split_by_lines must be a multiple of 4"));
-            }
-            (false, true) => Split::Records(number("split_by_lines") / 4),
-            (false, false) => Split::No,
-        };
-        let unpaired1 = text("unpaired1");
-        let mut unpaired2 = text("unpaired2");
-        if unpaired2.is_empty() {
-            unpaired2.clone_from(&unpaired1);
-        }
         let mut options = Self {
-            in1: text("in1"),
-            in2: text("in2"),
-            out1: text("out1"),
-            out2: text("out2"),
-            unpaired1,
-            unpaired2,
-            overlapped_out: text("overlapped_out"),
-            failed_out: text("failed_out"),
-            merge: given.has("merge"),
-            merged_out: text("merged_out"),
-            include_unmerged: given.has("include_unmerged"),
-            phred64: given.has("phred64"),
-            compression: number("compression") as i32,
-            stdin: given.has("stdin"),
-            stdout: given.has("stdout"),
-            interleaved: given.has("interleaved_in"),
-            reads_to_process: 0,
-            fix_mgi_id: given.has("fix_mgi_id"),
-            pair_names: !given.has("dont_check_pair_names"),
-            verbose: given.has("verbose"),
-            adapters: !given.has("disable_adapter_trimming"),
-            adapter1,
-            adapter2,
-            fasta: crate::lists::adapters(&text("adapter_fasta"))?,
-            detect_for_pairs,
-            overlap_gap: given.has("allow_gap_overlap_trimming"),
-            dimer_max_len: number("dimer_max_len"),
-            trim,
-            dedup,
-            duplication: dedup || !given.has("dont_eval_duplication"),
-            duplication_level: if given.has("dup_calc_accuracy") {
-                number("dup_calc_accuracy").clamp(1, 6)
-            } else if dedup {
-                3
-            } else {
-                1
-            },
-            poly_g,
-            poly_g_min: number("poly_g_min_len"),
-            detect_poly_g: !poly_g && !no_poly_g,
-            poly_x: given.has("trim_poly_x"),
-            poly_x_min: number("poly_x_min_len"),
-            cut_front: cut("front", front),
-            cut_tail: cut("tail", given.has("cut_tail")),
-            cut_right: cut("right", right),
-            quality_filter: !given.has("disable_quality_filtering"),
-            qualified: (number("qualified_quality_phred").clamp(0, 94) + 33) as i8,
-            unqualified_percent: number("unqualified_percent_limit"),
-            n_limit: number("n_base_limit"),
-            average_quality: number("average_qual"),
-            length_filter: !given.has("disable_length_filtering"),
-            length_required: 0,
-            length_limit: usize::try_from(number("length_limit")).unwrap_or(0),
-            complexity: given
-                .has("low_complexity_filter")
-                .then(|| number("complexity_threshold").clamp(0, 100) as f64 / 100.0),
-            index1: crate::lists::barcodes(&text("filter_by_index1"))?,
-            index2: crate::lists::barcodes(&text("filter_by_index2"))?,
-            index_threshold: number("filter_by_index_threshold"),
-            correction: given.has("correction"),
-            overlap_required: number("overlap_len_require"),
-            overlap_differences: number("overlap_diff_limit"),
-            overlap_percent: number("overlap_diff_percent_limit"),
-            umi: None,
-            overrepresented: given.has("overrepresentation_analysis"),
-            sampling: 0,
-            json: text("json"),
-            html: text("html"),
-            title: text("report_title"),
-            threads: usize::try_from(number("thread")).unwrap_or(1).clamp(1, 256),
-            split,
-            split_digits: 0,
             command,
             read_length: [151; 2],
-            split_size: 0,
+            threads: usize::try_from(given.thread.value)
+                .unwrap_or(1)
+                .clamp(1, 256),
+            verbose: given.verbose,
+            ..Self::default()
         };
-        if matches!(split, Split::Files(_)) && !options.seekable() {
+        options.take_windows(given);
+        options.split = split(given)?;
+        options.take_input(given);
+        options.take_outputs(given);
+        options.take_adapters(given)?;
+        options.take_trims(given);
+        options.take_filters(given)?;
+        options.take_pairs(given);
+        options.take_counts(given);
+        if matches!(options.split, Split::Files(_)) && !options.seekable() {
             return Err(Failure::options(
                 "--split needs an input file: standard input cannot be read twice",
             ));
@@ -294,38 +188,197 @@ impl Options {
         options.check(given)?;
         Ok(options)
     }
+
+    fn take_windows(&mut self, given: &Arguments) {
+        let (front, right) = old_names(given);
+        let window = |enabled, size: Number, quality: Number| Window {
+            enabled,
+            size: size.or(given.cut_window_size),
+            quality: quality.or(given.cut_mean_quality),
+        };
+        self.cut_front = window(
+            front,
+            given.cut_front_window_size,
+            given.cut_front_mean_quality,
+        );
+        self.cut_tail = window(
+            given.cut_tail,
+            given.cut_tail_window_size,
+            given.cut_tail_mean_quality,
+        );
+        self.cut_right = window(
+            right,
+            given.cut_right_window_size,
+            given.cut_right_mean_quality,
+        );
+    }
+
+    fn take_input(&mut self, given: &Arguments) {
+        self.in1.clone_from(&given.in1);
+        self.in2.clone_from(&given.in2);
+        self.stdin = given.stdin;
+        self.interleaved = given.interleaved_in;
+        self.phred64 = given.phred64;
+        self.fix_mgi_id = given.fix_mgi_id;
+        self.pair_names = !given.dont_check_pair_names;
+    }
+
+    fn take_outputs(&mut self, given: &Arguments) {
+        self.out1.clone_from(&given.out1);
+        self.out2.clone_from(&given.out2);
+        self.unpaired1.clone_from(&given.unpaired1);
+        self.unpaired2.clone_from(if given.unpaired2.is_empty() {
+            &given.unpaired1
+        } else {
+            &given.unpaired2
+        });
+        self.overlapped_out.clone_from(&given.overlapped_out);
+        self.failed_out.clone_from(&given.failed_out);
+        self.merge = given.merge;
+        self.merged_out.clone_from(&given.merged_out);
+        self.include_unmerged = given.include_unmerged;
+        self.stdout = given.stdout;
+        self.compression = given.compression.value as i32;
+        self.json.clone_from(&given.json);
+        self.html.clone_from(&given.html);
+        self.title.clone_from(&given.report_title);
+    }
+
+    fn take_adapters(&mut self, given: &Arguments) -> Result<(), Failure> {
+        self.adapters = !given.disable_adapter_trimming;
+        self.detect_for_pairs = given.detect_adapter_for_pe;
+        self.adapter1.clone_from(&given.adapter_sequence);
+        self.adapter2.clone_from(&given.adapter_sequence_r2);
+        if self.adapter2 == "auto" && !self.detect_for_pairs && self.adapter1 != "auto" {
+            self.adapter2.clone_from(&given.adapter_sequence);
+        }
+        self.fasta = crate::lists::adapters(&given.adapter_fasta)?;
+        self.overlap_gap = given.allow_gap_overlap_trimming;
+        self.dimer_max_len = given.dimer_max_len.value;
+        Ok(())
+    }
+
+    fn take_trims(&mut self, given: &Arguments) {
+        let max_len = |number: i64| usize::try_from(number).unwrap_or(0);
+        self.trim = [
+            Trim {
+                front: given.trim_front1.value,
+                tail: given.trim_tail1.value,
+                max_len: max_len(given.max_len1.value),
+            },
+            Trim {
+                front: given.trim_front2.or(given.trim_front1),
+                tail: given.trim_tail2.or(given.trim_tail1),
+                max_len: max_len(given.max_len2.or(given.max_len1)),
+            },
+        ];
+        self.poly_g = given.trim_poly_g;
+        self.poly_g_min = given.poly_g_min_len.value;
+        self.detect_poly_g = !given.trim_poly_g && !given.disable_trim_poly_g;
+        self.poly_x = given.trim_poly_x;
+        self.poly_x_min = given.poly_x_min_len.value;
+    }
+
+    fn take_filters(&mut self, given: &Arguments) -> Result<(), Failure> {
+        self.quality_filter = !given.disable_quality_filtering;
+        self.qualified = (given.qualified_quality_phred.value.clamp(0, 94) + 33) as i8;
+        self.unqualified_percent = given.unqualified_percent_limit.value;
+        self.n_limit = given.n_base_limit.value;
+        self.average_quality = given.average_qual.value;
+        self.length_filter = !given.disable_length_filtering;
+        self.length_limit = usize::try_from(given.length_limit.value).unwrap_or(0);
+        let threshold = given.complexity_threshold.value.clamp(0, 100);
+        self.complexity = given
+            .low_complexity_filter
+            .then_some(threshold as f64 / 100.0);
+        self.index1 = crate::lists::barcodes(&given.filter_by_index1)?;
+        self.index2 = crate::lists::barcodes(&given.filter_by_index2)?;
+        self.index_threshold = given.filter_by_index_threshold.value;
+        Ok(())
+    }
+
+    fn take_pairs(&mut self, given: &Arguments) {
+        self.correction = given.correction;
+        self.overlap_required = given.overlap_len_require.value;
+        self.overlap_differences = given.overlap_diff_limit.value;
+        self.overlap_percent = given.overlap_diff_percent_limit.value;
+    }
+
+    fn take_counts(&mut self, given: &Arguments) {
+        self.dedup = given.dedup;
+        self.duplication = given.dedup || !given.dont_eval_duplication;
+        self.duplication_level = match given.dup_calc_accuracy {
+            accuracy if accuracy.is_given => accuracy.value.clamp(1, 6),
+            _ if given.dedup => 3,
+            _ => 1,
+        };
+        self.overrepresented = given.overrepresentation_analysis;
+    }
+}
+
+fn split(given: &Arguments) -> Result<Split, Failure> {
+    let (files, lines) = (given.split, given.split_by_lines);
+    match (files.is_given, lines.is_given) {
+        (true, true) => Err(Failure::options(
+            "--split and --split_by_lines exclude each other",
+        )),
+        (true, false) => Ok(Split::Files(files.value)),
+        (false, true) if lines.value % 4 != 0 => {
+            Err(Failure::options("--split_by_lines must be a multiple of 4"))
+        }
+        (false, true) => Ok(Split::Records(lines.value / 4)),
+        (false, false) => Ok(Split::No),
+    }
 }
 
 /// Returns the values of `--cut_front` and `--cut_right`, which their old names also turn on.
 /// That `--cut_by_quality3` turns on the cut at the front is a fault of fastp that changes
 /// reads.
 fn old_names(given: &Arguments) -> (bool, bool) {
-    let mut front = given.has("cut_front");
-    let mut right = given.has("cut_right");
-    for (old, new, flag) in [
-        ("cut_by_quality5", "cut_front", &mut front),
-        ("cut_by_quality3", "cut_tail", &mut false),
-        ("cut_by_quality_aggressive", "cut_right", &mut right),
+    let mut front = given.cut_front;
+    let mut right = given.cut_right;
+    for (old, is_given, new, flag) in [
+        (
+            "cut_by_quality5",
+            given.cut_by_quality5,
+            "cut_front",
+            &mut front,
+        ),
+        (
+            "cut_by_quality3",
+            given.cut_by_quality3,
+            "cut_tail",
+            &mut false,
+        ),
+        (
+            "cut_by_quality_aggressive",
+            given.cut_by_quality_aggressive,
+            "cut_right",
+            &mut right,
+        ),
     ] {
-        if given.has(old) && !*flag {
+        if is_given && !*flag {
             eprintln!("WARNING: --{old} is deprecated, use --{new}");
             *flag = true;
         }
     }
-    (front || given.has("cut_by_quality3"), right)
+    (front || given.cut_by_quality3, right)
 }
 
 fn warn_about_windows(given: &Arguments, options: &Options) {
     let enabled =
         options.cut_front.enabled || options.cut_tail.enabled || options.cut_right.enabled;
-    let window = |name: &str| {
-        name.starts_with("cut_") && (name.ends_with("size") || name.ends_with("mean_quality"))
-    };
-    if !enabled
-        && crate::arguments::SPECS
-            .iter()
-            .any(|spec| window(spec.long) && given.has(spec.long))
-    {
+    let windows = [
+        given.cut_window_size,
+        given.cut_mean_quality,
+        given.cut_front_window_size,
+        given.cut_front_mean_quality,
+        given.cut_tail_window_size,
+        given.cut_tail_mean_quality,
+        given.cut_right_window_size,
+        given.cut_right_mean_quality,
+    ];
+    if !enabled && windows.iter().any(|number| number.is_given) {
         eprintln!(
             "WARNING: a window is given, but none of --cut_front, --cut_tail, --cut_right: it has no effect"
         );
@@ -333,10 +386,10 @@ fn warn_about_windows(given: &Arguments, options: &Options) {
 }
 
 fn umi(given: &Arguments, paired: bool) -> Result<Option<Umi>, Failure> {
-    if !given.has("umi") {
+    if !given.umi {
         return Ok(None);
     }
-    let loc = given.text("umi_loc").to_lowercase();
+    let loc = given.umi_loc.to_lowercase();
     let place = match loc.as_str() {
         "" => return Err(Failure::options("--umi needs --umi_loc")),
         "index1" => UmiPlace::Index1,
@@ -354,7 +407,7 @@ fn umi(given: &Arguments, paired: bool) -> Result<Option<Umi>, Failure> {
     if !paired && matches!(place, UmiPlace::Index2 | UmiPlace::Read2) {
         return Err(Failure::options(format!("--umi_loc {loc} needs pairs")));
     }
-    let (length, skip) = (given.number("umi_len"), given.number("umi_skip"));
+    let (length, skip) = (given.umi_len.value, given.umi_skip.value);
     if matches!(place, UmiPlace::Read1 | UmiPlace::Read2 | UmiPlace::PerRead) {
         if length == 0 {
             return Err(Failure::options(format!("--umi_loc {loc} needs --umi_len")));
@@ -369,7 +422,7 @@ fn umi(given: &Arguments, paired: bool) -> Result<Option<Umi>, Failure> {
             "--umi_len and --umi_skip need a UMI in a read: read1, read2 or per_read",
         ));
     }
-    let prefix = given.text("umi_prefix");
+    let prefix = &given.umi_prefix;
     if prefix.len() >= 10 || !prefix.chars().all(|c| c.is_ascii_alphanumeric()) {
         return Err(Failure::options(format!(
             "--umi_prefix must be up to 9 letters and digits, not {prefix:?}"
@@ -378,8 +431,8 @@ fn umi(given: &Arguments, paired: bool) -> Result<Option<Umi>, Failure> {
     Ok(Some(Umi {
         place,
         length: length as usize,
-        prefix,
-        delimiter: given.text("umi_delim"),
+        prefix: prefix.clone(),
+        delimiter: given.umi_delim.clone(),
         skip: skip as usize,
     }))
 }

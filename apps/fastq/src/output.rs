@@ -1,10 +1,10 @@
 //! Output files. A file gets its name when it is complete; until then, and if the run
 //! fails, no file has that name.
 
+use crate::done::{Done, STREAMS, Stream};
 use crate::failure::Failure;
 use crate::file_names::with_prefix;
 use crate::options::{Options, Split};
-use crate::process::{Done, STREAMS, Stream};
 use crate::spare::Spare;
 use blitz_io::pipeline::atomic_output::{AtomicOutput, CompleteOutput, Target};
 use std::fs::File;

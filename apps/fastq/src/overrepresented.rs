@@ -2,10 +2,11 @@
 
 use crate::bins;
 use crate::failure::Failure;
+use crate::hot;
 use crate::input::InputFile;
 use crate::options::Options;
 use crate::record::Blocks;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// Number of bases of a file that are searched for sequences.
 const BASES: usize = 151 * 10_000;
@@ -25,53 +26,13 @@ pub fn find(file: &InputFile, read_length: usize) -> Result<Vec<Vec<u8>>, Failur
         if block.len() == 0 {
             break;
         }
-        reads.push(block.get(0).seq.into());
-        bases += block.get(0).len();
+        // The rest of a read that is longer than all that is searched would cost memory and time.
+        let seq = block.get(0).seq;
+        reads.push(seq[..seq.len().min(BASES)].into());
+        bases += seq.len();
         block.recycle();
     }
-    let mut hot: BTreeMap<&[u8], u64> = BTreeMap::new();
-    let mut sizes = lengths(read_length).to_vec();
-    sizes.sort_unstable();
-    sizes.dedup();
-    for size in sizes.into_iter().filter(|&size| size > 0) {
-        let mut counts: HashMap<&[u8], u64> = HashMap::new();
-        // Each length is counted as often as it is among the five.
-        let times = lengths(read_length)
-            .iter()
-            .filter(|&&other| other == size)
-            .count() as u64;
-        for read in &reads {
-            for at in 0..read.len().saturating_sub(size) {
-                *counts.entry(&read[at..at + size]).or_default() += times;
-            }
-        }
-        let enough = match size {
-            _ if size as i64 >= read_length as i64 - 1 => 3,
-            100.. => 5,
-            40.. => 20,
-            20.. => 100,
-            10.. => 500,
-            _ => continue,
-        };
-        hot.extend(counts.into_iter().filter(|&(_, count)| count >= enough));
-    }
-    Ok(without_parts(hot))
-}
-
-/// Removes every sequence that is part of another that is not ten times rarer.
-fn without_parts(mut hot: BTreeMap<&[u8], u64>) -> Vec<Vec<u8>> {
-    let all: Vec<&[u8]> = hot.keys().copied().collect();
-    for seq in all {
-        let count = hot[seq];
-        let finder = memchr::memmem::Finder::new(seq);
-        let part = |(other, &its): (&&[u8], &u64)| {
-            other.len() > seq.len() && count / its < 10 && finder.find(other).is_some()
-        };
-        if hot.iter().any(part) {
-            hot.remove(seq);
-        }
-    }
-    hot.into_keys().map(<[u8]>::to_vec).collect()
+    Ok(hot::find(&reads, lengths(read_length), read_length))
 }
 
 /// Counts and places of some sequences in a sample of the reads.

@@ -3,9 +3,10 @@
 //! [`Collector`](crate::collect::Collector).
 
 use crate::counts::{Counts, LONGEST_INSERT};
+use crate::done::{Done, STREAMS, Stream};
 use crate::duplicates::Places;
 use crate::filter::{self, Verdict};
-use crate::noted::{Adapters, Bases, Of};
+use crate::noted::Of;
 use crate::options::{Options, Umi};
 use crate::overlap::{self, Corrected, Limits, Merged, Overlap};
 use crate::record::{Block, Read4};
@@ -45,37 +46,6 @@ impl Batch {
             )
         }
     }
-}
-
-/// The files to which reads are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stream {
-    Out1,
-    Out2,
-    Unpaired1,
-    Unpaired2,
-    Merged,
-    Failed,
-    Overlapped,
-}
-
-/// Number of streams.
-pub const STREAMS: usize = Stream::Overlapped as usize + 1;
-
-/// The results of a batch.
-#[derive(Default)]
-pub struct Done {
-    pub reads: u64,
-    pub passed: u64,
-    pub out: [Vec<u8>; STREAMS],
-    /// The bits of each read or pair, for the duplication estimate.
-    pub places: Vec<u64>,
-    pub adapters: Adapters,
-    /// The bases of the reads that passed, for each of the two statistics after the
-    /// filters; empty unless overrepresented sequences are counted.
-    pub passed_bases: [Bases; 2],
-    /// The bases of all reads, in the same way.
-    pub all_bases: [Bases; 2],
 }
 
 /// Memory that is reused for each pair.
@@ -191,29 +161,8 @@ impl Worker {
             read.name = name(umi, &found, read.name, named);
         }
         let trim = options.trim[0];
-        let mut dimer = false;
         let left = filter::trim_and_cut(options, &mut read, trim.front, trim.tail).is_some();
-        if left {
-            if options.poly_g {
-                filter::trim_poly_g(&mut read, options.poly_g_min);
-            }
-            if options.adapters {
-                let mut trimmed =
-                    trim::known(&mut read, &options.adapter1, Of::Read1, &mut done.adapters);
-                trim::all(
-                    options,
-                    &mut read,
-                    Of::Read1,
-                    &mut trimmed,
-                    &mut done.adapters,
-                );
-                dimer = trimmed && trim::is_short(options, &read);
-            }
-            self.poly_x(options, &mut read);
-            if trim.max_len > 0 {
-                read.truncate(trim.max_len);
-            }
-        }
+        let dimer = left && self.trim_single(options, &mut read, done);
         let verdict = judge(options, dimer, left.then_some(&read));
         self.counts.verdicts[verdict as usize] += 1;
         let passes = verdict == Verdict::Pass && !duplicate;
@@ -224,6 +173,26 @@ impl Worker {
         } else if !duplicate && verdict != Verdict::Pass {
             self.fail(&read, verdict.tag(), done);
         }
+    }
+
+    /// Trims a read of which something is left after the cuts at its ends. Returns `true` if it is an
+    /// adapter dimer.
+    fn trim_single(&mut self, options: &Options, read: &mut Read4<'_>, done: &mut Done) -> bool {
+        if options.poly_g {
+            filter::trim_poly_g(read, options.poly_g_min);
+        }
+        let mut dimer = false;
+        if options.adapters {
+            let noted = &mut done.adapters;
+            let mut trimmed = trim::known(read, &options.adapter1, Of::Read1, noted);
+            trim::all(options, read, Of::Read1, &mut trimmed, noted);
+            dimer = trimmed && trim::is_short(options, read);
+        }
+        self.poly_x(options, read);
+        if options.trim[0].max_len > 0 {
+            read.truncate(options.trim[0].max_len);
+        }
+        dimer
     }
 
     /// Counts a read before the filters and, if it passed, after them.
@@ -285,18 +254,7 @@ impl Worker {
         scratch: &mut Scratch,
         done: &mut Done,
     ) {
-        let threshold = options.index_threshold;
-        if umi::listed(
-            &options.index1,
-            umi::first_index,
-            original[0].name,
-            threshold,
-        ) || umi::listed(
-            &options.index2,
-            umi::last_index,
-            original[1].name,
-            threshold,
-        ) {
+        if is_listed(options, &original) {
             for (which, original) in original.iter().enumerate() {
                 self.counts.before[which].add(original.seq, original.qual);
             }
@@ -310,17 +268,7 @@ impl Worker {
             merged,
         } = scratch;
         let mut reads = original;
-        let [[fixed1, named1], [fixed2, named2]] = names;
-        if options.fix_mgi_id {
-            reads[0].name = umi::fix_mgi(reads[0].name, fixed1);
-            reads[1].name = umi::fix_mgi(reads[1].name, fixed2);
-        }
-        if let Some(umi) = &options.umi {
-            let [read1, read2] = &mut reads;
-            let found = umi::take(umi, read1, Some(read2));
-            read1.name = name(umi, &found, read1.name, named1);
-            read2.name = name(umi, &found, read2.name, named2);
-        }
+        rename(options, &mut reads, names);
         let mut fronts = [None; 2];
         for (which, read) in reads.iter_mut().enumerate() {
             let trim = options.trim[which];
@@ -330,40 +278,7 @@ impl Worker {
         let mut overlapping = None;
         let mut dimer = false;
         if let [Some(front1), Some(front2)] = fronts {
-            if options.poly_g {
-                reads
-                    .iter_mut()
-                    .for_each(|read| filter::trim_poly_g(read, options.poly_g_min));
-            }
-            overlap::reverse_complement(reads[1].seq, rc);
-            let found = if options.overlap_gap && (options.adapters || options.correction) {
-                overlap::find_with_gap(reads[0].seq, rc, self.limits)
-            } else {
-                overlap::find(reads[0].seq, rc, self.limits)
-            };
-            self.insert_size(&reads, found, front1 + front2);
-            if options.correction
-                && let Some(found) = found.filter(|found| !found.gap)
-            {
-                self.correct(&mut reads, found, corrected);
-            }
-            if options.adapters {
-                let trimmed = trim::pair(
-                    options,
-                    &mut reads,
-                    found,
-                    [front1, front2],
-                    &mut done.adapters,
-                );
-                dimer = trimmed && reads.iter().all(|read| trim::is_short(options, read));
-            }
-            self.overlapped(&reads, rc, done);
-            for (which, read) in reads.iter_mut().enumerate() {
-                self.poly_x(options, read);
-                if options.trim[which].max_len > 0 {
-                    read.truncate(options.trim[which].max_len);
-                }
-            }
+            dimer = self.trim_pair(options, &mut reads, [front1, front2], rc, corrected, done);
             if options.merge {
                 overlap::reverse_complement(reads[1].seq, rc_after);
                 overlapping = overlap::find(reads[0].seq, rc_after, self.limits);
@@ -383,6 +298,49 @@ impl Worker {
         let verdicts =
             [0, 1].map(|which| judge(options, dimer, left[which].then_some(&reads[which])));
         self.finish(options, &original, &reads, verdicts, duplicate, done);
+    }
+
+    /// Trims and corrects a pair, of whose reads something is left after the cuts at their ends: they
+    /// lost so many bases at their fronts. Returns `true` if the pair is an adapter dimer.
+    fn trim_pair<'a>(
+        &mut self,
+        options: &Options,
+        reads: &mut [Read4<'a>; 2],
+        fronts: [usize; 2],
+        rc: &mut Vec<u8>,
+        corrected: &'a mut [Corrected; 2],
+        done: &mut Done,
+    ) -> bool {
+        if options.poly_g {
+            reads
+                .iter_mut()
+                .for_each(|read| filter::trim_poly_g(read, options.poly_g_min));
+        }
+        overlap::reverse_complement(reads[1].seq, rc);
+        let found = if options.overlap_gap && (options.adapters || options.correction) {
+            overlap::find_with_gap(reads[0].seq, rc, self.limits)
+        } else {
+            overlap::find(reads[0].seq, rc, self.limits)
+        };
+        self.insert_size(reads, found, fronts[0] + fronts[1]);
+        if options.correction
+            && let Some(found) = found.filter(|found| !found.gap)
+        {
+            self.correct(reads, found, corrected);
+        }
+        let mut dimer = false;
+        if options.adapters {
+            let trimmed = trim::pair(options, reads, found, fronts, &mut done.adapters);
+            dimer = trimmed && reads.iter().all(|read| trim::is_short(options, read));
+        }
+        self.overlapped(reads, rc, done);
+        for (which, read) in reads.iter_mut().enumerate() {
+            self.poly_x(options, read);
+            if options.trim[which].max_len > 0 {
+                read.truncate(options.trim[which].max_len);
+            }
+        }
+        dimer
     }
 
     fn insert_size(&mut self, reads: &[Read4<'_>; 2], found: Option<Overlap>, fronts: usize) {
@@ -553,6 +511,31 @@ impl Worker {
                 );
             }
         }
+    }
+}
+
+/// Returns `true` if the pair has a barcode that is to be dropped.
+fn is_listed(options: &Options, [read1, read2]: &[Read4<'_>; 2]) -> bool {
+    let threshold = options.index_threshold;
+    umi::listed(&options.index1, umi::first_index, read1.name, threshold)
+        || umi::listed(&options.index2, umi::last_index, read2.name, threshold)
+}
+
+/// Corrects the names of a pair, and moves its UMI into them.
+fn rename<'a>(
+    options: &Options,
+    [read1, read2]: &mut [Read4<'a>; 2],
+    names: &'a mut [[Vec<u8>; 2]; 2],
+) {
+    let [[fixed1, named1], [fixed2, named2]] = names;
+    if options.fix_mgi_id {
+        read1.name = umi::fix_mgi(read1.name, fixed1);
+        read2.name = umi::fix_mgi(read2.name, fixed2);
+    }
+    if let Some(umi) = &options.umi {
+        let found = umi::take(umi, read1, Some(read2));
+        read1.name = name(umi, &found, read1.name, named1);
+        read2.name = name(umi, &found, read2.name, named2);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Records of a FASTQ file, found in blocks of bytes and not copied out of them.
 
-use crate::cluster::Cut;
+use crate::ahead::Ahead;
 use crate::count;
+use crate::cut::Cut;
 use crate::failure::Failure;
 use crate::input::InputFile;
 use crate::spare::Spare;
@@ -176,9 +177,10 @@ const LINE: usize = 256 << 20;
 const LARGEST: usize = BLOCK + 4 * LINE + CHUNK;
 
 impl Blocks {
-    /// Cuts the file for the last time, from its begin on.
-    pub fn open(file: &InputFile) -> Result<Self, Failure> {
-        let mut content = file.read()?;
+    /// Cuts the file for the last time, from its begin on. If other threads can inflate it ahead, also
+    /// returns the way to do so.
+    pub fn open(file: &InputFile) -> Result<(Self, Option<Ahead>), Failure> {
+        let (mut content, ahead) = file.read()?;
         let Cut {
             record, line, skip, ..
         } = file.begin();
@@ -190,7 +192,7 @@ impl Blocks {
         }
         let mut blocks = Self::new(file.name(), Box::new(content));
         (blocks.records, blocks.lines) = (record, line);
-        Ok(blocks)
+        Ok((blocks, ahead))
     }
 
     /// Cuts the file, all of which can be read again.

@@ -3,9 +3,10 @@
 use crate::collect::Collector;
 use crate::counts::Counts;
 use crate::filter::Verdict;
+use crate::number::number;
 use crate::options::Options;
 use crate::overrepresented::Sequences;
-use crate::stats::Summary;
+use crate::stats::{Stats, Summary};
 
 /// The adapters of a run.
 pub struct Adapters {
@@ -59,60 +60,50 @@ fn shown(adapter: &str) -> String {
     }
 }
 
+fn found(all: &[Sequences]) -> Vec<Vec<Found>> {
+    let owned = |(seq, count, places): (&[u8], u64, &[u64])| {
+        let seq = String::from_utf8_lossy(seq).into_owned();
+        (seq, count, places.to_vec())
+    };
+    all.iter()
+        .map(|some| some.found().into_iter().map(owned).collect())
+        .collect()
+}
+
+impl Adapters {
+    /// Returns those of one read or the two of a pair, if they are trimmed.
+    fn new(options: &Options, collector: &Collector, reads: usize) -> Option<Self> {
+        if !options.adapters || (!options.paired() && options.adapter1.is_empty()) {
+            return None;
+        }
+        let names = [&options.adapter1, &options.adapter2];
+        let owned = |(bases, count): (&[u8], u64)| (bases.to_vec(), count);
+        Some(Self {
+            reads: collector.trimmed_reads,
+            bases: collector.trimmed_bases,
+            names: names[..reads].iter().map(|name| shown(name)).collect(),
+            counts: collector.adapters[..reads]
+                .iter()
+                .map(|found| found.sorted().into_iter().map(owned).collect())
+                .collect(),
+        })
+    }
+}
+
 impl Report {
     pub fn new(options: &Options, mut counts: Counts, collector: &Collector) -> Self {
         let reads = if options.paired() { 2 } else { 1 };
         let (before, after) = counts.stats();
-        let found = |all: &[Sequences; 2]| {
-            let owned = |(seq, count, places): (&[u8], u64, &[u64])| {
-                (
-                    String::from_utf8_lossy(seq).into_owned(),
-                    count,
-                    places.to_vec(),
-                )
-            };
-            all.iter()
-                .take(reads)
-                .map(|some| some.found().into_iter().map(owned).collect())
-                .collect()
-        };
         let verdict = |verdict: Verdict| counts.verdicts[verdict as usize];
-        let adapters = (options.adapters && (options.paired() || !options.adapter1.is_empty()))
-            .then(|| Adapters {
-                reads: collector.trimmed_reads,
-                bases: collector.trimmed_bases,
-                names: [&options.adapter1, &options.adapter2][..reads]
-                    .iter()
-                    .map(|name| shown(name))
-                    .collect(),
-                counts: collector.adapters[..reads]
-                    .iter()
-                    .map(|found| {
-                        found
-                            .sorted()
-                            .into_iter()
-                            .map(|(bases, count)| (bases.to_vec(), count))
-                            .collect()
-                    })
-                    .collect(),
-            });
         Self {
             paired: options.paired(),
             merge: options.merge,
             title: options.title.clone(),
             command: options.command.clone(),
-            before: before
-                .into_iter()
-                .take(reads)
-                .map(|stats| stats.summary())
-                .collect(),
-            after: after
-                .into_iter()
-                .take(reads)
-                .map(|stats| stats.summary())
-                .collect(),
-            found_before: found(&collector.before),
-            found_after: found(&collector.after),
+            before: before.into_iter().take(reads).map(Stats::summary).collect(),
+            after: after.into_iter().take(reads).map(Stats::summary).collect(),
+            found_before: found(&collector.before[..reads]),
+            found_after: found(&collector.after[..reads]),
             overrepresented: options.overrepresented,
             sampling: options.sampling,
             passed: verdict(Verdict::Pass),
@@ -131,7 +122,7 @@ impl Report {
             duplication: collector.seen.as_ref().map(|seen| seen.rate()),
             inserts: counts.inserts,
             merged_pairs: counts.merged_pairs,
-            adapters,
+            adapters: Adapters::new(options, collector, reads),
             trimmed: options
                 .adapters
                 .then_some((collector.trimmed_reads, collector.trimmed_bases)),
@@ -200,13 +191,36 @@ impl Report {
 
     /// Prints a summary of the run to standard error.
     pub fn print(&self) {
-        let percent = |part: u64, whole: u64| {
-            crate::json::number(if whole == 0 {
-                0.0
+        self.print_sections();
+        self.print_filtering();
+        if let Some(rate) = self.duplication {
+            let about = if self.paired {
+                ""
             } else {
-                part as f64 * 100.0 / whole as f64
-            })
-        };
+                " (may be overestimated since this is SE data)"
+            };
+            eprintln!("\nDuplication rate{about}: {}%", number(rate * 100.0));
+        }
+        if self.paired {
+            eprintln!(
+                "\nInsert size peak (evaluated by paired-end reads): {}",
+                self.insert_peak()
+            );
+        }
+        if self.merge {
+            eprintln!("\nRead pairs merged: {}", self.merged_pairs);
+            eprintln!(
+                "% of original read pairs: {}%",
+                percent(self.merged_pairs, self.before[0].reads)
+            );
+            eprintln!(
+                "% in reads after filtering: {}%",
+                percent(self.merged_pairs, self.after[0].reads)
+            );
+        }
+    }
+
+    fn print_sections(&self) {
         for (name, stats, _) in self.sections() {
             let name = match name {
                 "read1_before_filtering" => "Read1 before filtering",
@@ -227,6 +241,9 @@ impl Report {
             }
             eprintln!();
         }
+    }
+
+    fn print_filtering(&self) {
         eprintln!("Filtering result:\nreads passed filter: {}", self.passed);
         eprintln!("reads failed due to low quality: {}", self.low_quality);
         eprintln!("reads failed due to too many N: {}", self.too_many_n);
@@ -256,33 +273,13 @@ impl Report {
                 "reads corrected by overlap analysis: {reads}\nbases corrected by overlap analysis: {bases}"
             );
         }
-        if let Some(rate) = self.duplication {
-            let about = if self.paired {
-                ""
-            } else {
-                " (may be overestimated since this is SE data)"
-            };
-            eprintln!(
-                "\nDuplication rate{about}: {}%",
-                crate::json::number(rate * 100.0)
-            );
-        }
-        if self.paired {
-            eprintln!(
-                "\nInsert size peak (evaluated by paired-end reads): {}",
-                self.insert_peak()
-            );
-        }
-        if self.merge {
-            eprintln!("\nRead pairs merged: {}", self.merged_pairs);
-            eprintln!(
-                "% of original read pairs: {}%",
-                percent(self.merged_pairs, self.before[0].reads)
-            );
-            eprintln!(
-                "% in reads after filtering: {}%",
-                percent(self.merged_pairs, self.after[0].reads)
-            );
-        }
     }
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    number(if whole == 0 {
+        0.0
+    } else {
+        part as f64 * 100.0 / whole as f64
+    })
 }

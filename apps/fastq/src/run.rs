@@ -3,15 +3,17 @@
 use crate::collect::{Collect, Collector};
 use crate::counts::Counts;
 use crate::detect;
+use crate::done::{Done, STREAMS};
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
 use crate::input::InputFile;
 use crate::options::Options;
 use crate::output::{self, Output, Outputs};
-use crate::process::{Batch, Done, STREAMS, Worker};
+use crate::process::{Batch, Worker};
 use crate::record::Block;
 use crate::report::Report;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Work};
+use blitz_io::pipeline::gzip::Decompressor;
 use blitz_io::pipeline::{self, Error, Stages};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,6 +25,7 @@ struct Stage {
     worker: Worker,
     compressed: [bool; STREAMS],
     compressor: libdeflater::Compressor,
+    decompressor: Decompressor,
     counts: Arc<Mutex<Counts>>,
 }
 
@@ -38,6 +41,7 @@ impl Stage {
             worker: Worker::new(options.clone(), written, places.cloned()),
             compressed,
             compressor: output::compressor(options.compression),
+            decompressor: Decompressor::new(),
             counts: counts.clone(),
         }
     }
@@ -127,13 +131,16 @@ pub fn process<C: Collect + Send>(
     let stage = || Stage::new(options, places, &counts);
     match &mut source {
         Source::One(one) => {
-            let stages = pipeline::source(|| one.next());
-            drive(
-                options,
-                stages.map_with(stage, |stage, batch| Ok(stage.process(batch))),
-                &mut sink,
-            )
-            .map_err(failure)?;
+            let items_a_batch = if one.is_ahead() { ITEMS_A_BATCH } else { 1 };
+            let stages = pipeline::source(|| one.work());
+            let stages = stages.flat_map_with(stage, |stage, work, emit| {
+                match work {
+                    Work::Batch(batch) => emit.push(stage.process(batch)),
+                    Work::Inflate(task) => task.run(&mut stage.decompressor),
+                }
+                Ok(())
+            });
+            drive(options, stages, items_a_batch, &mut sink).map_err(failure)?;
         }
         Source::Two(inputs) => {
             let [first, second] = &mut **inputs;
@@ -143,6 +150,7 @@ pub fn process<C: Collect + Send>(
             drive(
                 options,
                 stages.map_with(stage, |stage, reads| stage.pair(reads)),
+                1,
                 &mut sink,
             )
             .map_err(|error| match error {
@@ -186,19 +194,23 @@ pub fn finish(
 /// Number of batches in memory for each thread: one in work, and others that wait for the
 /// thread or to be written. So a thread rarely waits for another.
 const BATCHES_A_THREAD: usize = 4;
+/// Number of items of the pipeline for each batch, if the input is inflated ahead: a batch of usual reads, and
+/// the chunks that it is made of.
+const ITEMS_A_BATCH: usize = 4;
 
 /// Runs the pipeline. As in fastp, the number of threads counts those that process reads. One
 /// more thread reads and writes.
 fn drive<'a, P: Send + 'a, C: Collect + Send>(
     options: &Options,
     stages: Stages<'a, P, Done, Failure>,
+    items_a_batch: usize,
     sink: &'a mut Sink<C>,
 ) -> Result<(), Error<Failure>> {
     stages
         .sink(|done| sink.take(done))
         .workers(options.threads + 1)
         .in_stages(options.threads)
-        .capacity(BATCHES_A_THREAD * (options.threads + 1))
+        .capacity(items_a_batch * BATCHES_A_THREAD * (options.threads + 1))
         .run()?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Sources of batches: one file, or two files in step.
 
-use crate::cluster::Bitmap;
+use crate::ahead::{Ahead, Task};
+use crate::bitmap::Bitmap;
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
 use crate::input::InputFile;
@@ -17,6 +18,8 @@ pub const BATCH: usize = 1000;
 /// One input file.
 pub struct Input {
     blocks: Blocks,
+    /// The way to inflate the file ahead of `blocks`.
+    ahead: Option<Ahead>,
     left: u64,
     /// All batches need the same number of reads: two files are read in step, or batches
     /// split the output.
@@ -29,8 +32,10 @@ impl Input {
             0 => u64::MAX,
             reads => reads,
         };
+        let (blocks, ahead) = Blocks::open(file)?;
         Ok(Self {
-            blocks: Blocks::open(file)?,
+            blocks,
+            ahead,
             left,
             even: options.paired() || options.split != Split::No,
         })
@@ -52,8 +57,8 @@ impl Input {
 
 /// The input of a run.
 pub enum Source {
-    /// One file, or two with `--dedup`, where it depends on earlier reads which are
-    /// dropped.
+    /// One file. Or two with `--dedup`, where it depends on earlier reads which are dropped, or
+    /// with blocked gzip, which all threads inflate.
     One(Box<One>),
     /// Two files, which different threads may read.
     Two(Box<[Input; 2]>),
@@ -82,11 +87,18 @@ impl Source {
     ) -> Result<Self, Failure> {
         let open = |file| Input::open(file, options);
         let dedup = places.filter(|_| options.dedup);
-        if let ([first, second], None) = (files, dedup) {
-            return Ok(Self::Two(Box::new([open(first)?, open(second)?])));
+        let mut inputs = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        // What is inflated ahead takes so little to read that one thread at a time does it.
+        let is_ahead = inputs.iter().any(|input| input.ahead.is_some());
+        if inputs.len() == 2
+            && dedup.is_none()
+            && !is_ahead
+            && let (Some(second), Some(first)) = (inputs.pop(), inputs.pop())
+        {
+            return Ok(Self::Two(Box::new([first, second])));
         }
         let dedup = dedup.map(|places| Dedup::Seen(places.clone(), Seen::new(places)));
-        Self::one(files, options, dedup)
+        Ok(Self::one(inputs, options, dedup))
     }
 
     /// Opens the files of a shard, for which the plan has the reads that occurred before.
@@ -95,20 +107,17 @@ impl Source {
         options: &Arc<Options>,
         known: Bitmap,
     ) -> Result<Self, Failure> {
-        Self::one(files, options, Some(Dedup::Known(known)))
+        let inputs = files.iter().map(|file| Input::open(file, options));
+        let inputs = inputs.collect::<Result<_, _>>()?;
+        Ok(Self::one(inputs, options, Some(Dedup::Known(known))))
     }
 
-    fn one(
-        files: &[InputFile],
-        options: &Arc<Options>,
-        dedup: Option<Dedup>,
-    ) -> Result<Self, Failure> {
-        let inputs = files.iter().map(|file| Input::open(file, options));
-        Ok(Self::One(Box::new(One {
+    fn one(inputs: Vec<Input>, options: &Arc<Options>, dedup: Option<Dedup>) -> Self {
+        Self::One(Box::new(One {
             options: options.clone(),
-            inputs: inputs.collect::<Result<_, _>>()?,
+            inputs,
             dedup,
-        })))
+        }))
     }
 
     /// Returns the earlier reads, if they were noted.
@@ -135,7 +144,31 @@ impl Input {
     }
 }
 
+/// A part of the work that any thread can do.
+pub enum Work {
+    Batch(Batch),
+    Inflate(Task),
+}
+
 impl One {
+    /// Returns the next work, or `None` at the end. What the next batches are made of is inflated before
+    /// them, as much as there are threads.
+    pub fn work(&mut self) -> Result<Option<Work>, Failure> {
+        let most = self.options.threads + 1;
+        let ahead = self.inputs.iter().filter_map(|input| input.ahead.as_ref());
+        for ahead in ahead {
+            if let Some(task) = ahead.task(most) {
+                return Ok(Some(Work::Inflate(task)));
+            }
+        }
+        Ok(self.next()?.map(Work::Batch))
+    }
+
+    /// Returns `true` if parts of the input are inflated ahead.
+    pub fn is_ahead(&self) -> bool {
+        self.inputs.iter().any(|input| input.ahead.is_some())
+    }
+
     /// Returns the next batch, or `None` at the end.
     pub fn next(&mut self) -> Result<Option<Batch>, Failure> {
         let mut batch = Batch::default();

@@ -29,10 +29,22 @@ impl Cell {
         self.quality += other.quality;
     }
 
+    /// Returns the mean quality.
+    fn mean(&self) -> f64 {
+        self.quality as f64 / self.bases as f64
+    }
+
     fn count(&mut self, quality: u8) {
         self.bases += 1;
         self.quality += i64::from(quality) - ZERO;
     }
+}
+
+fn sum(cells: &[Cell]) -> Cell {
+    cells.iter().fold(Cell::default(), |mut sum, cell| {
+        sum.add(cell);
+        sum
+    })
 }
 
 /// The statistics of some reads. They must be settled before they are written.
@@ -171,13 +183,32 @@ impl Stats {
     /// Returns the figures for the reports.
     pub fn summary(mut self) -> Summary {
         self.settle();
-        let total = |cells: &[Cell; 8]| {
-            cells.iter().fold(Cell::default(), |mut sum, cell| {
-                sum.add(cell);
-                sum
-            })
-        };
-        let sums: Vec<Cell> = self.cells.iter().map(total).collect();
+        let sums: Vec<Cell> = self.cells.iter().map(|cells| sum(cells)).collect();
+        let mut by_base = [0; 8];
+        for cells in &self.cells {
+            for (sum, cell) in by_base.iter_mut().zip(cells) {
+                *sum += cell.bases;
+            }
+        }
+        Summary {
+            reads: self.reads,
+            mean_length: self.lengths.checked_div(self.reads).unwrap_or(0),
+            bases: sum(&sums).bases,
+            q20: self.good[0],
+            q30: self.good[1],
+            q40: self.good[2],
+            gc: by_base[(b'G' & 7) as usize] + by_base[(b'C' & 7) as usize],
+            by_base: BASES.map(|(_, base)| by_base[(base & 7) as usize]),
+            cycles: self.longest,
+            lengths: self.lengths_of_reads(&sums),
+            qualities: self.qualities(&sums),
+            contents: self.contents(&sums),
+            kmers: self.kmers,
+        }
+    }
+
+    /// Returns the number of reads of each length from 0 on. `sums` are those of each cycle.
+    fn lengths_of_reads(&self, sums: &[Cell]) -> Vec<u64> {
         // A cycle has a base of each read that reaches it, but a bin has many of one read.
         let mut reaching: Vec<u64> = sums.iter().map(|sum| sum.bases).collect();
         let mut reads = 0;
@@ -187,75 +218,48 @@ impl Stats {
         }
         let reaching = reaching.into_iter();
         let longer = reaching.clone().skip(1).chain([0]);
-        let lengths = [self.reads - sums.first().map_or(0, |sum| sum.bases)]
+        [self.reads - sums.first().map_or(0, |sum| sum.bases)]
             .into_iter()
             .chain(reaching.zip(longer).map(|(here, later)| here - later))
-            .collect();
-        let all = sums.iter().fold(Cell::default(), |mut sum, cell| {
-            sum.add(cell);
-            sum
-        });
-        let mut by_base = [0; 8];
-        for cells in &self.cells {
-            for (sum, cell) in by_base.iter_mut().zip(cells) {
-                *sum += cell.bases;
-            }
-        }
-        let ratio = |part: i64, whole: u64| part as f64 / whole as f64;
-        let mean: Vec<f64> = sums
-            .iter()
-            .map(|sum| ratio(sum.quality, sum.bases))
-            .collect();
-        let curve = |base: u8, of: &dyn Fn(&Cell, usize) -> f64| -> Vec<f64> {
-            self.cells
-                .iter()
-                .enumerate()
-                .map(|(at, cells)| of(&cells[(base & 7) as usize], at))
-                .collect()
-        };
+            .collect()
+    }
+
+    /// Returns the mean quality by cycle of each base but N, and of all bases.
+    fn qualities(&self, sums: &[Cell]) -> Vec<(&'static str, Vec<f64>)> {
+        let mean: Vec<f64> = sums.iter().map(Cell::mean).collect();
         let quality = |base: u8| {
-            curve(base, &|cell, at| {
-                if cell.bases == 0 {
-                    mean[at]
-                } else {
-                    ratio(cell.quality, cell.bases)
-                }
-            })
-        };
-        let content = |base: u8| curve(base, &|cell, at| ratio(cell.bases as i64, sums[at].bases));
-        let gc = |at: usize| {
-            self.cells[at][(b'G' & 7) as usize].bases + self.cells[at][(b'C' & 7) as usize].bases
+            let cells = self.cells.iter().zip(&mean);
+            let cells = cells.map(|(cells, mean)| (&cells[(base & 7) as usize], mean));
+            cells
+                .map(|(cell, &mean)| if cell.bases == 0 { mean } else { cell.mean() })
+                .collect()
         };
         let mut qualities: Vec<_> = BASES[..4]
             .iter()
             .map(|&(name, base)| (name, quality(base)))
             .collect();
+        qualities.push(("mean", mean));
+        qualities
+    }
+
+    /// Returns the share by cycle of each base, N, and G and C together.
+    fn contents(&self, sums: &[Cell]) -> Vec<(&'static str, Vec<f64>)> {
+        let share = |bases: &[u8]| {
+            let cells = self.cells.iter().zip(sums);
+            let part = |cells: &[Cell; 8]| -> u64 {
+                let bases = bases.iter().map(|base| cells[(base & 7) as usize].bases);
+                bases.sum()
+            };
+            cells
+                .map(|(cells, sum)| part(cells) as f64 / sum.bases as f64)
+                .collect()
+        };
         let mut contents: Vec<_> = BASES
             .iter()
-            .map(|&(name, base)| (name, content(base)))
+            .map(|&(name, base)| (name, share(&[base])))
             .collect();
-        contents.push((
-            "GC",
-            (0..sums.len())
-                .map(|at| ratio(gc(at) as i64, sums[at].bases))
-                .collect(),
-        ));
-        qualities.push(("mean", mean.clone()));
-        Summary {
-            reads: self.reads,
-            mean_length: self.lengths.checked_div(self.reads).unwrap_or(0),
-            bases: all.bases,
-            q20: self.good[0],
-            q30: self.good[1],
-            q40: self.good[2],
-            gc: by_base[(b'G' & 7) as usize] + by_base[(b'C' & 7) as usize],
-            by_base: BASES.map(|(_, base)| by_base[(base & 7) as usize]),
-            cycles: self.longest,
-            lengths,
-            qualities,
-            contents,
-            kmers: self.kmers,
-        }
+        contents.push(("GC", share(b"GC")));
+        contents
     }
 }
 

@@ -258,7 +258,7 @@ fn fails(folder: &Path, words: &str, expected: &str) {
 }
 
 #[test]
-fn failures_are_named() {
+fn wrong_options_are_named() {
     let inputs = inputs(7, 300);
     let folder = inputs.path();
     fails(
@@ -289,7 +289,17 @@ fn failures_are_named() {
     );
     fails(folder, "run --shard 1", "plan.json: cannot read it");
     fails(folder, "run --nonsense", "undefined option: --nonsense");
-    succeed(folder, "plan --shards 3 -i 1.fq -I 2.fq -o o1.fq -O o2.fq");
+    fs::write(folder.join("plan.json"), "{}").unwrap();
+    fails(folder, "merge", "this is no plan");
+}
+
+const THREE_SHARDS: &str = "plan --shards 3 -i 1.fq -I 2.fq -o o1.fq -O o2.fq";
+
+#[test]
+fn wrong_states_are_named() {
+    let inputs = inputs(7, 300);
+    let folder = inputs.path();
+    succeed(folder, THREE_SHARDS);
     fails(folder, "run", "--shard must be a number from 1 to 3");
     fails(
         folder,
@@ -319,12 +329,18 @@ fn failures_are_named() {
     }
     fs::write(&state, &whole).unwrap();
     fs::copy(folder.join("plan.json"), folder.join("kept.json")).unwrap();
-    succeed(
-        folder,
-        "plan --shards 3 -i 1.fq -I 2.fq -o o1.fq -O o2.fq -q 20",
-    );
+    succeed(folder, &format!("{THREE_SHARDS} -q 20"));
     fails(folder, "merge", "it belongs to another plan");
     fs::rename(folder.join("kept.json"), folder.join("plan.json")).unwrap();
+    succeed(folder, "merge");
+    assert!(!state.exists());
+}
+
+#[test]
+fn wrong_inputs_are_named() {
+    let inputs = inputs(7, 300);
+    let folder = inputs.path();
+    succeed(folder, THREE_SHARDS);
     // The input has changed.
     let text = fs::read_to_string(folder.join("1.fq")).unwrap();
     fs::write(folder.join("1.fq"), text.clone() + "@a\nA\n+\nI\n").unwrap();
@@ -338,9 +354,6 @@ fn failures_are_named() {
         "plan --shards 2 -i 1.fq -I 2.fq",
         "2.fq: it ends after record 360, line 1440",
     );
-    fs::write(folder.join("1.fq"), text).unwrap();
-    succeed(folder, "merge");
-    assert!(!state.exists());
     // A wrong record is named by its place in the whole file.
     fs::write(
         folder.join("wrong.fq"),
@@ -353,8 +366,6 @@ fn failures_are_named() {
         "run --shard 2",
         "wrong.fq: record 10, line 40: 2 bases, but 1 qualities",
     );
-    fs::write(folder.join("plan.json"), "{}").unwrap();
-    fails(folder, "merge", "this is no plan");
 }
 
 /// A shard that was killed is run again, and the result is the same.

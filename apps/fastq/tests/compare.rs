@@ -81,6 +81,29 @@ fn without_merged_strands(reads: &[u8]) -> Vec<u8> {
     lines.collect::<String>().into_bytes()
 }
 
+/// Returns the first line that differs, with its number.
+fn first_difference(theirs: &[u8], ours: &[u8]) -> String {
+    let lines = |bytes: &[u8]| {
+        String::from_utf8_lossy(bytes)
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (theirs, ours) = (lines(theirs), lines(ours));
+    let at = theirs
+        .iter()
+        .zip(&ours)
+        .position(|(a, b)| a != b)
+        .unwrap_or(theirs.len().min(ours.len()));
+    let shown = |lines: &[String]| {
+        lines
+            .get(at)
+            .map(|line| line.chars().take(200).collect::<String>())
+    };
+    let (line, theirs, ours) = (at + 1, shown(&theirs), shown(&ours));
+    format!("line {line}:\n  {theirs:?}\n  {ours:?}")
+}
+
 /// Runs both programs and returns how they differ.
 fn difference(folder: &Path, arguments: &str) -> Option<String> {
     let theirs = run("fastp", folder, &format!("{arguments} -w 1"));
@@ -95,29 +118,7 @@ fn difference(folder: &Path, arguments: &str) -> Option<String> {
     }
     ours.stdout = without_merged_strands(&ours.stdout);
     let differ = |what: &str, theirs: &[u8], ours: &[u8]| {
-        let lines = |bytes: &[u8]| {
-            String::from_utf8_lossy(bytes)
-                .lines()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
-        let (theirs, ours) = (lines(theirs), lines(ours));
-        let at = theirs
-            .iter()
-            .zip(&ours)
-            .position(|(a, b)| a != b)
-            .unwrap_or(theirs.len().min(ours.len()));
-        let shown = |lines: &[String]| {
-            lines
-                .get(at)
-                .map(|line| line.chars().take(200).collect::<String>())
-        };
-        format!(
-            "{arguments}\n  {what}, line {}:\n  {:?}\n  {:?}",
-            at + 1,
-            shown(&theirs),
-            shown(&ours)
-        )
+        format!("{arguments}\n  {what}, {}", first_difference(theirs, ours))
     };
     if theirs.code != ours.code {
         return Some(format!(

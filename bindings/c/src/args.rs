@@ -139,17 +139,6 @@ fn c_str<'a>(pointer: *const c_char) -> Outcome<&'a CStr> {
     Ok(unsafe { CStr::from_ptr(pointer) })
 }
 
-/// Returns a new handle.
-pub(crate) fn handle<T>(value: T) -> *mut T {
-    Box::into_raw(Box::new(value))
-}
-
-/// Takes a handle back. Returns `None` for NULL.
-pub(crate) fn take<T>(pointer: *mut T) -> Option<Box<T>> {
-    // SAFETY: rules 1 and 4: it comes from `handle`, and is not used again.
-    (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
-}
-
 /// A pointer of the caller that goes to another thread: rule 5.
 pub(crate) struct Foreign<T>(*mut T);
 

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::mem;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-use crate::args::take;
+use crate::handle::take;
 
 /// The process in which an object was made.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use blitz_io::ipc::{
     self, Builder, Doorbell, Error, Loan, Message, Receiver, RecvError, SendError, Sender, WhenFull,
 };
 
-use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, text};
+use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted, text};
 use crate::error::{
     BLITZ_EBUSY, BLITZ_ECLOSED, BLITZ_ECORRUPT, BLITZ_EEMPTY, BLITZ_EFORKED, BLITZ_EFULL,
     BLITZ_EINVAL, BLITZ_ELAGGED, BLITZ_EMISMATCH, BLITZ_ESIZE, BLITZ_ETIMEDOUT, BLITZ_EUNSUPPORTED,
@@ -21,6 +21,7 @@ use crate::error::{
 };
 use crate::exclusive::Exclusive;
 use crate::fork::{self, OfProcess, Process};
+use crate::handle::handle;
 use crate::settings::{read, settings};
 use crate::time::BLITZ_NEVER;
 use crate::wait::{self, Limit, is_fiber};

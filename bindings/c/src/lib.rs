@@ -32,6 +32,7 @@ mod exclusive;
 mod fiber;
 mod fibers_on_words;
 mod fork;
+mod handle;
 /// cbindgen:ignore
 mod protocol;
 mod settings;

@@ -301,7 +301,7 @@ pub unsafe extern "C" fn blitz_pipeline_control_new(
 ) -> c_int {
     entry(|| {
         check(control)?;
-        let new = crate::args::handle(blitz_pipeline_control {
+        let new = crate::handle::handle(blitz_pipeline_control {
             control: Control::new(),
         });
         crate::args::put(control, new)
@@ -325,5 +325,5 @@ pub unsafe extern "C" fn blitz_pipeline_cancel(control: *mut blitz_pipeline_cont
 #[doc = safety!()]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blitz_pipeline_control_free(control: *mut blitz_pipeline_control) {
-    entry_or((), || drop(crate::args::take(control)));
+    entry_or((), || drop(crate::handle::take(control)));
 }

@@ -4,11 +4,12 @@ use std::ffi::{c_int, c_void};
 
 use blitz_io::pool::{self, Scope, ThreadPool, ThreadPoolBuilder};
 
-use crate::args::{Foreign, arg, check, handle, put};
+use crate::args::{Foreign, arg, check, put};
 use crate::error::{
     BLITZ_EINVAL, BLITZ_EUNSUPPORTED, Outcome, entry, entry_or, in_process, record,
 };
 use crate::fork::{self, OfProcess, Process};
+use crate::handle::handle;
 use crate::wait::{self, Limit, is_fiber};
 
 /// A body of `blitz_parallel_for`: it is called for the indices from `begin` up to, but not

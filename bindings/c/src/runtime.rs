@@ -8,12 +8,13 @@ use blitz_io::runtime::{Builder, Handle, Runtime};
 use blitz_io::thread::Mutex;
 use blitz_io_core::PerProcess;
 
-use crate::args::{arg, check, handle, put, take, text};
+use crate::args::{arg, check, put, text};
 use crate::error::{
     BLITZ_EBUSY, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry, entry_or, in_process, of_io, record,
 };
 use crate::fiber::{self, Group};
 use crate::fork::{Process, has_lost_runtime};
+use crate::handle::{handle, take};
 use crate::settings::{read_if_given, settings};
 use crate::time::BLITZ_NEVER;
 use crate::wait::{self, Limit, is_fiber};

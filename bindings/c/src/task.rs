@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use blitz_io::task::JoinHandle;
 
-use crate::args::{Foreign, arg, put, put_if_wanted, take, text};
+use crate::args::{Foreign, arg, put, put_if_wanted, text};
 use crate::error::{
     BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, in_process, of_io,
     of_join, record, returned,
@@ -15,6 +15,7 @@ use crate::error::{
 use crate::exclusive::Exclusive;
 use crate::fiber::{self, Fiber};
 use crate::fork::{self, Process};
+use crate::handle::take;
 use crate::runtime::{blitz_runtime, group_of};
 use crate::settings::{read_if_given, settings};
 use crate::wait::{self, Limit};
@@ -258,7 +259,7 @@ fn finish(
             fiber,
             process,
         };
-        put(task, crate::args::handle(new))?;
+        put(task, crate::handle::handle(new))?;
     }
     Ok(())
 }

@@ -95,6 +95,10 @@ fn errors_name_the_setting() {
         let found = error(more);
         assert!(found.contains(expected), "{more}: {found}");
     }
+}
+
+#[test]
+fn errors_of_the_network_and_the_file_name_the_setting() {
     let alone = |network: &str| {
         Config::parse(&format!("host = 'a'\n[network]\n{network}"))
             .unwrap_err()

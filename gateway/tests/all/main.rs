@@ -2,6 +2,7 @@
 
 mod bounds;
 mod config;
+mod errors;
 mod importers;
 mod keys;
 mod rounds;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use blitz_io::ipc::{RecvError, SendError};
+use blitz_io::ipc::{RecvError, SendError, Sender};
 use blitz_io_gateway::wire::{Frame, Head, LIMIT, Writer, origin, parse};
 use zenoh::Wait;
 
@@ -56,6 +56,23 @@ fn forged_runs_do_not_silence_an_exporter() {
     evil.close().wait().unwrap();
 }
 
+/// Sends messages on another thread until `over`.
+fn send_until(over: &Arc<AtomicBool>, mut sender: Sender) -> thread::JoinHandle<Sender> {
+    let over = over.clone();
+    thread::spawn(move || {
+        let mut number = 0;
+        while !over.load(Ordering::Relaxed) {
+            match sender.try_send(&message(number)) {
+                Ok(()) => number += 1,
+                Err(SendError::Full) => {}
+                Err(error) => panic!("{error}"),
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        sender
+    })
+}
+
 /// Without certificates, a program that reads a run's number can forge a frame of that run. The
 /// effect of the forged frame ends without help.
 #[test]
@@ -70,7 +87,7 @@ fn an_importer_recovers_from_a_forged_frame_of_a_run() {
         &format!("{soon_lost}{IMPORT}"),
     );
     let mut receiver = two.route_receiver("r");
-    let mut sender = one.route_sender("r");
+    let sender = one.route_sender("r");
     one.until_status(&["export", "r", "two"]);
     let evil = stranger(&[tcp(port), tcp(of_two)].concat(), None);
     let beats = evil
@@ -95,19 +112,7 @@ fn an_importer_recovers_from_a_forged_frame_of_a_run() {
     let frame = Writer::batch(&jump).finish();
     evil.put(key("r", "data/one"), frame).wait().unwrap();
     let over = Arc::new(AtomicBool::new(false));
-    let is_over = over.clone();
-    let sends = thread::spawn(move || {
-        let mut number = 0;
-        while !is_over.load(Ordering::Relaxed) {
-            match sender.try_send(&message(number)) {
-                Ok(()) => number += 1,
-                Err(SendError::Full) => {}
-                Err(error) => panic!("{error}"),
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        sender
-    });
+    let sends = send_until(&over, sender);
     let mut jumped = false;
     loop {
         match receiver.recv() {

@@ -1,29 +1,13 @@
 //! The places at which an input file can be cut: the positions of some of its records.
 
+use crate::cut::Cut;
 use crate::failure::Failure;
 use crate::inflate::{After, Inflater, Point};
 use crate::input::{self, InputFile};
 use blitz_io::pipeline::gzip;
 use flate2::bufread::GzDecoder;
-use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
-
-/// The position of a record in a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
-    /// The number of records before it.
-    pub record: u64,
-    /// The number of lines before it.
-    pub line: u64,
-    /// The offset in the file: of the record itself in a plain file, else of a gzip member.
-    pub offset: u64,
-    /// The number of bytes of content between that offset and the record.
-    pub skip: u64,
-    /// The number and checksum, in the index, of a point between that offset and the record.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub point: Option<(u64, u32)>,
-}
 
 /// The number of positions that are kept. With more than that, most are dropped.
 const MOST: usize = 1 << 16;

@@ -1,7 +1,7 @@
 //! The file beside a plan with points in gzip members, so that a shard need not inflate a member from
 //! its beginning. Without the file it does.
 
-use super::{part, remove};
+use super::parts::{part, remove};
 use crate::failure::Failure;
 use crate::file_names::path;
 use crate::inflate::Point;

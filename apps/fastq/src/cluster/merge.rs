@@ -1,10 +1,11 @@
 //! The third step: the files and reports of the whole run.
 
 use super::index::Index;
-use super::plan::{Bitmap, Plan};
+use super::own::Own;
+use super::parts::{self, remove};
+use super::plan::Plan;
 use super::run::name_parts;
 use super::state::State;
-use super::{Own, remove};
 use crate::collect::Collector;
 use crate::counts::Counts;
 use crate::duplicates::{Places, Seen};
@@ -61,7 +62,7 @@ pub fn merge(own: &Own) -> Result<(), Failure> {
             remove(&state(shard))?;
             Outputs::names(&part_of(&options, shard)).try_for_each(|name| remove(&name))?;
         }
-        remove(&Bitmap::name(own.plan()))?;
+        remove(&parts::duplicates(own.plan()))?;
         remove(&Index::name(own.plan()))?;
     }
     Ok(())

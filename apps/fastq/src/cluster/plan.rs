@@ -1,9 +1,12 @@
 //! The first step: detects properties of the input, and cuts it into shards.
 
-use super::cuts::{Cut, Cuts, Step};
+use super::cuts::{Cuts, Step};
 use super::index::Index;
-use super::{Own, part};
+use super::own::Own;
+use super::parts;
 use crate::arguments::Arguments;
+use crate::bitmap::Bitmap;
+use crate::cut::Cut;
 use crate::detect;
 use crate::duplicates::Places;
 use crate::failure::Failure;
@@ -78,24 +81,14 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
     let command: String = shown.map(|word| format!("{word} ")).collect();
     let mut options = Options::new(&arguments, command.clone())?;
     refuse(&options)?;
-    let names = [&options.in1, &options.in2].into_iter();
-    let files = names
-        .filter(|name| !name.is_empty())
-        .map(|name| InputFile::open(name))
-        .collect::<Result<Vec<_>, _>>()?;
-    if let Some(stream) = files.iter().find(|file| file.is_stream()) {
-        return Err(Failure::options(format!(
-            "{}: a plan needs files, as every shard reads its part",
-            stream.name()
-        )));
-    }
+    let files = open(&options)?;
     let sequences = detect::look(&mut options, &files)?;
     let (reads, shards, index) = cut(&options, &files, cutting)?;
     index.write(own.plan())?;
     let options = Arc::new(options);
     let duplicates = if options.dedup {
-        let bitmap = Bitmap::of_input(&files, &options)?;
-        bitmap.write(own.plan())?;
+        let bitmap = duplicates(&files, &options)?;
+        bitmap.write(&parts::duplicates(own.plan()))?;
         Some(bitmap.count())
     } else {
         None
@@ -116,11 +109,7 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
         duplicates,
         shards,
     };
-    let mut output = Output::create(own.plan())?;
-    let text = serde_json::to_string_pretty(&plan).expect("a plan can be written as JSON");
-    output.write(text.as_bytes())?;
-    output.write(b"\n")?;
-    output.finish()?;
+    plan.write(own.plan())?;
     let what = if options.paired() { "pairs" } else { "reads" };
     eprintln!(
         "{}: {} shards of {reads} {what}",
@@ -128,6 +117,36 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
         plan.shards.len()
     );
     Ok(())
+}
+
+/// Opens the input files, which must be files.
+fn open(options: &Options) -> Result<Vec<InputFile>, Failure> {
+    let names = [&options.in1, &options.in2].into_iter();
+    let files = names
+        .filter(|name| !name.is_empty())
+        .map(|name| InputFile::open(name))
+        .collect::<Result<Vec<_>, _>>()?;
+    match files.iter().find(|file| file.is_stream()) {
+        None => Ok(files),
+        Some(stream) => Err(Failure::options(format!(
+            "{}: a plan needs files, as every shard reads its part",
+            stream.name()
+        ))),
+    }
+}
+
+/// Reads the input, and notes the reads or pairs that occurred before.
+fn duplicates(files: &[InputFile], options: &Arc<Options>) -> Result<Bitmap, Failure> {
+    let places = Arc::new(Places::new(options.duplication_level));
+    let mut source = Source::open(files, options, Some(&places))?;
+    let mut bitmap = Bitmap::default();
+    let Source::One(one) = &mut source else {
+        unreachable!("duplicates are dropped by a source of one thread");
+    };
+    while let Some(batch) = one.next()? {
+        batch.duplicate.iter().for_each(|&known| bitmap.push(known));
+    }
+    Ok(bitmap)
 }
 
 /// Fails if the options cannot be spread.
@@ -159,6 +178,53 @@ fn cut(
     cutting: Cutting,
 ) -> Result<(u64, Vec<Shard>, Index), Failure> {
     let records = if options.interleaved { 2 } else { 1 };
+    let found = find(options, files, cutting, records)?;
+    let reads = found[0].records.div_ceil(records);
+    let known = &found[0].cuts;
+    let begins: Vec<usize> = match cutting {
+        // An empty input has one shard.
+        _ if known.is_empty() => vec![],
+        Cutting::Size(_) => (0..known.len()).collect(),
+        Cutting::Shards(shards) => {
+            let mut begins: Vec<usize> = (0..shards)
+                .map(|shard| begin(known, records, reads, shard, shards))
+                .collect();
+            begins.dedup();
+            begins
+        }
+    };
+    let ends = begins.iter().skip(1).map(|&at| known[at].record / records);
+    let ends = ends.chain([reads]);
+    let mut index = Index::default();
+    let mut place = |cuts: &Cuts, at: usize| {
+        let cut = cuts.cuts[at];
+        let point = cuts.point(&cut).map(|point| index.add(point));
+        Cut { point, ..cut }
+    };
+    let mut shards: Vec<Shard> = begins
+        .iter()
+        .zip(ends)
+        .map(|(&at, end)| Shard {
+            reads: end - known[at].record / records,
+            begin: found.iter().map(|cuts| place(cuts, at)).collect(),
+        })
+        .collect();
+    if shards.is_empty() {
+        shards.push(Shard {
+            reads: 0,
+            begin: vec![Cut::default(); files.len()],
+        });
+    }
+    Ok((reads, shards, index))
+}
+
+/// Finds the places at which each file can be cut: it has `records` records for each read or pair.
+fn find(
+    options: &Options,
+    files: &[InputFile],
+    cutting: Cutting,
+    records: u64,
+) -> Result<Vec<Cuts>, Failure> {
     let step = match cutting {
         Cutting::Shards(_) => Step::Fine(records),
         Cutting::Size(size) => Step::Fixed(size.saturating_mul(records)),
@@ -186,50 +252,7 @@ fn cut(
         let last = (found[short].records, found[short].lines);
         return Err(source::ended(options, short, last));
     }
-    let reads = found[0].records.div_ceil(records);
-    let mut begins: Vec<usize> = match cutting {
-        Cutting::Size(_) => (0..found[0].cuts.len()).collect(),
-        Cutting::Shards(shards) => {
-            let known = &found[0].cuts;
-            let mut begins: Vec<usize> = (0..shards)
-                .map(|shard| begin(known, records, reads, shard, shards))
-                .collect();
-            begins.dedup();
-            begins
-        }
-    };
-    // An empty input has one shard.
-    if found[0].cuts.is_empty() {
-        begins = vec![];
-    }
-    let ends = begins
-        .iter()
-        .skip(1)
-        .map(|&at| found[0].cuts[at].record / records);
-    let ends: Vec<u64> = ends.chain([reads]).collect();
-    let mut index = Index::default();
-    let mut shards: Vec<Shard> = begins
-        .iter()
-        .zip(&ends)
-        .map(|(&at, end)| Shard {
-            reads: end - found[0].cuts[at].record / records,
-            begin: found
-                .iter()
-                .map(|cuts| {
-                    let cut = cuts.cuts[at];
-                    let point = cuts.point(&cut).map(|point| index.add(point));
-                    Cut { point, ..cut }
-                })
-                .collect(),
-        })
-        .collect();
-    if shards.is_empty() {
-        shards.push(Shard {
-            reads: 0,
-            begin: vec![Cut::default(); files.len()],
-        });
-    }
-    Ok((reads, shards, index))
+    Ok(found)
 }
 
 /// Returns the known position at which a shard begins. Large shards begin where a run
@@ -260,6 +283,14 @@ impl Plan {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         Ok((plan, hasher.finish()))
+    }
+
+    fn write(&self, name: &str) -> Result<(), Failure> {
+        let mut output = Output::create(name)?;
+        let text = serde_json::to_string_pretty(self).expect("a plan can be written as JSON");
+        output.write(text.as_bytes())?;
+        output.write(b"\n")?;
+        output.finish()
     }
 
     /// Returns the options of the run that is spread, with the detected properties, and the
@@ -302,80 +333,5 @@ impl Plan {
             files.push(file.from(*begin, point));
         }
         Ok(files)
-    }
-}
-
-/// One bit for each read or pair of the input, set if it occurred before. Exists with `--dedup`.
-pub struct Bitmap {
-    bytes: Vec<u8>,
-    next: u64,
-}
-
-impl Bitmap {
-    fn of_input(files: &[InputFile], options: &Arc<Options>) -> Result<Self, Failure> {
-        let places = Arc::new(Places::new(options.duplication_level));
-        let mut source = Source::open(files, options, Some(&places))?;
-        let mut bitmap = Self {
-            bytes: vec![],
-            next: 0,
-        };
-        let Source::One(one) = &mut source else {
-            unreachable!("duplicates are dropped by a source of one thread");
-        };
-        while let Some(batch) = one.next()? {
-            batch.duplicate.iter().for_each(|&known| bitmap.push(known));
-        }
-        Ok(bitmap)
-    }
-
-    fn push(&mut self, known: bool) {
-        if self.next.is_multiple_of(8) {
-            self.bytes.push(0);
-        }
-        let last = self.bytes.last_mut().expect("one was pushed");
-        *last |= u8::from(known) << (self.next % 8);
-        self.next += 1;
-    }
-
-    fn count(&self) -> u64 {
-        self.bytes
-            .iter()
-            .map(|byte| u64::from(byte.count_ones()))
-            .sum()
-    }
-
-    fn write(&self, plan: &str) -> Result<(), Failure> {
-        let mut output = Output::create(&Self::name(plan))?;
-        output.write(&self.bytes)?;
-        output.finish()
-    }
-
-    /// Returns the name of the file.
-    pub fn name(plan: &str) -> String {
-        part(plan, 0) + ".duplicates"
-    }
-
-    /// Reads the bits of the reads after the first `before` ones. Fails if there are not `reads`.
-    pub fn read(plan: &str, before: u64, reads: u64) -> Result<Self, Failure> {
-        let name = Self::name(plan);
-        let bytes = fs::read(path(&name));
-        let bytes = bytes.map_err(|error| Failure::file(&name, "read it", &error))?;
-        if (bytes.len() as u64) < before.saturating_add(reads).div_ceil(8) {
-            return Err(Failure::data(format!(
-                "{name}: it is cut off: make the plan again"
-            )));
-        }
-        Ok(Self {
-            bytes,
-            next: before,
-        })
-    }
-
-    /// Returns `true` if the next read or pair occurred before.
-    pub fn next(&mut self) -> bool {
-        let byte = self.bytes.get((self.next / 8) as usize);
-        let known = byte.is_some_and(|byte| byte >> (self.next % 8) & 1 != 0);
-        self.next += 1;
-        known
     }
 }

@@ -1,8 +1,10 @@
 //! The second step: the reads and the state of one shard.
 
-use super::plan::{Bitmap, Plan};
+use super::own::Own;
+use super::parts::{self, part};
+use super::plan::Plan;
 use super::state::{Logger, State};
-use super::{Own, part};
+use crate::bitmap::Bitmap;
 use crate::duplicates::Places;
 use crate::failure::Failure;
 use crate::options::Options;
@@ -42,7 +44,7 @@ pub fn run(own: &Own) -> Result<(), Failure> {
     let places = (options.duplication && !options.dedup)
         .then(|| Arc::new(Places::new(options.duplication_level)));
     let source = if options.dedup {
-        let known = Bitmap::read(own.plan(), before, chosen.reads)?;
+        let known = Bitmap::read(&parts::duplicates(own.plan()), before, chosen.reads)?;
         Source::known(&files, &options, known)?
     } else {
         Source::open(&files, &options, None)?

@@ -15,8 +15,10 @@
 //!    passed before the shard is not known. So the log counts all reads, by the remainder of their
 //!    number, and the merge takes the counts of one remainder.
 
+use super::parts::part;
 use crate::collect::{Collect, Collector};
 use crate::counts::Counts;
+use crate::done::{Done, STREAMS};
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
 use crate::file_names::path;
@@ -24,7 +26,6 @@ use crate::noted::Event;
 use crate::options::Options;
 use crate::output::Output;
 use crate::overrepresented::Sequences;
-use crate::process::{Done, STREAMS};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -74,7 +75,7 @@ struct Hit {
 impl State {
     /// Returns the name of the file.
     pub fn name(plan: &str, shard: usize) -> String {
-        super::part(plan, shard) + ".state"
+        part(plan, shard) + ".state"
     }
 
     pub fn new(

@@ -43,6 +43,16 @@ fn reverse_complement(seq: &[u8]) -> Vec<u8> {
     seq.iter().rev().map(complement).collect()
 }
 
+/// Makes the qualities of a read, which fall towards its end.
+fn qualities(random: &mut Random, len: usize) -> Vec<u8> {
+    let start = random.of(&[40, 37, 30, 22]) as f64;
+    let mut quality = |place: usize| {
+        let quality = start - place as f64 * 0.08 + random.below(13) as f64 - 6.0;
+        quality.clamp(2.0, 41.0) as u8 + 33
+    };
+    (0..len).map(&mut quality).collect()
+}
+
 /// Makes `pairs` pairs of reads of all kinds: short inserts with adapters, overlaps of
 /// every length, N, low quality, tails of G, lower case, and (if `odd`) empty and very
 /// short reads.
@@ -77,14 +87,7 @@ pub fn pairs(seed: u64, pairs: usize, odd: bool) -> [String; 2] {
                 len = random.below(8);
             }
             seq.truncate(len);
-            let start = random.of(&[40, 37, 30, 22]) as f64;
-            let qual: Vec<u8> = (0..len)
-                .map(|place| {
-                    (start - place as f64 * 0.08 + random.below(13) as f64 - 6.0).clamp(2.0, 41.0)
-                        as u8
-                        + 33
-                })
-                .collect();
+            let qual = qualities(&mut random, len);
             for (base, qual) in seq.iter_mut().zip(&qual) {
                 if random.below(1000) < if *qual < b'0' { 60 } else { 4 } {
                     *base = random.of(b"ACGTN");

@@ -7,9 +7,10 @@ use blitz_io::net::UdpSocket;
 
 use super::address::{blitz_address, lookup};
 use super::stream::tried;
-use crate::args::{arg, bytes, bytes_mut, check, handle, put, put_if_wanted, text};
+use crate::args::{arg, bytes, bytes_mut, check, put, put_if_wanted, text};
 use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, returned};
 use crate::fork::{self, OfProcess, Process};
+use crate::handle::handle;
 use crate::runtime;
 use crate::wait::Limit;
 

@@ -6,10 +6,11 @@ use std::io::SeekFrom;
 use blitz_io::fs::{File, OpenOptions};
 use blitz_io::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
-use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, take};
+use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted};
 use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process};
 use crate::exclusive::{Entered, Exclusive};
 use crate::fork::Process;
+use crate::handle::{handle, take};
 use crate::runtime;
 use crate::wait::Limit;
 

@@ -9,11 +9,12 @@ use blitz_io::net::{TcpListener, UnixListener};
 
 use super::address::{blitz_address, lookup};
 use super::stream::blitz_stream;
-use crate::args::{arg, check, handle, os_text, put, text};
+use crate::args::{arg, check, os_text, put, text};
 use crate::error::{
     BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, returned,
 };
 use crate::fork::{self, OfProcess, Process};
+use crate::handle::handle;
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
 use crate::wait::Limit;

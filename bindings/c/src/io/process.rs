@@ -8,10 +8,11 @@ use blitz_io::net::unix::pipe;
 use blitz_io::process::{Child, Command};
 
 use super::stream::blitz_stream;
-use crate::args::{arg, check, handle, os_text, put, put_if_wanted};
+use crate::args::{arg, check, os_text, put, put_if_wanted};
 use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
 use crate::exclusive::Exclusive;
 use crate::fork::{self, OfProcess, Process};
+use crate::handle::handle;
 use crate::runtime;
 use crate::settings::{read, settings};
 use crate::wait::Limit;

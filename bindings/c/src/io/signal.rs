@@ -4,10 +4,11 @@ use std::ffi::c_int;
 
 use blitz_io::signal::unix::{Signal, SignalKind, signal};
 
-use crate::args::{arg, check, handle, put};
+use crate::args::{arg, check, put};
 use crate::error::{BLITZ_ECLOSED, entry, entry_or, in_process, of_io};
 use crate::exclusive::Exclusive;
 use crate::fork::{self, OfProcess, Process};
+use crate::handle::handle;
 use crate::runtime;
 use crate::wait::{self, Limit};
 

@@ -9,11 +9,12 @@ use blitz_io::net::unix::pipe;
 use blitz_io::net::{TcpStream, UnixStream};
 
 use super::address::{blitz_address, lookup};
-use crate::args::{arg, bytes, bytes_mut, check, handle, os_text, put, put_if_wanted, text};
+use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted, text};
 use crate::error::{
     BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, record, returned,
 };
 use crate::fork::{self, OfProcess, Process};
+use crate::handle::handle;
 use crate::runtime;
 use crate::time::BLITZ_NEVER;
 use crate::wait::Limit;

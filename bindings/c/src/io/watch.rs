@@ -9,9 +9,10 @@ use blitz_io::io::Interest;
 use blitz_io::io::unix::AsyncFd;
 
 use super::fd::{self, Watched};
-use crate::args::{arg, check, handle, put};
+use crate::args::{arg, check, put};
 use crate::error::{BLITZ_ETIMEDOUT, Outcome, entry, entry_or, in_process, of_io};
 use crate::fork::{self, OfProcess, Process};
+use crate::handle::handle;
 use crate::wait::{Limit, is_fiber};
 
 /// A descriptor that its owner waits for more than once. Any thread or fiber may use it, several at
