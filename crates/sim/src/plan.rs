@@ -7,6 +7,7 @@ use crate::shared::region::{Scripted, fault, strategy};
 
 /// How the next thread is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Schedule {
     /// At random, with a tendency to stay that the seed draws.
     Random,

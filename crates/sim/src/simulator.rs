@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::outcome::{Outcome, Verdict};
@@ -38,6 +38,9 @@ pub struct Simulator {
 
 // SAFETY: the pointer is the only part that is not `Send` by itself; the mapping belongs to this value.
 unsafe impl Send for Simulator {}
+
+// SAFETY: a shared reference gives access to nothing.
+unsafe impl Sync for Simulator {}
 
 impl Simulator {
     /// Starts the program and stops it before its `main`.
@@ -87,8 +90,9 @@ impl Simulator {
             (read_commands.as_raw_fd(), COMMAND_FD),
             (write_answers.as_raw_fd(), ANSWER_FD),
         ];
+        let processor = next_processor();
         // SAFETY: between fork and exec, `prepare` only makes system calls.
-        unsafe { command.pre_exec(move || prepare(&descriptors)) };
+        unsafe { command.pre_exec(move || prepare(&descriptors, &processor)) };
         let server = command.spawn()?;
         Ok(Simulator {
             server,
@@ -243,7 +247,27 @@ fn where_it_is(pid: i32) -> String {
     text
 }
 
-fn prepare(descriptors: &[(RawFd, RawFd)]) -> io::Result<()> {
+/// Returns one of the processors that this process may use, each in its turn.
+fn next_processor() -> libc::cpu_set_t {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    // SAFETY: sets of processors are numbers, and `allowed` is as large as the call is told.
+    let (allowed, mut one) = unsafe {
+        let mut allowed: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&allowed), &mut allowed);
+        (allowed, std::mem::zeroed::<libc::cpu_set_t>())
+    };
+    // SAFETY: the macros read and write a set below its size.
+    unsafe {
+        let count = libc::CPU_COUNT(&allowed).max(1) as usize;
+        let wanted = NEXT.fetch_add(1, Ordering::Relaxed) % count;
+        let mut members =
+            (0..libc::CPU_SETSIZE as usize).filter(|cpu| libc::CPU_ISSET(*cpu, &allowed));
+        libc::CPU_SET(members.nth(wanted).unwrap_or(0), &mut one);
+    }
+    one
+}
+
+fn prepare(descriptors: &[(RawFd, RawFd)], processor: &libc::cpu_set_t) -> io::Result<()> {
     for (from, to) in descriptors {
         // SAFETY: both are numbers of descriptors.
         if unsafe { libc::dup2(*from, *to) } < 0 {
@@ -254,10 +278,7 @@ fn prepare(descriptors: &[(RawFd, RawFd)]) -> io::Result<()> {
     // costs speed (one processor) or lets addresses differ between two starts.
     unsafe {
         libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        let cpu = libc::sched_getcpu();
-        libc::CPU_SET(cpu.max(0) as usize, &mut set);
-        libc::sched_setaffinity(0, size_of_val(&set), &set);
+        libc::sched_setaffinity(0, size_of_val(processor), processor);
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! program's hash (8 bytes)  hash of the events (8 bytes)  verdict (2 numbers)
 //! seed  faults  limit  processors
 //! folder  path  number of arguments  arguments          (each: length, bytes)
+//! number of variables  their names and values
 //! records until the end of the file
 //! ```
 //!
@@ -54,7 +55,6 @@ impl Trace {
         if named.folder.is_none() {
             named.folder = Some(std::env::current_dir()?);
         }
-        named.variables.clear();
         Ok(Trace {
             program_hash: program.hash()?,
             program: named,
@@ -95,6 +95,11 @@ impl Trace {
         put(&mut bytes, self.program.arguments.len() as u64);
         for argument in &self.program.arguments {
             put_text(&mut bytes, argument.as_encoded_bytes());
+        }
+        put(&mut bytes, self.program.variables.len() as u64);
+        for (name, value) in &self.program.variables {
+            put_text(&mut bytes, name.as_encoded_bytes());
+            put_text(&mut bytes, value.as_encoded_bytes());
         }
         let mut last = 0;
         let mut checkpoints = self.checkpoints.iter().enumerate().peekable();
@@ -156,6 +161,9 @@ impl Trace {
         let arguments = (0..count)
             .map(|_| from.text())
             .collect::<io::Result<Vec<_>>>()?;
+        let count = from.number()?;
+        let variables = (0..count).map(|_| Ok((from.text()?, from.text()?)));
+        let variables = variables.collect::<io::Result<Vec<_>>>()?;
         let mut checkpoints = vec![];
         let mut last = 0u32;
         while !from.0.is_empty() {
@@ -179,7 +187,7 @@ impl Trace {
             path,
             arguments,
             folder: Some(folder),
-            variables: vec![],
+            variables,
         };
         Ok(Trace {
             program,
@@ -294,6 +302,7 @@ mod tests {
         }
         let mut program = Program::new("/bin/true", ["a", ""]);
         program.folder = Some(PathBuf::from("/"));
+        program.variables.push(("A".into(), "b".into()));
         Trace {
             program,
             program_hash: 1,

@@ -54,6 +54,9 @@ use crate::sys;
 
 /// Simulated nanoseconds that each point takes.
 const COST: u64 = 1_000;
+/// After this many points at which another thread could have run, one does. A loop of calls that do not
+/// block may wait for what another thread does.
+const FAIR: u32 = 1_000;
 
 /// The entry of a call that is taken over. Another thread may run before this returns.
 pub unsafe fn point(call: &'static str, object: usize) {
@@ -250,7 +253,17 @@ pub unsafe fn descriptors_changed() {
 
 /// Lets another thread run if the strategy says so, or if the running one cannot.
 unsafe fn reschedule(kind: u16) {
+    let s = sim();
+    let kind = if kind == kind::SWITCH && s.streak >= FAIR {
+        kind::YIELD
+    } else {
+        kind
+    };
     let next = choose_thread(kind);
+    let s = sim();
+    if next != s.current {
+        s.streak = 0;
+    }
     hand_over(next);
 }
 
@@ -273,6 +286,7 @@ pub unsafe fn choose_thread(kind: u16) -> u32 {
         let running = s.current;
         let at = scripted.unwrap_or_else(|| s.strategy.pick(kind, running, &found[..count]));
         record(kind, count, at);
+        sim().streak += 1;
         return found[at];
     }
 }

@@ -124,7 +124,7 @@ pub unsafe fn call(number: usize, a: [usize; 6], from: usize) -> Raw {
         nr::SENDTO => sockets::send(a, from),
         nr::RECVFROM => sockets::receive(a),
         nr::SENDMSG => sockets::send_message(a[0], a[1] as *const _, a[2], from),
-        nr::RECVMSG => sockets::receive_message(a[0], a[1] as *mut _, a[2]),
+        nr::RECVMSG => sockets::receive_message(a[0], a[1] as *mut _, a[2], from),
 
         nr::FUTEX => futex::call(a, from),
         nr::SCHED_YIELD => {

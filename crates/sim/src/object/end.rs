@@ -72,6 +72,14 @@ pub unsafe fn escaped(name: &str, address: usize) -> ! {
     with(verdict::ESCAPED, "");
 }
 
+/// A thread that does not have the baton made a call: something else than `pthread_create` started it.
+/// The thread with the baton may write a report at the same time, so this one stays short.
+pub unsafe fn escaped_elsewhere(number: usize, address: usize) -> ! {
+    let place = Place(address);
+    let text = format!("escaped: system call {number} of a thread that libc started, {place}\n");
+    with(verdict::ESCAPED, &text);
+}
+
 /// Writes each thread's wait and its backtrace.
 unsafe fn list_threads() {
     let count = sim().threads.len();

@@ -213,7 +213,8 @@ unsafe extern "C" fn getaddrinfo(
     found
 }
 
-/// Functions that start other programs or leave the process: refused.
+/// Functions that start other programs, leave the process, or let libc start threads of its own:
+/// refused.
 macro_rules! refused {
     ($($name:ident),*) => {$(
         #[unsafe(no_mangle)]
@@ -261,7 +262,17 @@ refused!(
     inotify_init,
     inotify_init1,
     io_setup,
-    pidfd_open
+    pidfd_open,
+    thrd_create,
+    aio_read,
+    aio_read64,
+    aio_write,
+    aio_write64,
+    aio_fsync,
+    lio_listio,
+    lio_listio64,
+    getaddrinfo_a,
+    mq_notify
 );
 
 #[unsafe(no_mangle)]

@@ -5,7 +5,8 @@
 //! - `thread`, `lock`, `condition`, `futex`, `time`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `readiness`, `timers`: descriptors. They stay the kernel's.
 //! - `dispatch`: one function that takes a number and six arguments, as the kernel does.
-//! - `symbols`: libc's functions over `dispatch`; `trap`: what comes round libc, into `dispatch` too.
+//! - `symbols`: libc's functions over `dispatch`; `trap`: what comes round libc, into `dispatch` too;
+//!   `tsc`: the instructions that read a clock.
 
 // Every function here takes the place of one of C, or is called by one: each of them relies on its
 // caller for pointers and on the baton (see `baton`) for the state. A block in each would repeat that.
@@ -36,3 +37,4 @@ mod thread;
 mod time;
 mod timers;
 mod trap;
+mod tsc;

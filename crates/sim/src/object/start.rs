@@ -21,6 +21,7 @@ use crate::strategy::Strategy;
 use crate::sys;
 use crate::thread;
 use crate::trap;
+use crate::tsc;
 
 /// The variable without which this object does nothing.
 const VARIABLE: &core::ffi::CStr = c"BLITZ_SIM";
@@ -132,6 +133,7 @@ unsafe fn begin(region: *mut Region, key: u32) {
         entropy,
         at_script: 0,
         clock_reads: 0,
+        streak: 0,
         objects: Default::default(),
         queues: Default::default(),
         condition_clocks: Default::default(),
@@ -139,5 +141,6 @@ unsafe fn begin(region: *mut Region, key: u32) {
         descriptors: Descriptors::default(),
         key,
     });
+    tsc::install();
     trap::install();
 }

@@ -129,6 +129,8 @@ pub struct Simulation {
     pub at_script: u32,
     /// Clock reads since the last other point.
     pub clock_reads: u32,
+    /// Choices in a row that let the same thread go on.
+    pub streak: u32,
     /// Small numbers for objects in the order of their first use. Addresses are no part of the hash.
     pub objects: BTreeMap<usize, u32>,
     /// Waiters by key, the longest first, where the order of waking matters.

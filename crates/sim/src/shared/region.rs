@@ -15,11 +15,11 @@ pub const COMMAND_FD: i32 = 901;
 /// Descriptor on which the fork server answers.
 pub const ANSWER_FD: i32 = 902;
 /// Number of decisions that one run can record.
-pub const DECISIONS: usize = 1 << 20;
+pub const DECISIONS: usize = 1 << 22;
 /// Decisions between two checkpoints of the hash.
 pub const CHECKPOINT: usize = 1024;
 /// Number of scripted decisions of a replay.
-pub const SCRIPTED: usize = 1 << 20;
+pub const SCRIPTED: usize = 1 << 22;
 /// Bytes of the report.
 pub const TEXT: usize = 1 << 16;
 

@@ -343,3 +343,60 @@ int main(void) {
     assert_eq!(first, text(&run(&mut simulator, Schedule::Random, 1)));
     assert_ne!(first, text(&run(&mut simulator, Schedule::Random, 2)));
 }
+
+#[test]
+fn the_counter_of_the_processor_shows_simulated_time() {
+    let compiled = c(r#"
+#include <signal.h>
+#include <x86intrin.h>
+static void caught(int signal) { _exit(signal == SIGSEGV ? 0 : 1); }
+int main(void) {
+    unsigned cpu;
+    unsigned long long a = __rdtsc();
+    sleep(5);
+    unsigned long long b = __rdtscp(&cpu);
+    assert(b - a >= 5000000000ull && b - a < 5001000000ull);
+    // Real faults still reach the program.
+    struct sigaction action = { .sa_handler = caught };
+    sigaction(SIGSEGV, &action, NULL);
+    *(volatile int *)8 = 1;
+    return 1;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let outcome = run(&mut simulator, Schedule::Random, 1);
+    assert_eq!(
+        outcome.verdict,
+        Verdict::Passed,
+        "{}{}",
+        outcome.report,
+        text(&outcome)
+    );
+}
+
+#[test]
+fn an_invalid_access_ends_the_program_as_always() {
+    let compiled = c("int main(void) { *(volatile int *)8 = 1; return 0; }");
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    assert_eq!(
+        run(&mut simulator, Schedule::Random, 1).verdict,
+        Verdict::Killed(11)
+    );
+}
+
+#[test]
+fn a_loop_of_calls_that_do_not_block_lets_other_threads_run() {
+    let compiled = c(r#"
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int ready;
+static void *set(void *x) { pthread_mutex_lock(&m); ready = 1; pthread_mutex_unlock(&m); return x; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, set, NULL);
+    for (int done = 0; !done;) {
+        if (pthread_mutex_trylock(&m) == 0) { done = ready; pthread_mutex_unlock(&m); }
+    }
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    crate::support::passes_twice(&compiled.program, Faults::NONE, 40);
+}
