@@ -9,7 +9,10 @@ use crate::output;
 /// Runs each seed of each target twice.
 pub fn check(arguments: &RunArguments) -> Result<Exit, Exit> {
     let Chosen::Seeds(schedule) = arguments.schedule else {
-        return Err(Exit::usage("An exhaustive search has no seeds.", "Give another --schedule."));
+        return Err(Exit::usage(
+            "An exhaustive search has no seeds.",
+            "Give another --schedule.",
+        ));
     };
     let targets = targets::find(&arguments.program)?;
     let (mut pairs, mut differ) = (0, 0);
@@ -22,15 +25,23 @@ pub fn check(arguments: &RunArguments) -> Result<Exit, Exit> {
             let one = first.run(&plan).map_err(failed)?;
             let two = second.run(&plan).map_err(failed)?;
             pairs += 1;
-            let equal = one.hash == two.hash && one.verdict == two.verdict && one.output == two.output;
+            let equal =
+                one.hash == two.hash && one.verdict == two.verdict && one.output == two.output;
             if !equal {
                 differ += 1;
-                output::print(&format!("{}: seed {seed}: {}\n", target.name, difference(&one, &two)))?;
+                output::print(&format!(
+                    "{}: seed {seed}: {}\n",
+                    target.name,
+                    difference(&one, &two)
+                ))?;
                 break;
             }
         }
     }
-    output::print(&format!("{pairs} seeds ran twice; {differ} of {} programs differed\n", targets.len()))?;
+    output::print(&format!(
+        "{pairs} seeds ran twice; {differ} of {} programs differed\n",
+        targets.len()
+    ))?;
     Ok(if differ == 0 { Exit::Done } else { Exit::Found })
 }
 
@@ -45,7 +56,10 @@ fn difference(one: &Outcome, two: &Outcome) -> String {
         return format!("the runs differ from decision {equal} on");
     }
     if one.hash != two.hash {
-        return format!("the same {equal} decisions, but other events: {} and {} calls", one.points, two.points);
+        return format!(
+            "the same {equal} decisions, but other events: {} and {} calls",
+            one.points, two.points
+        );
     }
     "the same events, but other output".to_owned()
 }

@@ -143,7 +143,10 @@ pub enum Chosen {
 
 fn chosen(text: &str) -> Result<Chosen, String> {
     let (name, number) = match text.split_once(':') {
-        Some((name, number)) => (name, Some(number.parse().map_err(|_| "no number after the colon")?)),
+        Some((name, number)) => (
+            name,
+            Some(number.parse().map_err(|_| "no number after the colon")?),
+        ),
         None => (text, None),
     };
     Ok(match (name, number) {
@@ -152,7 +155,11 @@ fn chosen(text: &str) -> Result<Chosen, String> {
         ("pct", depth) => Chosen::Seeds(Schedule::Pct(depth.unwrap_or(3))),
         ("round-robin", None) => Chosen::Seeds(Schedule::RoundRobin),
         ("exhaustive", bound) => Chosen::Exhaustive(bound),
-        _ => return Err("there are portfolio, random, pct:DEPTH, round-robin and exhaustive:N".to_owned()),
+        _ => {
+            return Err(
+                "there are portfolio, random, pct:DEPTH, round-robin and exhaustive:N".to_owned(),
+            );
+        }
     })
 }
 
@@ -188,7 +195,9 @@ fn exit_of(verdict: Verdict, what: &str) -> Exit {
         Verdict::Deadlock => Exit::Deadlock,
         Verdict::Livelock => Exit::Livelock,
         _ if verdict.is_failure() => Exit::Found,
-        _ => Exit::Failed(format!("{what} could not be simulated to its end: {verdict}")),
+        _ => Exit::Failed(format!(
+            "{what} could not be simulated to its end: {verdict}"
+        )),
     }
 }
 

@@ -18,7 +18,9 @@ fn read(path: &Path) -> Result<Trace, Exit> {
     let hash = trace.program.hash().map_err(failed)?;
     if hash != trace.program_hash {
         let program = trace.program.path.display();
-        output::tell(format_args!("{program} has changed since: the recorded choices may not fit\n"));
+        output::tell(format_args!(
+            "{program} has changed since: the recorded choices may not fit\n"
+        ));
     }
     Ok(trace)
 }
@@ -29,7 +31,9 @@ fn difference(trace: &Trace, outcome: &Outcome) -> Option<String> {
         return None;
     }
     let pairs = trace.checkpoints.iter().zip(&outcome.checkpoints);
-    let equal = pairs.take_while(|(recorded, here)| recorded == here).count();
+    let equal = pairs
+        .take_while(|(recorded, here)| recorded == here)
+        .count();
     Some(format!(
         "this run is not the recorded one: {} then, {} now; they are equal up to decision {}",
         trace.verdict,
@@ -56,7 +60,10 @@ pub fn replay(arguments: &FileArguments) -> Result<Exit, Exit> {
         1 => String::new(),
         times => format!(", {times} times"),
     };
-    output::print(&format!("{} again{times}; hash {:016x}\n", trace.verdict, trace.hash))?;
+    output::print(&format!(
+        "{} again{times}; hash {:016x}\n",
+        trace.verdict, trace.hash
+    ))?;
     Ok(exit_of(trace.verdict, "the run"))
 }
 
@@ -69,13 +76,18 @@ pub fn shrink(arguments: &ShrinkArguments) -> Result<Exit, Exit> {
         return Err(Exit::Failed(difference));
     }
     let before = trace.plan.script.len();
-    let (plan, outcome) = blitz_io_sim::shrink(&mut simulator, &trace.plan, &outcome, |runs, left| {
-        output::tell(format_args!("{runs} runs: {left} choices left of {before}\n"));
-    })
-    .map_err(failed)?;
+    let (plan, outcome) =
+        blitz_io_sim::shrink(&mut simulator, &trace.plan, &outcome, |runs, left| {
+            output::tell(format_args!(
+                "{runs} runs: {left} choices left of {before}\n"
+            ));
+        })
+        .map_err(failed)?;
     let smaller = Trace::new(&trace.program, &plan, &outcome).map_err(failed)?;
     let path = arguments.output.as_ref().unwrap_or(&arguments.file);
-    smaller.write(path).map_err(|error| Exit::Failed(format!("{}: {error}", path.display())))?;
+    smaller
+        .write(path)
+        .map_err(|error| Exit::Failed(format!("{}: {error}", path.display())))?;
     output::print(&report::details(&outcome))?;
     output::print(&format!(
         "{}: {} choices of {before} are left, {} bytes\n",

@@ -32,8 +32,16 @@ fn as_text<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::E
 
 /// Returns the table of all rows.
 pub fn table(rows: &[Row]) -> String {
-    let width = rows.iter().map(|row| row.test.chars().count()).max().unwrap_or(0).max(4);
-    let mut text = format!("{:width$}  {:>9}  {:>8}  {:>8}  verdict\n", "test", "schedules", "seconds", "calls");
+    let width = rows
+        .iter()
+        .map(|row| row.test.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(4);
+    let mut text = format!(
+        "{:width$}  {:>9}  {:>8}  {:>8}  verdict\n",
+        "test", "schedules", "seconds", "calls"
+    );
     for row in rows {
         let all = if row.complete { " (all)" } else { "" };
         let _ = write!(
@@ -50,16 +58,28 @@ pub fn table(rows: &[Row]) -> String {
         text.push('\n');
     }
     let failed = rows.iter().filter(|row| row.verdict.is_failure()).count();
-    let incomplete = rows.iter().filter(|row| row.verdict.is_incomplete()).count();
+    let incomplete = rows
+        .iter()
+        .filter(|row| row.verdict.is_incomplete())
+        .count();
     let passed = rows.len() - failed - incomplete;
     let runs: u64 = rows.iter().map(|row| row.schedules).sum();
-    let _ = write!(text, "\n{passed} passed, {failed} failed, {incomplete} not simulated to the end; {runs} schedules\n");
+    let _ = write!(
+        text,
+        "\n{passed} passed, {failed} failed, {incomplete} not simulated to the end; {runs} schedules\n"
+    );
     text
 }
 
 /// Returns what is known of a run that did not pass.
 pub fn failure(row: &Row, outcome: &Outcome) -> String {
-    format!("\n{}: {} after {} schedules\n{}", row.test, row.verdict, row.schedules, details(outcome))
+    format!(
+        "\n{}: {} after {} schedules\n{}",
+        row.test,
+        row.verdict,
+        row.schedules,
+        details(outcome)
+    )
 }
 
 /// Returns the report of a run and the end of its output.

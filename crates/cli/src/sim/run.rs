@@ -36,10 +36,12 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
         output::print(&report::table(&rows))?;
     }
     let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
-    Ok(match first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete)) {
-        Some(row) => exit_of(row.verdict, &row.test),
-        None => Exit::Done,
-    })
+    Ok(
+        match first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete)) {
+            Some(row) => exit_of(row.verdict, &row.test),
+            None => Exit::Done,
+        },
+    )
 }
 
 fn bar(runs: u64) -> ProgressBar {
@@ -55,14 +57,21 @@ fn bar(runs: u64) -> ProgressBar {
 }
 
 /// Runs the targets on several threads. Returns the rows in the order of the targets.
-fn run_all(targets: Vec<Target>, arguments: &RunArguments, bar: &ProgressBar) -> Result<Vec<Row>, Exit> {
+fn run_all(
+    targets: Vec<Target>,
+    arguments: &RunArguments,
+    bar: &ProgressBar,
+) -> Result<Vec<Row>, Exit> {
     let count = targets.len();
     let queue: Mutex<VecDeque<_>> = Mutex::new(targets.into_iter().enumerate().collect());
     let rows = Mutex::new(vec![]);
     let stop = AtomicBool::new(false);
     let work = || {
         loop {
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let next = queue
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop_front();
             let Some((at, target)) = next else { return };
             if stop.load(Ordering::Relaxed) {
                 return;
@@ -72,12 +81,16 @@ fn run_all(targets: Vec<Target>, arguments: &RunArguments, bar: &ProgressBar) ->
                 bar.inc(1);
                 !stop.load(Ordering::Relaxed)
             });
-            let row = searched.map_err(failed).and_then(|searched| finish(target, searched, arguments, bar));
+            let row = searched
+                .map_err(failed)
+                .and_then(|searched| finish(target, searched, arguments, bar));
             let bad = row.as_ref().map_or(true, |row| row.verdict.is_failure());
             if bad && !arguments.keep_going {
                 stop.store(true, Ordering::Relaxed);
             }
-            rows.lock().unwrap_or_else(PoisonError::into_inner).push((at, row));
+            rows.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((at, row));
         }
     };
     let jobs = arguments.jobs.map_or_else(
@@ -118,7 +131,13 @@ fn finish(
     row.seed = matches!(arguments.schedule, Chosen::Seeds(_)).then_some(plan.seed);
     let mut path = None;
     if outcome.verdict != Verdict::Full {
-        let file = keep(&target.program, &plan, &outcome, &row.test, &arguments.traces)?;
+        let file = keep(
+            &target.program,
+            &plan,
+            &outcome,
+            &row.test,
+            &arguments.traces,
+        )?;
         row.trace = Some(file.display().to_string());
         path = Some(file);
     }
@@ -126,7 +145,9 @@ fn finish(
         output::tell(report::failure(&row, &outcome));
         if let (Some(path), true) = (path, outcome.verdict.is_failure()) {
             let path = path.display();
-            output::tell(format_args!("next: blitz sim replay {path}   or   blitz sim shrink {path}\n\n"));
+            output::tell(format_args!(
+                "next: blitz sim replay {path}   or   blitz sim shrink {path}\n\n"
+            ));
         }
     });
     Ok(row)
@@ -139,10 +160,18 @@ fn keep(
     name: &str,
     folder: &Path,
 ) -> Result<PathBuf, Exit> {
-    let plain = |letter: char| if letter.is_alphanumeric() || "-_.".contains(letter) { letter } else { '_' };
+    let plain = |letter: char| {
+        if letter.is_alphanumeric() || "-_.".contains(letter) {
+            letter
+        } else {
+            '_'
+        }
+    };
     let name: String = name.replace("::", ".").chars().map(plain).collect();
     let path = folder.join(format!("{name}.blitztrace"));
     let trace = Trace::new(program, plan, outcome).map_err(failed)?;
-    trace.write(&path).map_err(|error| Exit::Failed(format!("{}: {error}", path.display())))?;
+    trace
+        .write(&path)
+        .map_err(|error| Exit::Failed(format!("{}: {error}", path.display())))?;
     Ok(path)
 }

@@ -28,8 +28,13 @@ pub fn search(
 ) -> io::Result<Searched> {
     let start = Instant::now();
     let mut simulator = Simulator::start(program)?;
-    let mut searched =
-        Searched { runs: 0, took: Duration::ZERO, complete: false, points: 0, failure: None };
+    let mut searched = Searched {
+        runs: 0,
+        took: Duration::ZERO,
+        complete: false,
+        points: 0,
+        failure: None,
+    };
     let mut exhaustive = match arguments.schedule {
         Chosen::Exhaustive(bound) => {
             let mut search = Exhaustive::new(arguments.seed, bound);
@@ -41,7 +46,9 @@ pub fn search(
     };
     let mut length = 1_000;
     while searched.runs < arguments.seeds {
-        let late = arguments.time().is_some_and(|limit| start.elapsed() >= limit);
+        let late = arguments
+            .time()
+            .is_some_and(|limit| start.elapsed() >= limit);
         if late || !progress() {
             break;
         }

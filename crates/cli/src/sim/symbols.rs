@@ -14,8 +14,13 @@ pub fn add_names(report: &str) -> String {
         text.push_str(line);
         let place = line.rsplit_once(' ').map_or(line, |(_, place)| place);
         if let Some((file, offset)) = place.rsplit_once("+0x") {
-            let functions = files.entry(file.to_owned()).or_insert_with(|| read(file).unwrap_or_default());
-            if let Some(name) = u64::from_str_radix(offset, 16).ok().and_then(|at| name(functions, at)) {
+            let functions = files
+                .entry(file.to_owned())
+                .or_insert_with(|| read(file).unwrap_or_default());
+            if let Some(name) = u64::from_str_radix(offset, 16)
+                .ok()
+                .and_then(|at| name(functions, at))
+            {
                 text.push(' ');
                 text.push_str(&name);
             }
@@ -26,7 +31,9 @@ pub fn add_names(report: &str) -> String {
 }
 
 fn name(functions: &Functions, at: u64) -> Option<String> {
-    let found = functions.iter().find(|(start, end, _)| (*start..*end).contains(&at))?;
+    let found = functions
+        .iter()
+        .find(|(start, end, _)| (*start..*end).contains(&at))?;
     Some(format!("{:#}", rustc_demangle::demangle(&found.2)))
 }
 
@@ -38,7 +45,12 @@ fn read(file: &str) -> Option<Functions> {
     let number = |at: u64, size: usize| -> Option<u64> {
         let at = usize::try_from(at).ok()?;
         let digits = bytes.get(at..at.checked_add(size)?)?;
-        Some(digits.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
+        Some(
+            digits
+                .iter()
+                .rev()
+                .fold(0, |all, byte| all << 8 | u64::from(*byte)),
+        )
     };
     if !bytes.starts_with(b"\x7fELF\x02\x01") {
         return None;
@@ -60,7 +72,11 @@ fn read(file: &str) -> Option<Functions> {
             let (address, size) = (number(symbol + 8, 8)?, number(symbol + 16, 8)?);
             let name = bytes.get(usize::try_from(names + number(symbol, 4)?).ok()?..)?;
             let name = name.split(|byte| *byte == 0).next()?;
-            functions.push((address, address.saturating_add(size), String::from_utf8_lossy(name).into_owned()));
+            functions.push((
+                address,
+                address.saturating_add(size),
+                String::from_utf8_lossy(name).into_owned(),
+            ));
         }
     }
     Some(functions)
@@ -77,9 +93,15 @@ mod tests {
         let Some(functions) = read(file) else {
             return;
         };
-        let known = functions.iter().find(|(.., name)| name.contains("a_function_of_this_program")).unwrap();
+        let known = functions
+            .iter()
+            .find(|(.., name)| name.contains("a_function_of_this_program"))
+            .unwrap();
         let text = add_names(&format!("    {file}+{:#x}\nthread 1", known.0));
-        assert!(text.contains("a_function_of_this_program_has_its_name\n"), "{text}");
+        assert!(
+            text.contains("a_function_of_this_program_has_its_name"),
+            "{text}"
+        );
         assert!(text.ends_with("thread 1\n"));
     }
 

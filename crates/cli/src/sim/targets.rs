@@ -43,7 +43,9 @@ struct Named {
 /// Returns what the words after `--` name.
 pub fn find(words: &[OsString]) -> Result<Vec<Target>, Exit> {
     let (first, rest) = words.split_first().expect("clap requires one");
-    let is_cargo = Path::new(first).file_stem().is_some_and(|name| name == "cargo");
+    let is_cargo = Path::new(first)
+        .file_stem()
+        .is_some_and(|name| name == "cargo");
     if is_cargo && rest.first().is_some_and(|word| word == "test") {
         return tests(first, &rest[1..]);
     }
@@ -53,13 +55,23 @@ pub fn find(words: &[OsString]) -> Result<Vec<Target>, Exit> {
             "Give `cargo test` and its arguments, or the program that cargo has built.",
         ));
     }
-    let name = Path::new(first).file_name().unwrap_or(first).to_string_lossy().into_owned();
-    Ok(vec![Target { name, program: Program::new(first, rest.iter().cloned()) }])
+    let name = Path::new(first)
+        .file_name()
+        .unwrap_or(first)
+        .to_string_lossy()
+        .into_owned();
+    Ok(vec![Target {
+        name,
+        program: Program::new(first, rest.iter().cloned()),
+    }])
 }
 
 /// Builds the tests, and lists them.
 fn tests(cargo: &OsString, words: &[OsString]) -> Result<Vec<Target>, Exit> {
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let end = words
+        .iter()
+        .position(|word| word == "--")
+        .unwrap_or(words.len());
     let (of_cargo, of_tests) = (&words[..end], words.get(end + 1..).unwrap_or(&[]));
     // A word that is no option filters the tests, as those behind `--` do.
     let built = Command::new(cargo)
@@ -78,14 +90,21 @@ fn tests(cargo: &OsString, words: &[OsString]) -> Result<Vec<Target>, Exit> {
         let Ok(message) = serde_json::from_str::<Message>(line) else {
             continue;
         };
-        let is_test = message.reason == "compiler-artifact" && message.profile.is_some_and(|profile| profile.test);
+        let is_test = message.reason == "compiler-artifact"
+            && message.profile.is_some_and(|profile| profile.test);
         let (true, Some(file), Some(target)) = (is_test, message.executable, message.target) else {
             continue;
         };
-        let folder = message.manifest_path.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let folder = message
+            .manifest_path
+            .as_deref()
+            .and_then(Path::parent)
+            .map(Path::to_owned);
         found.extend(list(&file, &target.name, folder, of_tests)?);
     }
-    output::tell("tests in the documentation are not simulated: they have no program of their own\n");
+    output::tell(
+        "tests in the documentation are not simulated: they have no program of their own\n",
+    );
     Ok(found)
 }
 
@@ -105,7 +124,9 @@ fn list(
         .map_err(|error| Exit::Failed(format!("{}: {error}", file.display())))?;
     if !listed.status.success() {
         let shown = file.display();
-        output::tell(format_args!("{shown} is left out: it does not list its tests, so it has no usual harness\n"));
+        output::tell(format_args!(
+            "{shown} is left out: it does not list its tests, so it has no usual harness\n"
+        ));
         return Ok(vec![]);
     }
     let text = String::from_utf8_lossy(&listed.stdout);
@@ -115,9 +136,14 @@ fn list(
         let mut program = Program::new(file, arguments);
         program.folder = folder.clone();
         if let Some(folder) = &folder {
-            program.variables.push(("CARGO_MANIFEST_DIR".into(), folder.into()));
+            program
+                .variables
+                .push(("CARGO_MANIFEST_DIR".into(), folder.into()));
         }
-        Target { name: format!("{target}::{name}"), program }
+        Target {
+            name: format!("{target}::{name}"),
+            program,
+        }
     });
     Ok(targets.collect())
 }

@@ -166,6 +166,7 @@ pub mod nr {
     pub const FCNTL: usize = 72;
     pub const GETTIMEOFDAY: usize = 96;
     pub const GETRUSAGE: usize = 98;
+    pub const SYSINFO: usize = 99;
     pub const TIMES: usize = 100;
     pub const PRCTL: usize = 157;
     pub const GETTID: usize = 186;

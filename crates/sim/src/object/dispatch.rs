@@ -147,6 +147,7 @@ pub unsafe fn call(number: usize, a: [usize; 6], from: usize) -> Raw {
         nr::UNAME => identity::uname(a[0] as *mut u8),
         nr::GETRUSAGE => identity::usage(a[1] as *mut u8, 144),
         nr::TIMES => identity::usage(a[0] as *mut u8, 32),
+        nr::SYSINFO => identity::memory(a[0] as *mut u64),
         nr::GETCPU => identity::processor(a[0] as *mut u32, a[1] as *mut u32),
         nr::SCHED_GETAFFINITY => identity::affinity(a[1], a[2] as *mut u8),
         // A processor of the simulation is as good as another one.
@@ -174,7 +175,6 @@ fn name(number: usize) -> &'static str {
         59 | 322 => " (execve)",
         61 | 247 => " (wait)",
         73 => " (flock)",
-        99 => " (sysinfo)",
         128 => " (rt_sigtimedwait)",
         222 => " (timer_create)",
         253 | 294 => " (inotify)",

@@ -91,6 +91,19 @@ pub unsafe fn usage(to: *mut u8, size: usize) -> Raw {
     }
 }
 
+/// `sysinfo`: a machine with 8 GiB of memory, half of it free. libc's `qsort` asks for it.
+pub unsafe fn memory(to: *mut u64) -> Raw {
+    const GIB: u64 = 1 << 30;
+    core::slice::from_raw_parts_mut(to, 14).fill(0);
+    *to = sim().now / 1_000_000_000;
+    *to.add(4) = 8 * GIB;
+    *to.add(5) = 4 * GIB;
+    *to.add(10) = 1;
+    // The unit of the sizes.
+    *to.add(13) = 1;
+    0
+}
+
 /// `getcpu`.
 pub unsafe fn processor(cpu: *mut u32, node: *mut u32) -> Raw {
     for to in [cpu, node] {

@@ -111,6 +111,7 @@ calls! {
     uname(a) -> c_int: nr::UNAME;
     getrusage(a, b) -> c_int: nr::GETRUSAGE;
     times(a) -> c_long: nr::TIMES;
+    sysinfo(a) -> c_int: nr::SYSINFO;
     sched_setaffinity(a, b, c) -> c_int: nr::SCHED_SETAFFINITY;
 }
 
