@@ -9,7 +9,9 @@ Exit codes:
   0    it worked
   1    the work failed: a scenario was not done right, a file could not be read or written
   2    the arguments are wrong
-  3    `why` found a wait that certainly never ends
+  3    `why` found a wait that certainly never ends; `sim` found a failure
+  4    `sim` found a deadlock
+  5    `sim` found a livelock
   130  interrupted (what was measured until then is printed)";
 
 /// Why the command ended, and with which code.
@@ -21,8 +23,12 @@ pub enum Exit {
     Failed(String),
     /// The arguments are wrong. Code 2.
     Usage(String),
-    /// `why` found a wait that certainly never ends. Code 3.
+    /// `why` found a wait that certainly never ends, or `sim` a failure. Code 3.
     Found,
+    /// `sim` found a deadlock. Code 4.
+    Deadlock,
+    /// `sim` found a livelock. Code 5.
+    Livelock,
     /// Ctrl-C. Code 130, as a shell reports SIGINT.
     Interrupted,
 }
@@ -39,6 +45,8 @@ impl Exit {
             Exit::Failed(_) => 1,
             Exit::Usage(_) => 2,
             Exit::Found => 3,
+            Exit::Deadlock => 4,
+            Exit::Livelock => 5,
             Exit::Interrupted => 130,
         }
     }

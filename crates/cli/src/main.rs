@@ -15,6 +15,7 @@ mod output;
 mod pipe;
 mod report;
 mod runs;
+mod sim;
 mod top;
 mod why;
 
@@ -52,6 +53,8 @@ enum Command {
     Pipe(pipe::Arguments),
     /// Puts blitz-io in the place of Tokio, rayon-core and parking_lot in the tree of a program.
     Migrate(migrate::Arguments),
+    /// Runs a program or tests in orders that seeds decide, and repeats the one that fails.
+    Sim(sim::Arguments),
     /// Lists the processes that `why` and `top` can read.
     #[command(after_help = why::SETUP)]
     Ps,
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Ipc(arguments) => ipc::run(&arguments),
         Command::Pipe(arguments) => pipe::run(&arguments),
         Command::Migrate(arguments) => migrate::run(&arguments),
+        Command::Sim(arguments) => sim::run(&arguments),
         Command::Ps => why::list_processes(),
         Command::Why(arguments) => why::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),

@@ -14,6 +14,8 @@ mod load;
 mod migrate;
 mod pipe;
 mod report;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+mod sim;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(unix)]

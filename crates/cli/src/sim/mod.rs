@@ -1,0 +1,219 @@
+//! `blitz sim`: runs programs under deterministic simulation.
+
+mod check;
+mod replay;
+mod report;
+mod run;
+mod search;
+mod symbols;
+mod targets;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use blitz_io_sim::{Faults, Plan, Schedule, Verdict};
+use clap::{Args, Subcommand, ValueHint};
+
+use crate::exit::Exit;
+
+const HELP: &str = "\
+Examples:
+  blitz sim run -- cargo test -p app      each test of the package, a thousand orders each
+  blitz sim run -- cargo test -- transfer only the tests with this word in their names
+  blitz sim run -- ./server --selftest    any dynamically linked program
+  blitz sim replay app.blitztrace         the order that failed, again
+  blitz sim shrink app.blitztrace         the same failure with as few choices as possible
+  blitz sim check -- cargo test -p app    each seed twice: are the runs equal?
+
+Nothing is changed or recompiled. An object that is loaded before the program takes over its
+threads, locks, clocks, sleeps, random numbers, pipes and sockets. One thread runs at a time, and
+a seed decides which one goes on at each call. Time is simulated: an hour of sleep takes no time.
+
+If a run fails, that order is kept in a file. `replay` repeats it as often as you like, for example
+with more output in the program's log. `shrink` finds out which choices matter.
+
+A run fails if the program fails, if no thread can run any more (a deadlock; the report says which
+thread waits where), or if it makes a million calls without an end (a livelock; --limit). A call
+that cannot be simulated ends the run as `escaped`, with its name and place: it never passes in
+silence. Threads change at calls only. An order of atomic operations without a call between them
+is not tried.
+
+Exit codes:
+  0    no run failed; the replay did what the file says; the runs were equal
+  1    a run could not be simulated to its end, or a file could not be read or written
+  2    the arguments are wrong
+  3    a run failed; with `replay` too. `check` and `replay`: the runs differed
+  4    it was a deadlock
+  5    it was a livelock";
+
+#[derive(Args)]
+#[command(after_help = HELP)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs a program, or each test of `cargo test`, with many seeds.
+    #[command(after_help = HELP)]
+    Run(RunArguments),
+    /// Repeats the run of a trace file.
+    #[command(after_help = HELP)]
+    Replay(FileArguments),
+    /// Finds a smaller order of a trace file with the same failure, and replaces the file.
+    #[command(after_help = HELP)]
+    Shrink(ShrinkArguments),
+    /// Runs each seed twice, and reports the first difference.
+    #[command(after_help = HELP)]
+    Check(RunArguments),
+}
+
+#[derive(Args)]
+pub struct RunArguments {
+    /// The first seed.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// The number of seeds of each test or program.
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Stops each test or program after this many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    time: Option<u64>,
+    /// How the next thread is chosen: portfolio, random, pct:DEPTH, round-robin, or exhaustive:N, which
+    /// tries all orders that take the processor away from a thread at most N times (without a
+    /// number: all orders).
+    #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = chosen)]
+    schedule: Chosen,
+    /// Families of faults: short (reads and writes), spurious (wake-ups), stall (of threads),
+    /// eintr, or none. Each seed leaves out a half of them. exhaustive has none.
+    #[arg(long, value_name = "A,B", default_value = "short,spurious,stall")]
+    faults: Faults,
+    /// The number of calls after which a run is a livelock.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    limit: u64,
+    /// The number of processors that the program sees.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    processors: u32,
+    /// Number of tests that run at the same time.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    jobs: Option<u64>,
+    /// Runs the other tests after one has failed.
+    #[arg(long)]
+    keep_going: bool,
+    /// Prints the table as JSON.
+    #[arg(long)]
+    json: bool,
+    /// The folder for the trace files.
+    #[arg(long, value_name = "FOLDER", default_value = ".", value_hint = ValueHint::DirPath)]
+    traces: PathBuf,
+    /// The program and its arguments, or `cargo test` and its arguments.
+    #[arg(last = true, required = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
+    program: Vec<OsString>,
+}
+
+#[derive(Args)]
+pub struct FileArguments {
+    /// The trace file.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+    /// Repeats it this many times.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    times: u64,
+}
+
+#[derive(Args)]
+pub struct ShrinkArguments {
+    /// The trace file.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+    /// Writes the smaller order into this file instead.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+/// How orders are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    Seeds(Schedule),
+    /// All of them, up to a number of preemptions.
+    Exhaustive(Option<u32>),
+}
+
+fn chosen(text: &str) -> Result<Chosen, String> {
+    let (name, number) = match text.split_once(':') {
+        Some((name, number)) => (
+            name,
+            Some(number.parse().map_err(|_| "no number after the colon")?),
+        ),
+        None => (text, None),
+    };
+    Ok(match (name, number) {
+        ("portfolio", None) => Chosen::Seeds(Schedule::Portfolio),
+        ("random", None) => Chosen::Seeds(Schedule::Random),
+        ("pct", depth) => Chosen::Seeds(Schedule::Pct(depth.unwrap_or(3))),
+        ("round-robin", None) => Chosen::Seeds(Schedule::RoundRobin),
+        ("exhaustive", bound) => Chosen::Exhaustive(bound),
+        _ => {
+            return Err(
+                "there are portfolio, random, pct:DEPTH, round-robin and exhaustive:N".to_owned(),
+            );
+        }
+    })
+}
+
+impl RunArguments {
+    /// Returns the plan of a seed.
+    fn plan(&self, schedule: Schedule, seed: u64) -> Plan {
+        let mut plan = Plan::new(schedule, seed);
+        plan.faults = self.faults.of_seed(seed);
+        plan.limit = self.limit;
+        plan.processors = self.processors;
+        plan
+    }
+
+    fn time(&self) -> Option<Duration> {
+        self.time.map(Duration::from_secs)
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    match &arguments.command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Replay(arguments) => replay::replay(arguments),
+        Command::Shrink(arguments) => replay::shrink(arguments),
+        Command::Check(arguments) => check::check(arguments),
+    }
+}
+
+/// Returns how the command ends after a run with this verdict.
+fn exit_of(verdict: Verdict, what: &str) -> Exit {
+    match verdict {
+        Verdict::Passed => Exit::Done,
+        Verdict::Deadlock => Exit::Deadlock,
+        Verdict::Livelock => Exit::Livelock,
+        _ if verdict.is_failure() => Exit::Found,
+        _ => Exit::Failed(format!(
+            "{what} could not be simulated to its end: {verdict}"
+        )),
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Exit {
+    Exit::Failed(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_are_parsed() {
+        assert_eq!(chosen("pct:5"), Ok(Chosen::Seeds(Schedule::Pct(5))));
+        assert_eq!(chosen("exhaustive"), Ok(Chosen::Exhaustive(None)));
+        assert_eq!(chosen("exhaustive:2"), Ok(Chosen::Exhaustive(Some(2))));
+        assert!(chosen("random:1").is_err() && chosen("pct:x").is_err() && chosen("").is_err());
+    }
+}

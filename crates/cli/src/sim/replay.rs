@@ -1,0 +1,99 @@
+//! `blitz sim replay` and `blitz sim shrink`.
+
+use std::path::Path;
+
+use blitz_io_sim::{Outcome, Simulator, Trace};
+
+use super::{FileArguments, ShrinkArguments, exit_of, failed, report};
+use crate::exit::Exit;
+use crate::output;
+
+fn read(path: &Path) -> Result<Trace, Exit> {
+    let trace = Trace::read(path).map_err(|error| {
+        Exit::usage(
+            format_args!("{}: {error}", path.display()),
+            "Give a file that `blitz sim run` has written.",
+        )
+    })?;
+    let hash = trace.program.hash().map_err(failed)?;
+    if hash != trace.program_hash {
+        let program = trace.program.path.display();
+        output::tell(format_args!(
+            "{program} has changed since: the recorded choices may not fit\n"
+        ));
+    }
+    Ok(trace)
+}
+
+/// Returns the difference between a run and its record.
+fn difference(trace: &Trace, outcome: &Outcome) -> Option<String> {
+    if outcome.hash == trace.hash && outcome.verdict == trace.verdict {
+        return None;
+    }
+    let pairs = trace.checkpoints.iter().zip(&outcome.checkpoints);
+    let equal = pairs
+        .take_while(|(recorded, here)| recorded == here)
+        .count();
+    Some(format!(
+        "this run is not the recorded one: {} then, {} now; they are equal up to decision {}",
+        trace.verdict,
+        outcome.verdict,
+        equal.saturating_sub(1) * 1024
+    ))
+}
+
+/// Repeats a run.
+pub fn replay(arguments: &FileArguments) -> Result<Exit, Exit> {
+    let trace = read(&arguments.file)?;
+    let mut simulator = Simulator::start(&trace.program).map_err(failed)?;
+    for time in 1..=arguments.times {
+        let outcome = simulator.run(&trace.plan).map_err(failed)?;
+        if time == 1 {
+            output::print(&report::details(&outcome))?;
+        }
+        if let Some(difference) = difference(&trace, &outcome) {
+            output::tell(format_args!("{difference}\n"));
+            return Ok(Exit::Found);
+        }
+    }
+    let times = match arguments.times {
+        1 => String::new(),
+        times => format!(", {times} times"),
+    };
+    output::print(&format!(
+        "{} again{times}; hash {:016x}\n",
+        trace.verdict, trace.hash
+    ))?;
+    Ok(exit_of(trace.verdict, "the run"))
+}
+
+/// Finds a smaller schedule with the same verdict.
+pub fn shrink(arguments: &ShrinkArguments) -> Result<Exit, Exit> {
+    let trace = read(&arguments.file)?;
+    let mut simulator = Simulator::start(&trace.program).map_err(failed)?;
+    let outcome = simulator.run(&trace.plan).map_err(failed)?;
+    if let Some(difference) = difference(&trace, &outcome) {
+        return Err(Exit::Failed(difference));
+    }
+    let before = trace.plan.script.len();
+    let (plan, outcome) =
+        blitz_io_sim::shrink(&mut simulator, &trace.plan, &outcome, |runs, left| {
+            output::tell(format_args!(
+                "{runs} runs: {left} choices left of {before}\n"
+            ));
+        })
+        .map_err(failed)?;
+    let smaller = Trace::new(&trace.program, &plan, &outcome).map_err(failed)?;
+    let path = arguments.output.as_ref().unwrap_or(&arguments.file);
+    smaller
+        .write(path)
+        .map_err(|error| Exit::Failed(format!("{}: {error}", path.display())))?;
+    output::print(&report::details(&outcome))?;
+    output::print(&format!(
+        "{}: {} choices of {before} are left, {} bytes\n",
+        path.display(),
+        plan.script.len(),
+        smaller.encode().len()
+    ))?;
+    Ok(Exit::Done)
+}

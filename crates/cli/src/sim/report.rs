@@ -1,0 +1,101 @@
+//! The table and the report of a failure.
+
+use std::fmt::Write;
+
+use blitz_io_sim::{Outcome, Verdict};
+use serde::Serialize;
+
+use super::symbols;
+
+/// Lines of the program's output that are shown.
+const LINES: usize = 40;
+
+/// One test or program.
+#[derive(Serialize)]
+pub struct Row {
+    pub test: String,
+    pub schedules: u64,
+    pub seconds: f64,
+    /// All orders were tried.
+    pub complete: bool,
+    /// The most calls of one run.
+    pub points: u64,
+    #[serde(serialize_with = "as_text")]
+    pub verdict: Verdict,
+    pub seed: Option<u64>,
+    pub trace: Option<String>,
+}
+
+fn as_text<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(verdict)
+}
+
+/// Returns the table of all rows.
+pub fn table(rows: &[Row]) -> String {
+    let width = rows
+        .iter()
+        .map(|row| row.test.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(4);
+    let mut text = format!(
+        "{:width$}  {:>9}  {:>8}  {:>8}  verdict\n",
+        "test", "schedules", "seconds", "calls"
+    );
+    for row in rows {
+        let all = if row.complete { " (all)" } else { "" };
+        let _ = write!(
+            text,
+            "{:width$}  {:>9}  {:>8.2}  {:>8}  {}{all}",
+            row.test, row.schedules, row.seconds, row.points, row.verdict
+        );
+        if let Some(seed) = row.seed {
+            let _ = write!(text, ", seed {seed}");
+        }
+        if let Some(trace) = &row.trace {
+            let _ = write!(text, ", {trace}");
+        }
+        text.push('\n');
+    }
+    let failed = rows.iter().filter(|row| row.verdict.is_failure()).count();
+    let incomplete = rows
+        .iter()
+        .filter(|row| row.verdict.is_incomplete())
+        .count();
+    let passed = rows.len() - failed - incomplete;
+    let runs: u64 = rows.iter().map(|row| row.schedules).sum();
+    let _ = write!(
+        text,
+        "\n{passed} passed, {failed} failed, {incomplete} not simulated to the end; {runs} schedules\n"
+    );
+    text
+}
+
+/// Returns what is known of a run that did not pass.
+pub fn failure(row: &Row, outcome: &Outcome) -> String {
+    format!(
+        "\n{}: {} after {} schedules\n{}",
+        row.test,
+        row.verdict,
+        row.schedules,
+        details(outcome)
+    )
+}
+
+/// Returns the report of a run and the end of its output.
+pub fn details(outcome: &Outcome) -> String {
+    let mut text = symbols::add_names(&outcome.report);
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let output = String::from_utf8_lossy(&outcome.output);
+    let lines: Vec<_> = output.lines().collect();
+    let left_out = lines.len().saturating_sub(LINES);
+    if left_out > 0 {
+        let _ = writeln!(text, "  | … {left_out} lines");
+    }
+    for line in &lines[left_out..] {
+        let _ = writeln!(text, "  | {line}");
+    }
+    text
+}

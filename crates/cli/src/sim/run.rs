@@ -1,0 +1,177 @@
+//! `blitz sim run`.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use blitz_io_sim::{Plan, Trace, Verdict};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::report::{self, Row};
+use super::search::{Searched, search};
+use super::targets::{self, Target};
+use super::{Chosen, RunArguments, exit_of, failed};
+use crate::exit::Exit;
+use crate::line::Line;
+use crate::output;
+
+/// Runs every target, and prints the table.
+pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
+    let targets = targets::find(&arguments.program)?;
+    if targets.is_empty() {
+        return Err(Exit::Failed("there is no test to run".to_owned()));
+    }
+    fs::create_dir_all(&arguments.traces)
+        .map_err(|error| Exit::Failed(format!("{}: {error}", arguments.traces.display())))?;
+    let bar = bar(targets.len() as u64 * arguments.seeds);
+    let all = run_all(targets, arguments, &bar);
+    bar.finish_and_clear();
+    let rows = all?;
+    if arguments.json {
+        output::print_json(&rows)?;
+    } else {
+        output::print(&report::table(&rows))?;
+    }
+    let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
+    Ok(
+        match first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete)) {
+            Some(row) => exit_of(row.verdict, &row.test),
+            None => Exit::Done,
+        },
+    )
+}
+
+fn bar(runs: u64) -> ProgressBar {
+    let style = "{bar:20.cyan/dim} {pos} of {len}  {wide_msg}";
+    let style = ProgressStyle::with_template(style).expect("the template is valid");
+    let target = match Line::of_terminal() {
+        Some(line) => ProgressDrawTarget::term_like_with_hz(Box::new(line), 10),
+        None => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(Some(runs), target);
+    bar.set_style(style.progress_chars("━╸─"));
+    bar
+}
+
+/// Runs the targets on several threads. Returns the rows in the order of the targets.
+fn run_all(
+    targets: Vec<Target>,
+    arguments: &RunArguments,
+    bar: &ProgressBar,
+) -> Result<Vec<Row>, Exit> {
+    let count = targets.len();
+    let queue: Mutex<VecDeque<_>> = Mutex::new(targets.into_iter().enumerate().collect());
+    let rows = Mutex::new(vec![]);
+    let stop = AtomicBool::new(false);
+    let work = || {
+        loop {
+            let next = queue
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop_front();
+            let Some((at, target)) = next else { return };
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            bar.set_message(target.name.clone());
+            let searched = search(&target.program, arguments, || {
+                bar.inc(1);
+                !stop.load(Ordering::Relaxed)
+            });
+            let row = searched
+                .map_err(failed)
+                .and_then(|searched| finish(target, searched, arguments, bar));
+            let bad = row.as_ref().map_or(true, |row| row.verdict.is_failure());
+            if bad && !arguments.keep_going {
+                stop.store(true, Ordering::Relaxed);
+            }
+            rows.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((at, row));
+        }
+    };
+    let jobs = arguments.jobs.map_or_else(
+        || thread::available_parallelism().map_or(1, usize::from),
+        |jobs| usize::try_from(jobs).unwrap_or(usize::MAX),
+    );
+    thread::scope(|scope| {
+        for _ in 0..jobs.min(count) {
+            scope.spawn(work);
+        }
+    });
+    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    rows.sort_by_key(|(at, _)| *at);
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Makes the row of a target, and keeps the trace of a failure.
+fn finish(
+    target: Target,
+    searched: Searched,
+    arguments: &RunArguments,
+    bar: &ProgressBar,
+) -> Result<Row, Exit> {
+    let mut row = Row {
+        test: target.name,
+        schedules: searched.runs,
+        seconds: searched.took.as_secs_f64(),
+        complete: searched.complete,
+        points: searched.points,
+        verdict: Verdict::Passed,
+        seed: None,
+        trace: None,
+    };
+    let Some((plan, outcome)) = searched.failure else {
+        return Ok(row);
+    };
+    row.verdict = outcome.verdict;
+    row.seed = matches!(arguments.schedule, Chosen::Seeds(_)).then_some(plan.seed);
+    let mut path = None;
+    if outcome.verdict != Verdict::Full {
+        let file = keep(
+            &target.program,
+            &plan,
+            &outcome,
+            &row.test,
+            &arguments.traces,
+        )?;
+        row.trace = Some(file.display().to_string());
+        path = Some(file);
+    }
+    bar.suspend(|| {
+        output::tell(report::failure(&row, &outcome));
+        if let (Some(path), true) = (path, outcome.verdict.is_failure()) {
+            let path = path.display();
+            output::tell(format_args!(
+                "next: blitz sim replay {path}   or   blitz sim shrink {path}\n\n"
+            ));
+        }
+    });
+    Ok(row)
+}
+
+fn keep(
+    program: &blitz_io_sim::Program,
+    plan: &Plan,
+    outcome: &blitz_io_sim::Outcome,
+    name: &str,
+    folder: &Path,
+) -> Result<PathBuf, Exit> {
+    let plain = |letter: char| {
+        if letter.is_alphanumeric() || "-_.".contains(letter) {
+            letter
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.replace("::", ".").chars().map(plain).collect();
+    let path = folder.join(format!("{name}.blitztrace"));
+    let trace = Trace::new(program, plan, outcome).map_err(failed)?;
+    trace
+        .write(&path)
+        .map_err(|error| Exit::Failed(format!("{}: {error}", path.display())))?;
+    Ok(path)
+}

@@ -1,0 +1,88 @@
+//! Many runs of one program, until one fails.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use blitz_io_sim::{Exhaustive, Outcome, Plan, Program, Simulator};
+
+use super::{Chosen, RunArguments};
+
+/// What many runs have shown.
+pub struct Searched {
+    pub runs: u64,
+    pub took: Duration,
+    /// All orders were tried.
+    pub complete: bool,
+    /// The most points of a run.
+    pub points: u64,
+    /// The run that did not pass.
+    pub failure: Option<(Plan, Outcome)>,
+}
+
+/// Runs a program with many seeds, or in all orders. `progress` is called after each run, and returns
+/// `false` to stop.
+pub fn search(
+    program: &Program,
+    arguments: &RunArguments,
+    mut progress: impl FnMut() -> bool,
+) -> io::Result<Searched> {
+    let start = Instant::now();
+    let mut simulator = Simulator::start(program)?;
+    let mut searched = Searched {
+        runs: 0,
+        took: Duration::ZERO,
+        complete: false,
+        points: 0,
+        failure: None,
+    };
+    let mut exhaustive = match arguments.schedule {
+        Chosen::Exhaustive(bound) => {
+            let mut search = Exhaustive::new(arguments.seed, bound);
+            let plan = search.plan_mut();
+            (plan.limit, plan.processors) = (arguments.limit, arguments.processors);
+            Some(search)
+        }
+        Chosen::Seeds(_) => None,
+    };
+    let mut length = 1_000;
+    while searched.runs < arguments.seeds {
+        let late = arguments
+            .time()
+            .is_some_and(|limit| start.elapsed() >= limit);
+        if late || !progress() {
+            break;
+        }
+        let plan = match (&exhaustive, arguments.schedule) {
+            (Some(search), _) => match search.plan() {
+                Some(plan) => plan.clone(),
+                None => {
+                    searched.complete = true;
+                    break;
+                }
+            },
+            (None, Chosen::Seeds(schedule)) => {
+                let mut plan = arguments.plan(schedule, arguments.seed.wrapping_add(searched.runs));
+                plan.length = length;
+                plan
+            }
+            (None, Chosen::Exhaustive(_)) => unreachable!("it has a search"),
+        };
+        let outcome = simulator.run(&plan)?;
+        searched.runs += 1;
+        searched.points = searched.points.max(outcome.points);
+        // Changes of priority are spread over a run as long as the first one.
+        if searched.runs == 1 {
+            length = outcome.decisions.len().max(1) as u64;
+        }
+        if let Some(search) = &mut exhaustive {
+            search.finish(&outcome);
+            searched.complete = search.plan().is_none();
+        }
+        if outcome.verdict != blitz_io_sim::Verdict::Passed {
+            searched.failure = Some((plan, outcome));
+            break;
+        }
+    }
+    searched.took = start.elapsed();
+    Ok(searched)
+}

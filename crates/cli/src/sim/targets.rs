@@ -1,0 +1,149 @@
+//! What is to run: one program, or the tests of `cargo test`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use blitz_io_sim::Program;
+use serde::Deserialize;
+
+use crate::exit::Exit;
+use crate::output;
+
+/// A program and its name in the table.
+pub struct Target {
+    pub name: String,
+    pub program: Program,
+}
+
+/// One line of `cargo test --no-run --message-format=json`.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    #[serde(default)]
+    executable: Option<PathBuf>,
+    #[serde(default)]
+    manifest_path: Option<PathBuf>,
+    #[serde(default)]
+    profile: Option<Profile>,
+    #[serde(default)]
+    target: Option<Named>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+/// Returns what the words after `--` name.
+pub fn find(words: &[OsString]) -> Result<Vec<Target>, Exit> {
+    let (first, rest) = words.split_first().expect("clap requires one");
+    let is_cargo = Path::new(first)
+        .file_stem()
+        .is_some_and(|name| name == "cargo");
+    if is_cargo && rest.first().is_some_and(|word| word == "test") {
+        return tests(first, &rest[1..]);
+    }
+    if is_cargo {
+        return Err(Exit::usage(
+            "cargo starts other programs, which are not simulated.",
+            "Give `cargo test` and its arguments, or the program that cargo has built.",
+        ));
+    }
+    let name = Path::new(first)
+        .file_name()
+        .unwrap_or(first)
+        .to_string_lossy()
+        .into_owned();
+    Ok(vec![Target {
+        name,
+        program: Program::new(first, rest.iter().cloned()),
+    }])
+}
+
+/// Builds the tests, and lists them.
+fn tests(cargo: &OsString, words: &[OsString]) -> Result<Vec<Target>, Exit> {
+    let end = words
+        .iter()
+        .position(|word| word == "--")
+        .unwrap_or(words.len());
+    let (of_cargo, of_tests) = (&words[..end], words.get(end + 1..).unwrap_or(&[]));
+    // A word that is no option filters the tests, as those behind `--` do.
+    let built = Command::new(cargo)
+        .arg("test")
+        .args(of_cargo)
+        .args(["--no-run", "--message-format=json-render-diagnostics"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| Exit::Failed(format!("cargo cannot be started: {error}")))?;
+    if !built.status.success() {
+        return Err(Exit::Failed("cargo could not build the tests".to_owned()));
+    }
+    let mut found = vec![];
+    for line in String::from_utf8_lossy(&built.stdout).lines() {
+        let Ok(message) = serde_json::from_str::<Message>(line) else {
+            continue;
+        };
+        let is_test = message.reason == "compiler-artifact"
+            && message.profile.is_some_and(|profile| profile.test);
+        let (true, Some(file), Some(target)) = (is_test, message.executable, message.target) else {
+            continue;
+        };
+        let folder = message
+            .manifest_path
+            .as_deref()
+            .and_then(Path::parent)
+            .map(Path::to_owned);
+        found.extend(list(&file, &target.name, folder, of_tests)?);
+    }
+    output::tell(
+        "tests in the documentation are not simulated: they have no program of their own\n",
+    );
+    Ok(found)
+}
+
+/// Lists the tests of a program.
+fn list(
+    file: &Path,
+    target: &str,
+    folder: Option<PathBuf>,
+    filters: &[OsString],
+) -> Result<Vec<Target>, Exit> {
+    let listed = Command::new(file)
+        .args(filters)
+        .args(["--list", "--format", "terse"])
+        .stdin(Stdio::null())
+        .current_dir(folder.as_deref().unwrap_or(Path::new(".")))
+        .output()
+        .map_err(|error| Exit::Failed(format!("{}: {error}", file.display())))?;
+    if !listed.status.success() {
+        let shown = file.display();
+        output::tell(format_args!(
+            "{shown} is left out: it does not list its tests, so it has no usual harness\n"
+        ));
+        return Ok(vec![]);
+    }
+    let text = String::from_utf8_lossy(&listed.stdout);
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    let targets = names.map(|name| {
+        let arguments = ["--exact", name, "--test-threads=1", "--nocapture"];
+        let mut program = Program::new(file, arguments);
+        program.folder = folder.clone();
+        if let Some(folder) = &folder {
+            program
+                .variables
+                .push(("CARGO_MANIFEST_DIR".into(), folder.into()));
+        }
+        Target {
+            name: format!("{target}::{name}"),
+            program,
+        }
+    });
+    Ok(targets.collect())
+}

@@ -1,0 +1,37 @@
+//! Compiles the preloaded object. It cannot be a dependency: its symbols take the places of libc's, and
+//! must not be linked into the program that uses the library.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=src/object");
+    println!("cargo:rerun-if-changed=src/shared");
+    let target = env::var("TARGET").expect("Cargo sets it");
+    let object = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it")).join("object.so");
+    // An empty object is what the library reports as "not on this system".
+    if target != "x86_64-unknown-linux-gnu" || env::var_os("DOCS_RS").is_some() {
+        std::fs::write(&object, []).expect("the build folder is writable");
+        return;
+    }
+    let status = Command::new(env::var_os("RUSTC").expect("Cargo sets it"))
+        .args(["--crate-name", "blitz_sim_object", "--crate-type", "cdylib"])
+        .args(["--edition", "2024", "--target", &target])
+        .args([
+            "-C",
+            "opt-level=2",
+            "-C",
+            "panic=abort",
+            "-C",
+            "force-frame-pointers=yes",
+        ])
+        .args(["-C", "debuginfo=0", "-C", "strip=debuginfo"])
+        .arg("-o")
+        .arg(&object)
+        .arg("src/object/lib.rs")
+        .status()
+        .expect("rustc starts");
+    assert!(status.success(), "the preloaded object does not compile");
+}

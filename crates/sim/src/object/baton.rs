@@ -1,0 +1,445 @@
+//! The baton: one thread of the program runs, all others sleep.
+//!
+//! # States
+//!
+//! A thread is *ready*, *blocked* or *done* (`state::State`). Exactly one ready thread holds the baton:
+//! `Simulation::current`. Every other thread of the program that is not done sleeps in [`sleep`] on the
+//! word `Thread::baton` of its own, or is about to.
+//!
+//! # Hand-over
+//!
+//! The holder H gives the baton to a ready thread T in these steps.
+//!
+//! 1. H chooses T ([`choose_thread`]) and sets `current` to T.
+//! 2. H stores 1 to T's word and wakes its sleeper.
+//! 3. H sleeps until its own word is 1, and sets it back to 0.
+//!
+//! Only the holder reads or writes the state. T's first read follows its load of the 1 (acquire) that
+//! H stored (release) after its last write, so the state needs no lock.
+//!
+//! # No thread is lost
+//!
+//! 1. *A hand-over is not lost.* T sleeps only while its word is 0. If H's store comes before T sleeps,
+//!    the kernel's comparison fails and T does not sleep. If it comes after, H's wake finds T.
+//! 2. *A word is stored once for each hand-over.* Only the holder stores 1, and then it is not the
+//!    holder any more. T takes the 1 away before it hands on, so no 1 is left over.
+//! 3. *A blocked thread becomes ready when its reason is gone.* Reasons change only in calls of the
+//!    holder. Each such call either names the key ([`release`], [`wake`]) or looks at all threads that
+//!    wait for descriptors ([`descriptors_changed`]). Deadlines are looked at whenever time moves
+//!    ([`expire`]).
+//! 4. *If no thread is ready*, time moves to the earliest deadline. If there is none, the run ends as a
+//!    deadlock: by 3, no later event could make a thread ready.
+//!
+//! # The end of a thread
+//!
+//! A thread keeps the baton while its destructors run, which may reach points. Then it chooses its
+//! successor and ends without sleeping (`thread::ended`). The successor waits until the kernel has no
+//! such thread any more: what libc does between (it frees the cache of malloc) has then ended, so it
+//! cannot run beside the successor.
+//!
+//! # A wait that tries again
+//!
+//! A thread that waits for a lock is woken to try again. If another thread takes the lock first, it
+//! would only wait once more: [`acquired`] makes such threads blocked again without running them. So
+//! a schedule has no turns in which nothing happens.
+
+use core::sync::atomic::Ordering;
+
+use crate::c::{EINTR, Pollfd};
+use crate::end;
+use crate::shared::region::strategy;
+use crate::shared::region::{CHECKPOINT, DECISIONS, Decision, fault, kind, verdict};
+use crate::state::{Class, Key, NEVER, State, sim};
+use crate::sys;
+
+/// Simulated nanoseconds that each point takes.
+const COST: u64 = 1_000;
+/// After this many points at which another thread could have run, one does. A loop of calls that do not
+/// block may wait for what another thread does.
+const FAIR: u32 = 1_000;
+
+/// The entry of a call that is taken over. Another thread may run before this returns.
+pub unsafe fn point(call: &'static str, object: usize) {
+    enter(call, object);
+    reschedule(kind::SWITCH);
+}
+
+/// The entry of a call that lets others go first.
+pub unsafe fn yield_now(call: &'static str) {
+    enter(call, 0);
+    reschedule(kind::YIELD);
+}
+
+/// Counts a point, lets its time pass, and ends a run that has too many.
+unsafe fn enter(call: &'static str, object: usize) {
+    let s = sim();
+    s.clock_reads = 0;
+    let object = if object == 0 { 0 } else { s.object(object) };
+    let name = call
+        .bytes()
+        .fold(0u64, |hash, byte| hash.wrapping_mul(31) + u64::from(byte));
+    s.event(u64::from(s.current) ^ (u64::from(object) << 16) ^ (name << 32) ^ s.now);
+    s.me().call = call;
+    let region = s.region();
+    let points = region.points.load(Ordering::Relaxed) + 1;
+    region.points.store(points, Ordering::Relaxed);
+    advance(COST);
+    let s = sim();
+    if points > s.region().limit {
+        end::livelock();
+    }
+    if s.next_deadline != NEVER && has_fault(fault::STALL) {
+        to_next_deadline();
+    }
+}
+
+/// Lets time pass.
+pub unsafe fn advance(nanoseconds: u64) {
+    let s = sim();
+    s.now += nanoseconds;
+    s.region().now = s.now;
+    if s.now >= s.next_deadline {
+        expire();
+    }
+}
+
+/// Moves the time to the earliest deadline. Returns `false` if there is none.
+unsafe fn to_next_deadline() -> bool {
+    let s = sim();
+    // It is a lower bound only: threads may have been woken since.
+    s.next_deadline = earliest();
+    if s.next_deadline == NEVER {
+        return false;
+    }
+    let distance = s.next_deadline.saturating_sub(s.now);
+    advance(distance);
+    true
+}
+
+unsafe fn earliest() -> u64 {
+    let s = sim();
+    let threads = s.live.iter().map(|id| &s.threads[*id as usize]);
+    let waiting = threads.filter(|thread| thread.state == State::Blocked);
+    let first = waiting.map(|thread| thread.deadline).min();
+    first.unwrap_or(NEVER).min(s.descriptors.next_timer())
+}
+
+/// Makes the threads ready whose deadlines have passed, and timer descriptors readable.
+unsafe fn expire() {
+    let s = sim();
+    for at in 0..s.live.len() {
+        let id = s.live[at];
+        let thread = &mut s.threads[id as usize];
+        if thread.state == State::Blocked && thread.deadline <= s.now {
+            thread.timed_out = true;
+            thread.state = State::Ready;
+            thread.retries = false;
+            s.leave_queue(id);
+        }
+    }
+    if s.descriptors.expire(s.now) {
+        descriptors_changed();
+    }
+    s.next_deadline = earliest();
+}
+
+/// Notes that some deadline may now be `deadline`.
+pub unsafe fn has_deadline(deadline: u64) {
+    let s = sim();
+    s.next_deadline = s.next_deadline.min(deadline);
+}
+
+/// Blocks the running thread until [`release`], [`wake`] or the deadline. Returns `true` if the deadline
+/// ended the wait.
+pub unsafe fn block(key: Key, deadline: u64) -> bool {
+    let s = sim();
+    if deadline <= s.now {
+        return true;
+    }
+    let me = s.me();
+    me.key = key;
+    me.deadline = deadline;
+    me.timed_out = false;
+    me.state = State::Blocked;
+    has_deadline(deadline);
+    reschedule(kind::NEXT);
+    let me = sim().me();
+    me.deadline = NEVER;
+    me.retries = false;
+    me.set.clear();
+    me.key = (Class::Sleep, 0);
+    core::mem::take(&mut me.timed_out)
+}
+
+/// As [`block`], in the queue of the key.
+pub unsafe fn block_in_queue(key: Key, deadline: u64) -> bool {
+    let s = sim();
+    if deadline <= s.now {
+        return true;
+    }
+    let current = s.current;
+    s.queues.entry(key).or_default().push_back(current);
+    block(key, deadline)
+}
+
+/// Blocks until one of the descriptors is ready. Returns `true` if the deadline ended the wait.
+pub unsafe fn block_for(set: Vec<Pollfd>, deadline: u64) -> bool {
+    let object = set.first().map_or(0, |first| first.fd as usize);
+    sim().me().set = set;
+    block((Class::Descriptors, object), deadline)
+}
+
+/// Makes all threads ready that wait for the key, to try again.
+pub unsafe fn release(key: Key) {
+    let s = sim();
+    for at in 0..s.live.len() {
+        let thread = &mut s.threads[s.live[at] as usize];
+        if thread.state == State::Blocked && thread.key == key {
+            thread.state = State::Ready;
+            thread.retries = true;
+        }
+    }
+}
+
+/// The running thread has taken what others were woken for: they wait on.
+pub unsafe fn acquired(key: Key) {
+    let s = sim();
+    for at in 0..s.live.len() {
+        let thread = &mut s.threads[s.live[at] as usize];
+        if thread.retries && thread.state == State::Ready && thread.key == key {
+            thread.state = State::Blocked;
+            let deadline = thread.deadline;
+            has_deadline(deadline);
+        }
+    }
+}
+
+/// Wakes one thread from the queue of the key. Returns its number.
+pub unsafe fn wake(key: Key) -> Option<u32> {
+    let queue = sim().queues.get(&key)?;
+    let count = queue.len();
+    let at = if count > 1 {
+        choose_other(kind::WAITER, count)
+    } else {
+        0
+    };
+    let s = sim();
+    let id = *s.queues.get(&key)?.get(at)?;
+    s.leave_queue(id);
+    s.threads[id as usize].state = State::Ready;
+    Some(id)
+}
+
+/// Looks again at all threads that wait for descriptors, after a call that may have changed one.
+pub unsafe fn descriptors_changed() {
+    let s = sim();
+    for at in 0..s.live.len() {
+        let thread = &mut s.threads[s.live[at] as usize];
+        let waits = thread.key.0 == Class::Descriptors && !thread.timed_out;
+        if !waits || thread.set.is_empty() || thread.id == s.current {
+            continue;
+        }
+        let ready = sys::poll_now(&mut thread.set) > 0;
+        if ready && thread.state == State::Blocked {
+            thread.state = State::Ready;
+            thread.retries = true;
+        } else if !ready && thread.state == State::Ready && thread.retries {
+            thread.state = State::Blocked;
+            let deadline = thread.deadline;
+            has_deadline(deadline);
+        }
+    }
+}
+
+/// Lets another thread run if the strategy says so, or if the running one cannot.
+unsafe fn reschedule(kind: u16) {
+    let s = sim();
+    let kind = if kind == kind::SWITCH && s.streak >= FAIR {
+        kind::YIELD
+    } else {
+        kind
+    };
+    let next = choose_thread(kind);
+    let s = sim();
+    if next != s.current {
+        s.streak = 0;
+    }
+    hand_over(next);
+}
+
+/// Chooses the thread that runs next.
+pub unsafe fn choose_thread(kind: u16) -> u32 {
+    let mut found = [0u32; 256];
+    loop {
+        let count = ready(kind, &mut found);
+        if count == 0 {
+            if !to_next_deadline() {
+                end::deadlock();
+            }
+            continue;
+        }
+        if count == 1 {
+            return found[0];
+        }
+        let s = sim();
+        let scripted = scripted(kind, count);
+        let running = s.current;
+        let at = scripted.unwrap_or_else(|| s.strategy.pick(kind, running, &found[..count]));
+        record(kind, count, at);
+        sim().streak += 1;
+        return found[at];
+    }
+}
+
+/// Lists the ready threads, the harmless choice first.
+unsafe fn ready(kind: u16, found: &mut [u32; 256]) -> usize {
+    let s = sim();
+    let mut count = 0;
+    let mut add = |id: u32| {
+        if count < found.len() {
+            found[count] = id;
+            count += 1;
+        }
+    };
+    let is_ready = |id: u32| s.threads[id as usize].state == State::Ready;
+    if kind == kind::SWITCH && is_ready(s.current) {
+        add(s.current);
+    }
+    // The live ones are in ascending order: first those above the running one, then those below.
+    for id in s.live.iter().filter(|id| **id > s.current) {
+        if is_ready(*id) {
+            add(*id);
+        }
+    }
+    for id in s.live.iter().filter(|id| **id < s.current) {
+        if is_ready(*id) {
+            add(*id);
+        }
+    }
+    if count == 0 && is_ready(s.current) {
+        found[0] = s.current;
+        count = 1;
+    }
+    count
+}
+
+/// Returns the choice of the script, if the run follows one.
+unsafe fn scripted(kind: u16, count: usize) -> Option<usize> {
+    let s = sim();
+    let region = s.region();
+    if region.strategy != strategy::SCRIPT {
+        return None;
+    }
+    let index = region.decided;
+    if s.at_script >= region.scripted {
+        return Some(0);
+    }
+    let next = region.script[s.at_script as usize];
+    if next.index != index {
+        return Some(0);
+    }
+    s.at_script += 1;
+    let fits = next.kind == kind && usize::from(next.count) == count;
+    if !fits && region.strict != 0 {
+        end::diverged(index, (next.kind, next.count), (kind, count));
+    }
+    let same_kind = next.kind == kind || (next.kind < kind::WAITER && kind < kind::WAITER);
+    Some(if same_kind {
+        usize::from(next.choice).min(count - 1)
+    } else {
+        0
+    })
+}
+
+/// Chooses among other things than threads.
+unsafe fn choose_other(kind: u16, count: usize) -> usize {
+    let scripted = scripted(kind, count);
+    let at = scripted.unwrap_or_else(|| sim().strategy.pick_other(count));
+    record(kind, count, at);
+    at
+}
+
+/// Returns `true` if a fault of this family occurs now.
+pub unsafe fn has_fault(family: u32) -> bool {
+    if sim().region().faults & (1 << family) == 0 {
+        return false;
+    }
+    let kind = kind::FAULT + family as u16;
+    let scripted = scripted(kind, 2).map(|choice| choice == 1);
+    let occurs = scripted.unwrap_or_else(|| sim().strategy.fault());
+    record(kind, 2, usize::from(occurs));
+    occurs
+}
+
+unsafe fn record(kind: u16, count: usize, choice: usize) {
+    let s = sim();
+    let region = s.region();
+    let at = region.decided as usize;
+    if at >= DECISIONS {
+        end::with(
+            verdict::FULL,
+            "the run made more decisions than can be recorded\n",
+        );
+    }
+    region.decisions[at] = Decision {
+        kind,
+        count: count as u16,
+        choice: choice as u16,
+        reserved: 0,
+    };
+    region.decided += 1;
+    if at % CHECKPOINT == 0 {
+        region.checkpoints[at / CHECKPOINT] = region.hash;
+    }
+    s.event(u64::from(kind) << 48 | (count as u64) << 24 | choice as u64);
+}
+
+/// Gives the baton to `next`, and returns when the running thread has it again.
+pub unsafe fn hand_over(next: u32) {
+    let s = sim();
+    let me = s.current;
+    if next == me {
+        return;
+    }
+    s.current = next;
+    let sleeper: *const _ = &*s.threads[me as usize];
+    sys::futex_wake(&s.threads[next as usize].baton);
+    sleep(sleeper);
+}
+
+/// Gives the baton away for good.
+pub unsafe fn leave(next: u32) {
+    let s = sim();
+    s.dying = sys::gettid();
+    s.current = next;
+    sys::futex_wake(&s.threads[next as usize].baton);
+}
+
+/// Sleeps until another thread hands the baton over.
+pub unsafe fn sleep(me: *const crate::state::Thread) {
+    loop {
+        while (*me).baton.swap(0, Ordering::Acquire) == 0 {
+            sys::futex_wait(&(*me).baton, 0);
+        }
+        let s = sim();
+        let dying = core::mem::take(&mut s.dying);
+        while dying != 0 && sys::is_alive(dying) {
+            sys::call(crate::c::nr::SCHED_YIELD, [0; 6]);
+        }
+        // Another thread wants this one's backtrace only.
+        let Some(reporter) = s.me().reports_to.take() else {
+            return;
+        };
+        end::append_backtrace();
+        s.current = reporter;
+        sys::futex_wake(&s.threads[reporter as usize].baton);
+    }
+}
+
+/// Blocks for descriptors in a call that faults may interrupt: `Err` with `EINTR`.
+pub unsafe fn interruptible_block_for(set: Vec<Pollfd>, deadline: u64) -> Result<bool, isize> {
+    if has_fault(fault::EINTR) {
+        return Err(-(EINTR as isize));
+    }
+    Ok(block_for(set, deadline))
+}

@@ -1,0 +1,193 @@
+//! How a run ends that does not end by itself: with a verdict and a report.
+
+use core::ffi::CStr;
+use core::fmt::Write;
+
+use crate::baton;
+use crate::c;
+use crate::shared::region::{Region, TEXT, verdict};
+use crate::state::{Class, State, sim, stop};
+use crate::sys;
+
+/// The report, which is in the shared memory.
+struct Report(*mut Region);
+
+impl Write for Report {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        // SAFETY: the region is mapped as long as the process lives, and only the thread with the baton
+        // writes to it.
+        let region = unsafe { &mut *self.0 };
+        for byte in text.bytes() {
+            if (region.text_length as usize) < TEXT {
+                region.text[region.text_length as usize] = byte;
+                region.text_length += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+unsafe fn report() -> Report {
+    Report(sim().region)
+}
+
+/// Ends the process with a verdict.
+pub unsafe fn with(verdict: u32, text: &str) -> ! {
+    let _ = report().write_str(text);
+    sim().region().verdict = verdict;
+    stop();
+    sys::exit_group(100 + verdict as i32);
+}
+
+/// No thread can run, and none will.
+pub unsafe fn deadlock() -> ! {
+    list_threads();
+    with(verdict::DEADLOCK, "");
+}
+
+/// The run has too many points.
+pub unsafe fn livelock() -> ! {
+    let _ = writeln!(
+        report(),
+        "the run passed its limit of {} points",
+        sim().region().limit
+    );
+    list_threads();
+    with(verdict::LIVELOCK, "");
+}
+
+/// The decision at `index` is not the recorded one.
+pub unsafe fn diverged(index: u32, recorded: (u16, u16), here: (u16, usize)) -> ! {
+    let text = format!(
+        "decision {index} was of kind {} with {} choices, and is of kind {} with {} here\n",
+        recorded.0, recorded.1, here.0, here.1
+    );
+    with(verdict::DIVERGED, &text);
+}
+
+/// The program made a call that is neither simulated nor harmless.
+pub unsafe fn escaped(name: &str, address: usize) -> ! {
+    let _ = writeln!(report(), "escaped: {name}, {}", Place(address));
+    append_backtrace();
+    with(verdict::ESCAPED, "");
+}
+
+/// A thread that does not have the baton made a call: something else than `pthread_create` started it.
+/// The thread with the baton may write a report at the same time, so this one stays short.
+pub unsafe fn escaped_elsewhere(number: usize, address: usize) -> ! {
+    let place = Place(address);
+    let text = format!("escaped: system call {number} of a thread that libc started, {place}\n");
+    with(verdict::ESCAPED, &text);
+}
+
+/// Writes each thread's wait and its backtrace.
+unsafe fn list_threads() {
+    let count = sim().threads.len();
+    for id in 0..count {
+        let s = sim();
+        let now = s.now;
+        let thread = &s.threads[id];
+        let name = CStr::from_ptr(thread.name.as_ptr().cast()).to_string_lossy();
+        let what = match (thread.state, thread.key.0) {
+            (State::Done, _) => continue,
+            (State::Ready, _) => "could run",
+            (_, Class::Sleep) => "sleeps",
+            (_, Class::Mutex) => "waits for a mutex",
+            (_, Class::RwLock) => "waits for a read-write lock",
+            (_, Class::Condition) => "waits for a condition",
+            (_, Class::Barrier) => "waits for a barrier",
+            (_, Class::Semaphore) => "waits for a semaphore",
+            (_, Class::Once) => "waits for a pthread_once",
+            (_, Class::Futex) => "waits for a word of memory",
+            (_, Class::Join) => "waits for the end of a thread",
+            (_, Class::Descriptors) => "waits for a descriptor",
+        };
+        let _ = write!(report(), "thread {id}");
+        if !name.is_empty() {
+            let _ = write!(report(), " \"{name}\"");
+        }
+        let _ = write!(report(), " {what}");
+        if thread.state == State::Blocked {
+            let _ = match thread.key {
+                (Class::Sleep, _) => write!(report(), " for {} ns", thread.deadline - now),
+                (Class::Join, other) => write!(report(), ", thread {other}"),
+                (Class::Descriptors, fd) => write!(report(), ", {fd}"),
+                (_, address) => write!(report(), " at {address:#x}"),
+            };
+        }
+        if let Some(owner) = mutex_owner(thread.key) {
+            let _ = write!(report(), ", held by thread {owner}");
+        }
+        let _ = writeln!(report(), ", in {}", thread.call);
+        if id as u32 == s.current {
+            append_backtrace();
+        } else {
+            let me = s.current;
+            s.threads[id].reports_to = Some(me);
+            s.current = id as u32;
+            let mine: *const _ = &*s.threads[me as usize];
+            sys::futex_wake(&s.threads[id].baton);
+            baton::sleep(mine);
+        }
+    }
+}
+
+/// Returns the thread that holds a pthread mutex, as glibc notes it.
+unsafe fn mutex_owner(key: (Class, usize)) -> Option<u32> {
+    if key.0 != Class::Mutex {
+        return None;
+    }
+    let owner = *((key.1 + 8) as *const i32);
+    let s = sim();
+    let holder = s
+        .threads
+        .iter()
+        .find(|thread| thread.tid == owner && owner != 0);
+    holder.map(|thread| thread.id)
+}
+
+/// Writes the calls on the stack of the running thread, without those of this object.
+pub unsafe fn append_backtrace() {
+    let mut frames = [core::ptr::null_mut(); 64];
+    let count = c::backtrace(frames.as_mut_ptr(), frames.len() as i32);
+    let mine = base_of(append_backtrace as *const () as usize);
+    let mut lines = 0;
+    for frame in &frames[..count as usize] {
+        let address = *frame as usize;
+        if base_of(address) == mine || lines == 24 {
+            continue;
+        }
+        lines += 1;
+        // A return address may belong to the line after the call.
+        let _ = writeln!(report(), "    {}", Place(address - 1));
+    }
+}
+
+unsafe fn base_of(address: usize) -> usize {
+    let mut info: c::DlInfo = core::mem::zeroed();
+    c::dladdr(address as *const _, &mut info);
+    info.base as usize
+}
+
+/// An address as file, offset and symbol.
+struct Place(usize);
+
+impl core::fmt::Display for Place {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // SAFETY: all fields may be zero, and `dladdr` fills in what it finds.
+        let mut info: c::DlInfo = unsafe { core::mem::zeroed() };
+        // SAFETY: `dladdr` accepts any address.
+        if unsafe { c::dladdr(self.0 as *const _, &mut info) } == 0 || info.file.is_null() {
+            return write!(f, "{:#x}", self.0);
+        }
+        // SAFETY: `dladdr` returned strings that live as long as the object is loaded.
+        let file = unsafe { CStr::from_ptr(info.file) }.to_string_lossy();
+        write!(f, "{file}+{:#x}", self.0 - info.base as usize)?;
+        if !info.symbol.is_null() {
+            // SAFETY: as for the file.
+            let symbol = unsafe { CStr::from_ptr(info.symbol) }.to_string_lossy();
+            write!(f, " {symbol}")?;
+        }
+        Ok(())
+    }
+}

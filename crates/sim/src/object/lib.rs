@@ -1,0 +1,40 @@
+//! The preloaded object: the system that a program under simulation sees.
+//!
+//! - `start`: the fork server, which runs the program up to `main` once.
+//! - `baton`, `state`, `end`: one running thread, simulated time, verdicts.
+//! - `thread`, `lock`, `condition`, `futex`, `time`, `random`, `identity`: what is taken over, by subject.
+//! - `descriptors`, `sockets`, `readiness`, `timers`: descriptors. They stay the kernel's.
+//! - `dispatch`: one function that takes a number and six arguments, as the kernel does.
+//! - `symbols`: libc's functions over `dispatch`; `trap`: what comes round libc, into `dispatch` too;
+//!   `tsc`: the instructions that read a clock.
+
+// Every function here takes the place of one of C, or is called by one: each of them relies on its
+// caller for pointers and on the baton (see `baton`) for the state. A block in each would repeat that.
+#![allow(unsafe_op_in_unsafe_fn)]
+#![allow(clippy::missing_safety_doc)]
+
+mod baton;
+mod c;
+mod condition;
+mod descriptors;
+mod dispatch;
+mod end;
+mod futex;
+mod identity;
+mod lock;
+mod random;
+mod readiness;
+mod real;
+#[path = "../shared/mod.rs"]
+mod shared;
+mod sockets;
+mod start;
+mod state;
+mod strategy;
+mod symbols;
+mod sys;
+mod thread;
+mod time;
+mod timers;
+mod trap;
+mod tsc;

@@ -1,0 +1,208 @@
+//! The state of the simulation. There is one, and only the thread with the baton touches it: see
+//! `baton`.
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use crate::c::Pollfd;
+use crate::descriptors::Descriptors;
+use crate::shared::random::{Random, extend};
+use crate::shared::region::Region;
+use crate::strategy::Strategy;
+
+/// No deadline.
+pub const NEVER: u64 = u64::MAX;
+
+/// Whether a thread can run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// It runs, or can.
+    Ready,
+    /// It waits for its key, its descriptors or its deadline.
+    Blocked,
+    /// It has ended.
+    Done,
+}
+
+/// What kind of object a thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Class {
+    /// Nothing but the deadline.
+    Sleep,
+    /// A pthread mutex.
+    Mutex,
+    /// A pthread read-write lock.
+    RwLock,
+    /// A pthread condition.
+    Condition,
+    /// A pthread barrier.
+    Barrier,
+    /// A semaphore.
+    Semaphore,
+    /// A `pthread_once` that another thread executes.
+    Once,
+    /// A word of memory.
+    Futex,
+    /// The end of a thread.
+    Join,
+    /// Descriptors.
+    Descriptors,
+}
+
+/// What a thread waits for.
+pub type Key = (Class, usize);
+
+/// A thread of the program.
+pub struct Thread {
+    /// Its number: 0 is the one that runs `main`.
+    pub id: u32,
+    /// The baton: 1 from the moment at which another thread hands it over.
+    pub baton: AtomicU32,
+    pub state: State,
+    pub key: Key,
+    /// The thread was woken to try again, and another one may be faster.
+    pub retries: bool,
+    pub deadline: u64,
+    pub timed_out: bool,
+    /// Descriptors that it waits for.
+    pub set: Vec<Pollfd>,
+    /// Bits of a futex wait.
+    pub bits: u32,
+    /// The call in which it is.
+    pub call: &'static str,
+    /// The kernel's number.
+    pub tid: i32,
+    pub pthread: usize,
+    pub detached: bool,
+    /// Another thread collects backtraces, and gets the baton back afterwards.
+    pub reports_to: Option<u32>,
+    /// Calls of our thread-specific destructor so far.
+    pub rounds: u32,
+    pub name: [u8; 16],
+}
+
+impl Thread {
+    /// Creates the record of a thread that can run.
+    pub fn new(id: u32) -> Thread {
+        Thread {
+            id,
+            baton: AtomicU32::new(0),
+            state: State::Ready,
+            key: (Class::Sleep, 0),
+            retries: false,
+            deadline: NEVER,
+            timed_out: false,
+            set: vec![],
+            bits: 0,
+            call: "",
+            tid: 0,
+            pthread: 0,
+            detached: false,
+            reports_to: None,
+            rounds: 0,
+            name: [0; 16],
+        }
+    }
+}
+
+/// The whole state.
+pub struct Simulation {
+    pub region: *mut Region,
+    /// Boxed, because other threads sleep on the word in each.
+    pub threads: Vec<Box<Thread>>,
+    /// Numbers of the threads that have not ended.
+    pub live: Vec<u32>,
+    /// Number of the thread with the baton.
+    pub current: u32,
+    /// Simulated nanoseconds since the start.
+    pub now: u64,
+    /// Lower bound of all deadlines.
+    pub next_deadline: u64,
+    /// The kernel's number of a thread that has passed the baton on and still ends.
+    pub dying: i32,
+    pub strategy: Strategy,
+    /// Source of the program's randomness.
+    pub entropy: Random,
+    /// Index of the next entry of the script.
+    pub at_script: u32,
+    /// Clock reads since the last other point.
+    pub clock_reads: u32,
+    /// Choices in a row that let the same thread go on.
+    pub streak: u32,
+    /// Small numbers for objects in the order of their first use. Addresses are no part of the hash.
+    pub objects: BTreeMap<usize, u32>,
+    /// Waiters by key, the longest first, where the order of waking matters.
+    pub queues: BTreeMap<Key, VecDeque<u32>>,
+    /// Clocks of conditions that were initialised with attributes.
+    pub condition_clocks: BTreeMap<usize, i32>,
+    /// Sizes of barriers, and the threads that have arrived.
+    pub barriers: BTreeMap<usize, (u32, u32)>,
+    pub descriptors: Descriptors,
+    /// Key whose destructor sees the end of a thread.
+    pub key: u32,
+}
+
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+static mut SIMULATION: *mut Simulation = core::ptr::null_mut();
+
+/// Returns `true` in a run. Outside of one (in the fork server, before `main`) every call goes to the
+/// kernel.
+pub fn active() -> bool {
+    ACTIVE.load(Ordering::Relaxed)
+}
+
+/// Returns the state.
+///
+/// A reference must not live across a point: another thread uses the state then.
+pub unsafe fn sim() -> &'static mut Simulation {
+    &mut *SIMULATION
+}
+
+/// Starts the run.
+pub unsafe fn start(simulation: Simulation) {
+    SIMULATION = Box::into_raw(Box::new(simulation));
+    ACTIVE.store(true, Ordering::Relaxed);
+}
+
+/// Lets all later calls go to the kernel.
+pub fn stop() {
+    ACTIVE.store(false, Ordering::Relaxed);
+}
+
+impl Simulation {
+    /// Returns the shared memory.
+    pub unsafe fn region(&mut self) -> &'static mut Region {
+        &mut *self.region
+    }
+
+    /// Returns the thread with the baton.
+    pub fn me(&mut self) -> &mut Thread {
+        let current = self.current as usize;
+        &mut self.threads[current]
+    }
+
+    /// Adds an event to the hash.
+    pub unsafe fn event(&mut self, what: u64) {
+        let region = self.region();
+        region.hash = extend(region.hash, what);
+    }
+
+    /// Returns the small number of an object.
+    pub fn object(&mut self, address: usize) -> u32 {
+        let next = self.objects.len() as u32;
+        *self.objects.entry(address).or_insert(next)
+    }
+
+    /// Removes a thread from the queue of its key.
+    pub fn leave_queue(&mut self, thread: u32) {
+        let key = self.threads[thread as usize].key;
+        if let Some(queue) = self.queues.get_mut(&key) {
+            queue.retain(|other| *other != thread);
+            if queue.is_empty() {
+                self.queues.remove(&key);
+            }
+        }
+    }
+}

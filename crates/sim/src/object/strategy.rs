@@ -1,0 +1,109 @@
+//! Which thread runs next.
+//!
+//! A strategy sees the threads that can run, in an order in which the first is the harmless choice, and
+//! returns an index. It draws from the seed only, so the same seed and the same program give the same
+//! schedule. The exhaustive search has no strategy of its own: it replays a prefix and takes choice 0
+//! after it ([`SCRIPT`]), and the library computes the next prefix.
+
+use crate::shared::random::Random;
+use crate::shared::region::kind;
+use crate::shared::region::strategy::{PCT, RANDOM, ROUND_ROBIN, SCRIPT};
+
+/// State of a strategy.
+#[derive(Debug)]
+pub struct Strategy {
+    strategy: u32,
+    random: Random,
+    /// Of 64: how often `RANDOM` keeps the running thread without a draw.
+    stay: u64,
+    /// Priorities by thread number; a higher one runs first.
+    priorities: Vec<u64>,
+    /// Numbers of choices at which the running thread falls behind all others, ascending.
+    changes: Vec<u64>,
+    choices: u64,
+    /// Next priority for a thread that falls behind.
+    lowest: u64,
+}
+
+impl Strategy {
+    /// Creates the state for one run. `length` is the expected number of choices.
+    pub fn new(strategy: u32, depth: u32, length: u64, seed: u64) -> Strategy {
+        let mut random = Random(seed ^ 0x5c4e_d01e);
+        let stay = [0, 32, 56, 62][random.below(4) as usize];
+        let mut changes: Vec<u64> = (1..depth.min(64))
+            .map(|_| 1 + random.below(length.max(1)))
+            .collect();
+        changes.sort_unstable();
+        Strategy {
+            strategy,
+            random,
+            stay,
+            priorities: vec![],
+            changes,
+            choices: 0,
+            lowest: 1 << 32,
+        }
+    }
+
+    /// Returns an index into `threads`. With `kind::SWITCH`, the first is the running one. `running`
+    /// is its number in every case.
+    pub fn pick(&mut self, kind: u16, running: u32, threads: &[u32]) -> usize {
+        match self.strategy {
+            RANDOM => {
+                if kind == kind::SWITCH && self.random.below(64) < self.stay {
+                    return 0;
+                }
+                self.random.below(threads.len() as u64) as usize
+            }
+            PCT => self.pick_by_priority(kind, running, threads),
+            ROUND_ROBIN => usize::from(kind == kind::SWITCH),
+            _ => 0,
+        }
+    }
+
+    fn pick_by_priority(&mut self, kind: u16, running: u32, threads: &[u32]) -> usize {
+        self.choices += 1;
+        while self.changes.first().is_some_and(|at| *at <= self.choices) {
+            self.changes.remove(0);
+            self.fall_behind(running);
+        }
+        // A thread that yields waits for another one: without this, it would run for ever.
+        if kind == kind::YIELD {
+            self.fall_behind(running);
+        }
+        let mut best = 0;
+        for at in 1..threads.len() {
+            if self.priority(threads[at]) > self.priority(threads[best]) {
+                best = at;
+            }
+        }
+        best
+    }
+
+    fn fall_behind(&mut self, thread: u32) {
+        self.priority(thread);
+        self.lowest -= 1;
+        self.priorities[thread as usize] = self.lowest;
+    }
+
+    fn priority(&mut self, thread: u32) -> u64 {
+        while self.priorities.len() <= thread as usize {
+            let drawn = (1 << 32) + (self.random.next() >> 16);
+            self.priorities.push(drawn);
+        }
+        self.priorities[thread as usize]
+    }
+
+    /// Returns an index below `count` for a choice that is not about threads: a waiter.
+    pub fn pick_other(&mut self, count: usize) -> usize {
+        match self.strategy {
+            RANDOM | PCT => self.random.below(count as u64) as usize,
+            _ => 0,
+        }
+    }
+
+    /// Returns `true` if a fault occurs now.
+    pub fn fault(&mut self) -> bool {
+        self.strategy != SCRIPT && self.random.below(24) == 0
+    }
+}

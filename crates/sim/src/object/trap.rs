@@ -1,0 +1,148 @@
+//! What comes round libc: system calls by an instruction of the program, and those inside of libc.
+//!
+//! A filter of the kernel (`seccomp`) lets pass what this object calls itself and what is harmless
+//! (`dispatch::HARMLESS`). Everything else raises SIGSYS in the thread that calls, and the handler passes
+//! the call to `dispatch`. The thread may lose the baton in the handler, like anywhere else.
+//!
+//! Two kinds of threads reach the handler without the baton: one that has not had it yet, and one that
+//! ends. Both are inside of libc, so their calls go to the kernel.
+
+use core::ffi::{c_int, c_void};
+use core::mem::zeroed;
+
+use crate::c::{self, DlPhdrInfo, Sigaction, nr};
+use crate::dispatch::{self, CLONE, CLONE3, HARMLESS};
+use crate::end;
+use crate::real::real;
+use crate::state::{active, sim};
+use crate::sys;
+
+const SIGSYS: c_int = 31;
+const CLONE_THREAD: u32 = 0x10000;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Instruction {
+    code: u16,
+    yes: u8,
+    no: u8,
+    value: u32,
+}
+
+const LOAD: u16 = 0x20;
+const EQUAL: u16 = 0x15;
+const AT_LEAST: u16 = 0x35;
+const HAS_BIT: u16 = 0x45;
+const RETURN: u16 = 0x06;
+const ALLOW: u32 = 0x7fff_0000;
+const TRAP: u32 = 0x0003_0000;
+
+/// Where the code of this object lies.
+unsafe extern "C" fn find_code(info: *mut DlPhdrInfo, _: usize, range: *mut c_void) -> c_int {
+    let info = &*info;
+    let range = &mut *range.cast::<(u64, u64)>();
+    let me = find_code as *const () as u64;
+    for at in 0..usize::from(info.phnum) {
+        let segment = &*info.phdr.add(at);
+        let start = info.addr + segment.vaddr;
+        // Loaded, and executable.
+        if segment.kind == 1
+            && segment.flags & 1 != 0
+            && (start..start + segment.memsz).contains(&me)
+        {
+            *range = (start, start + segment.memsz);
+            return 1;
+        }
+    }
+    0
+}
+
+/// Installs the filter and its handler.
+pub unsafe fn install() {
+    let mut range = (0u64, 0u64);
+    c::dl_iterate_phdr(find_code, (&raw mut range).cast());
+    let mut action: Sigaction = zeroed();
+    action.handler = handle as *const () as usize;
+    // With details, and open for itself. Not on the stack for signals, which may be small.
+    action.flags = 4 | 0x4000_0000;
+    let sigaction = real!(
+        "sigaction",
+        fn(c_int, *const Sigaction, *mut Sigaction) -> c_int
+    );
+    sigaction(SIGSYS, &action, core::ptr::null_mut());
+
+    let mut program = vec![];
+    let mut add = |code, yes, no, value| {
+        program.push(Instruction {
+            code,
+            yes,
+            no,
+            value,
+        })
+    };
+    // The address of the call, in two halves: the code of this object is in one range of the lower.
+    add(LOAD, 0, 0, 12);
+    add(EQUAL, 0, 4, (range.0 >> 32) as u32);
+    add(LOAD, 0, 0, 8);
+    add(AT_LEAST, 0, 2, range.0 as u32);
+    add(AT_LEAST, 1, 0, range.1 as u32);
+    add(RETURN, 0, 0, ALLOW);
+    add(LOAD, 0, 0, 0);
+    for number in HARMLESS.iter().chain(&[CLONE3]) {
+        add(EQUAL, 0, 1, u32::from(*number));
+        add(RETURN, 0, 0, ALLOW);
+    }
+    add(EQUAL, 0, 3, u32::from(CLONE));
+    add(LOAD, 0, 0, 16);
+    add(HAS_BIT, 0, 1, CLONE_THREAD);
+    add(RETURN, 0, 0, ALLOW);
+    add(RETURN, 0, 0, TRAP);
+    let filter = (program.len() as u64, program.as_ptr());
+    // No new privileges: without this, only root may filter.
+    sys::call(nr::PRCTL, [38, 1, 0, 0, 0, 0]);
+    let installed = sys::call(nr::SECCOMP, [1, 0, &raw const filter as usize, 0, 0, 0]);
+    if installed < 0 {
+        end::escaped(
+            "seccomp: the kernel refuses the filter",
+            install as *const () as usize,
+        );
+    }
+}
+
+/// The parts of the kernel's signal frame that are needed.
+#[repr(C)]
+pub struct Context {
+    flags: u64,
+    link: u64,
+    stack: [u64; 3],
+    /// R8 to R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP, RIP.
+    pub registers: [usize; 17],
+}
+
+unsafe extern "C" fn handle(_: c_int, info: *const i32, context: *mut Context) {
+    let registers = &mut (*context).registers;
+    let errno = *c::__errno_location();
+    let number = *info.add(6) as usize;
+    let a = [
+        registers[8],
+        registers[9],
+        registers[12],
+        registers[2],
+        registers[0],
+        registers[1],
+    ];
+    let holds = active() && {
+        let s = sim();
+        s.me().tid == sys::gettid()
+    };
+    let result = if holds {
+        dispatch::call(number, a, registers[16])
+    } else if number == nr::FUTEX || !active() {
+        // A lock of libc, for a moment.
+        sys::call(number, a)
+    } else {
+        end::escaped_elsewhere(number, registers[16]);
+    };
+    (*context).registers[13] = result as usize;
+    *c::__errno_location() = errno;
+}

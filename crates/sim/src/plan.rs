@@ -1,0 +1,175 @@
+//! What a run is to do.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::shared::region::{Scripted, fault, strategy};
+
+/// How the next thread is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Schedule {
+    /// At random, with a tendency to stay that the seed draws.
+    Random,
+    /// By priorities that change at `depth - 1` random points: finds any bug of that depth with a known
+    /// probability (probabilistic concurrency testing).
+    Pct(u32),
+    /// Each thread in its turn.
+    RoundRobin,
+    /// Choice 0 everywhere but where the script says otherwise.
+    Script,
+    /// One of the first three, by the seed.
+    Portfolio,
+}
+
+impl Schedule {
+    /// Returns the schedule that a seed means.
+    ///
+    /// ```
+    /// use blitz_io_sim::Schedule;
+    ///
+    /// assert_eq!(Schedule::Random.of_seed(7), Schedule::Random);
+    /// assert_eq!(Schedule::Portfolio.of_seed(0), Schedule::RoundRobin);
+    /// ```
+    pub fn of_seed(self, seed: u64) -> Schedule {
+        if self != Schedule::Portfolio {
+            return self;
+        }
+        match seed {
+            0 => Schedule::RoundRobin,
+            _ => match seed % 4 {
+                0 => Schedule::Pct(2),
+                1 => Schedule::Pct(3),
+                _ => Schedule::Random,
+            },
+        }
+    }
+
+    pub(crate) fn numbers(self) -> (u32, u32) {
+        match self {
+            Schedule::Random | Schedule::Portfolio => (strategy::RANDOM, 0),
+            Schedule::Pct(depth) => (strategy::PCT, depth),
+            Schedule::RoundRobin => (strategy::ROUND_ROBIN, 0),
+            Schedule::Script => (strategy::SCRIPT, 0),
+        }
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Schedule::Random => f.write_str("random"),
+            Schedule::Pct(depth) => write!(f, "pct:{depth}"),
+            Schedule::RoundRobin => f.write_str("round-robin"),
+            Schedule::Script => f.write_str("script"),
+            Schedule::Portfolio => f.write_str("portfolio"),
+        }
+    }
+}
+
+/// Families of faults that a run may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults(pub(crate) u32);
+
+const NAMES: [(&str, u32); 4] = [
+    ("short", fault::SHORT),
+    ("spurious", fault::SPURIOUS),
+    ("stall", fault::STALL),
+    ("eintr", fault::EINTR),
+];
+
+impl Faults {
+    /// No faults.
+    pub const NONE: Faults = Faults(0);
+    /// Those that every program has to expect: short transfers, waits that end for no reason, threads
+    /// that do not run for long.
+    pub const USUAL: Faults = Faults(1 << fault::SHORT | 1 << fault::SPURIOUS | 1 << fault::STALL);
+
+    /// Returns the families that a seed leaves on: each seed switches off a half.
+    ///
+    /// ```
+    /// use blitz_io_sim::Faults;
+    ///
+    /// assert_eq!(Faults::NONE.of_seed(3), Faults::NONE);
+    /// ```
+    pub fn of_seed(self, seed: u64) -> Faults {
+        let drawn = crate::shared::random::mix(seed ^ 0xfa17);
+        Faults(self.0 & drawn as u32)
+    }
+}
+
+impl FromStr for Faults {
+    type Err = String;
+
+    /// Parses names with commas between, or `none`.
+    fn from_str(text: &str) -> Result<Faults, String> {
+        if text == "none" {
+            return Ok(Faults::NONE);
+        }
+        let mut all = Faults::NONE;
+        for name in text.split(',') {
+            let found = NAMES.iter().find(|(known, _)| *known == name);
+            let (_, bit) = found.ok_or_else(|| {
+                format!("no such fault: {name:?}; there are short, spurious, stall, eintr, none")
+            })?;
+            all.0 |= 1 << bit;
+        }
+        Ok(all)
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let on: Vec<_> = NAMES
+            .iter()
+            .filter(|(_, bit)| self.0 & 1 << bit != 0)
+            .map(|(name, _)| *name)
+            .collect();
+        f.write_str(if on.is_empty() { "none" } else { "" })?;
+        f.write_str(&on.join(","))
+    }
+}
+
+/// What decides one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// How threads are chosen.
+    pub schedule: Schedule,
+    /// Source of the choices and of the program's random numbers.
+    pub seed: u64,
+    /// Families of faults.
+    pub faults: Faults,
+    /// Number of choices that PCT expects.
+    pub length: u64,
+    /// Points after which the run counts as a livelock.
+    pub limit: u64,
+    /// Processors that the program sees.
+    pub processors: u32,
+    /// Choices of a replay. All others are 0.
+    pub script: Vec<Scripted>,
+    /// A choice of the script that does not fit ends the run.
+    pub strict: bool,
+}
+
+impl Plan {
+    /// Creates a plan with the usual limits and without faults.
+    ///
+    /// ```
+    /// use blitz_io_sim::{Plan, Schedule};
+    ///
+    /// let plan = Plan::new(Schedule::Pct(3), 17);
+    /// assert!(plan.script.is_empty());
+    /// ```
+    pub fn new(schedule: Schedule, seed: u64) -> Plan {
+        Plan {
+            schedule: schedule.of_seed(seed),
+            seed,
+            faults: Faults::NONE,
+            length: 1_000,
+            limit: 1_000_000,
+            processors: 4,
+            script: vec![],
+            strict: false,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The program under simulation.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::shared::random::extend;
+
+/// A program, its arguments and its folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The file.
+    pub path: PathBuf,
+    /// Arguments after the name.
+    pub arguments: Vec<OsString>,
+    /// Folder in which it runs; `None` is the current one.
+    pub folder: Option<PathBuf>,
+    /// Variables that it gets beside those of this process.
+    pub variables: Vec<(OsString, OsString)>,
+}
+
+impl Program {
+    /// Creates the description of a program.
+    ///
+    /// ```
+    /// let program = blitz_io_sim::Program::new("/bin/true", ["--help"]);
+    /// assert_eq!(program.arguments.len(), 1);
+    /// ```
+    pub fn new<A: Into<OsString>>(
+        path: impl Into<PathBuf>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Program {
+        Program {
+            path: path.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            folder: None,
+            variables: vec![],
+        }
+    }
+
+    /// Returns the file, looked up in `PATH` if the name has no slash.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such file.
+    pub fn file(&self) -> io::Result<PathBuf> {
+        let missing = || {
+            io::Error::new(
+                io::ErrorKind::NotFound,
+                format!("{}: no such program", self.path.display()),
+            )
+        };
+        if self.path.components().count() > 1 {
+            return fs::canonicalize(&self.path).map_err(|_| missing());
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let mut files = std::env::split_paths(&folders).map(|folder| folder.join(&self.path));
+        files.find(|file| file.is_file()).ok_or_else(missing)
+    }
+
+    /// Returns a hash of the file's bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
+    pub fn hash(&self) -> io::Result<u64> {
+        let bytes = fs::read(self.file()?)?;
+        let words = bytes.chunks(8).map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        });
+        Ok(words.fold(bytes.len() as u64, extend))
+    }
+}
+
+/// Returns why a file cannot be simulated, if the file itself says so.
+pub(crate) fn unsuitable(file: &Path) -> io::Result<Option<&'static str>> {
+    let bytes = fs::read(file)?;
+    if !bytes.starts_with(b"\x7fELF") {
+        return Ok(Some(
+            "is no program for this system (a script's interpreter is: name it and the script)",
+        ));
+    }
+    let number = |at: usize, size: usize| {
+        let digits = bytes.get(at..at + size).unwrap_or(&[]);
+        digits
+            .iter()
+            .rev()
+            .fold(0u64, |all, byte| all << 8 | u64::from(*byte)) as usize
+    };
+    // A 64-bit program for x86-64.
+    if number(4, 1) != 2 || number(18, 2) != 62 {
+        return Ok(Some("is not for x86-64"));
+    }
+    const INTERPRETER: usize = 3;
+    let (start, size, count) = (number(32, 8), number(54, 2), number(56, 2));
+    let dynamic = (0..count).any(|at| number(start + at * size, 4) == INTERPRETER);
+    Ok((!dynamic).then_some("is linked statically, so no object can be loaded before it"))
+}

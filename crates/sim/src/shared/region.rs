@@ -1,0 +1,156 @@
+//! Memory that the library shares with the program under simulation.
+//!
+//! The library writes the configuration before it asks the fork server for a run. The run writes its
+//! decisions and its verdict. Neither writes while the other may: the pipe between them orders this,
+//! except for `points` and `pid`, which the library reads to see that a run still moves.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Version of this layout and of the trace file.
+pub const VERSION: u32 = 1;
+/// Descriptor of the region in the new program.
+pub const REGION_FD: i32 = 900;
+/// Descriptor from which the fork server reads its commands.
+pub const COMMAND_FD: i32 = 901;
+/// Descriptor on which the fork server answers.
+pub const ANSWER_FD: i32 = 902;
+/// Number of decisions that one run can record.
+pub const DECISIONS: usize = 1 << 22;
+/// Decisions between two checkpoints of the hash.
+pub const CHECKPOINT: usize = 1024;
+/// Number of scripted decisions of a replay.
+pub const SCRIPTED: usize = 1 << 22;
+/// Bytes of the report.
+pub const TEXT: usize = 1 << 16;
+
+/// How a run ended, as far as the run itself knows. Zero: its exit status says it.
+pub mod verdict {
+    /// No thread could run, and none waited for a time.
+    pub const DEADLOCK: u32 = 1;
+    /// The run passed its limit of points.
+    pub const LIVELOCK: u32 = 2;
+    /// A call that is neither simulated nor harmless.
+    pub const ESCAPED: u32 = 3;
+    /// The recorded decisions do not fit to this run.
+    pub const DIVERGED: u32 = 4;
+    /// The record of the decisions is full.
+    pub const FULL: u32 = 5;
+}
+
+/// Strategies.
+pub mod strategy {
+    /// Follows the script, then takes choice 0.
+    pub const SCRIPT: u32 = 0;
+    /// Random choices, with a tendency to stay that the seed draws.
+    pub const RANDOM: u32 = 1;
+    /// Priorities with `depth - 1` changes at random points (probabilistic concurrency testing).
+    pub const PCT: u32 = 2;
+    /// Each thread in its turn, with a change at every point.
+    pub const ROUND_ROBIN: u32 = 3;
+}
+
+/// What a decision is about.
+pub mod kind {
+    /// The running thread could go on. Choice 0: it does.
+    pub const SWITCH: u16 = 0;
+    /// The running thread cannot go on. Choice 0: the next one by number.
+    pub const NEXT: u16 = 1;
+    /// The running thread yields. Choice 0: the next other one by number.
+    pub const YIELD: u16 = 2;
+    /// Waiter to signal. Choice 0: the one that has waited longest.
+    pub const WAITER: u16 = 3;
+    /// A fault of family `f` is `FAULT + f`. Choice 0: no fault.
+    pub const FAULT: u16 = 16;
+}
+
+/// Fault families, as bits of `Region::faults`.
+pub mod fault {
+    /// Reads and writes transfer fewer bytes than they could.
+    pub const SHORT: u32 = 0;
+    /// Waits of conditions and futexes end without a reason.
+    pub const SPURIOUS: u32 = 1;
+    /// Time passes to the next timer while threads could run.
+    pub const STALL: u32 = 2;
+    /// Blocking calls on descriptors fail with `EINTR`.
+    pub const EINTR: u32 = 3;
+}
+
+/// One decision of a run.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// One of [`kind`].
+    pub kind: u16,
+    /// Number of choices.
+    pub count: u16,
+    /// The choice.
+    pub choice: u16,
+    /// Always zero.
+    pub reserved: u16,
+}
+
+/// A choice that a replay prescribes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scripted {
+    /// Number of decisions before this one.
+    pub index: u32,
+    /// The decision.
+    pub kind: u16,
+    /// Number of choices.
+    pub count: u16,
+    /// The choice.
+    pub choice: u16,
+    /// Always zero.
+    pub reserved: u16,
+}
+
+/// The shared memory.
+#[repr(C)]
+pub struct Region {
+    /// [`VERSION`].
+    pub version: u32,
+    /// One of [`strategy`].
+    pub strategy: u32,
+    /// Seed of the schedule, of the faults and of the program's randomness.
+    pub seed: u64,
+    /// Parameter of the strategy: the depth of PCT.
+    pub depth: u32,
+    /// Enabled fault families.
+    pub faults: u32,
+    /// Length of the schedule that PCT assumes.
+    pub length: u64,
+    /// Points after which a run counts as a livelock.
+    pub limit: u64,
+    /// Number of processors that the program sees.
+    pub processors: u32,
+    /// Number of entries of `script`.
+    pub scripted: u32,
+    /// Not zero: a scripted decision that does not fit ends the run.
+    pub strict: u32,
+
+    /// Process id of the run.
+    pub pid: AtomicU32,
+    /// Points so far.
+    pub points: AtomicU64,
+    /// One of [`verdict`].
+    pub verdict: u32,
+    /// Number of entries of `decisions`.
+    pub decided: u32,
+    /// Hash of all events.
+    pub hash: u64,
+    /// Simulated nanoseconds since the start.
+    pub now: u64,
+    /// Number of threads that were started.
+    pub threads: u32,
+    /// Bytes of the report.
+    pub text_length: u32,
+    /// Report: which thread waits where, or what escaped.
+    pub text: [u8; TEXT],
+    /// Hash before every decision whose number is a multiple of [`CHECKPOINT`].
+    pub checkpoints: [u64; DECISIONS / CHECKPOINT],
+    /// Decisions of this run.
+    pub decisions: [Decision; DECISIONS],
+    /// Decisions of the run that is replayed.
+    pub script: [Scripted; SCRIPTED],
+}

@@ -1,0 +1,344 @@
+//! The fork server from outside.
+//!
+//! The program is started once, with the object before it, and stops before `main`. Each run is one byte
+//! on a pipe, a fork there, and a status on another pipe. What a run needs and what it yields is in shared
+//! memory (`shared::region`).
+
+use std::fs::{self, File};
+use std::io::{self, Error, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::outcome::{Outcome, Verdict};
+use crate::plan::Plan;
+use crate::program::{Program, unsuitable};
+use crate::shared::region::{
+    ANSWER_FD, CHECKPOINT, COMMAND_FD, REGION_FD, Region, SCRIPTED, VERSION, verdict,
+};
+
+/// The object, as the build script compiled it.
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/object.so"));
+
+/// Real time without a point after which a run is stuck.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A program that is ready to run under simulation.
+#[derive(Debug)]
+pub struct Simulator {
+    server: Child,
+    region: *mut Region,
+    commands: File,
+    answers: File,
+    output: File,
+}
+
+// SAFETY: the pointer is the only part that is not `Send` by itself; the mapping belongs to this value.
+unsafe impl Send for Simulator {}
+
+// SAFETY: a shared reference gives access to nothing.
+unsafe impl Sync for Simulator {}
+
+impl Simulator {
+    /// Starts the program and stops it before its `main`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the program cannot be started, or not be simulated: it is linked statically, or is not
+    /// for this system.
+    ///
+    /// ```
+    /// # #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))] {
+    /// use blitz_io_sim::{Plan, Program, Schedule, Simulator, Verdict};
+    ///
+    /// let mut simulator = Simulator::start(&Program::new("/bin/true", [""; 0])).unwrap();
+    /// let outcome = simulator.run(&Plan::new(Schedule::Random, 1)).unwrap();
+    /// assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
+    /// # }
+    /// ```
+    pub fn start(program: &Program) -> io::Result<Simulator> {
+        let file = program.file()?;
+        if let Some(reason) = unsuitable(&file)? {
+            return Err(Error::other(format!("{} {reason}", file.display())));
+        }
+        let (shared, region) = shared_region()?;
+        let object = object()?;
+        let (read_commands, commands) = pipe()?;
+        let (answers, write_answers) = pipe()?;
+        let output = memory("output")?;
+        let append = fs::OpenOptions::new()
+            .append(true)
+            .read(true)
+            .open(path_of(&output))?;
+        let mut command = Command::new(&file);
+        command
+            .args(&program.arguments)
+            .envs(program.variables.iter().map(|(name, value)| (name, value)))
+            .env("LD_PRELOAD", path_of(object))
+            .env("BLITZ_SIM", "1")
+            .stdin(Stdio::null())
+            .stdout(append.try_clone()?)
+            .stderr(append);
+        if let Some(folder) = &program.folder {
+            command.current_dir(folder);
+        }
+        let descriptors = [
+            (shared.as_raw_fd(), REGION_FD),
+            (read_commands.as_raw_fd(), COMMAND_FD),
+            (write_answers.as_raw_fd(), ANSWER_FD),
+        ];
+        let processor = next_processor();
+        // SAFETY: between fork and exec, `prepare` only makes system calls.
+        unsafe { command.pre_exec(move || prepare(&descriptors, &processor)) };
+        let server = command.spawn()?;
+        Ok(Simulator {
+            server,
+            region,
+            commands: commands.into(),
+            answers: answers.into(),
+            output,
+        })
+    }
+
+    /// Runs the program once.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the fork server has ended: the program ended before `main`, or its loader ignores the
+    /// object.
+    pub fn run(&mut self, plan: &Plan) -> io::Result<Outcome> {
+        if plan.script.len() > SCRIPTED {
+            return Err(Error::other("the script is too long"));
+        }
+        self.output.set_len(0)?;
+        // SAFETY: the mapping lives as long as this value, and no run is in progress: see `region`.
+        let region = unsafe { &mut *self.region };
+        let (strategy, depth) = plan.schedule.numbers();
+        region.version = VERSION;
+        region.strategy = strategy;
+        region.depth = depth;
+        region.seed = plan.seed;
+        region.faults = plan.faults.0;
+        region.length = plan.length;
+        region.limit = plan.limit;
+        region.processors = plan.processors;
+        region.scripted = plan.script.len() as u32;
+        region.script[..plan.script.len()].copy_from_slice(&plan.script);
+        region.strict = plan.strict.into();
+        region.pid.store(0, Ordering::Relaxed);
+        region.points.store(0, Ordering::Relaxed);
+        region.verdict = 0;
+        region.decided = 0;
+        region.hash = 0;
+        region.now = 0;
+        region.threads = 1;
+        region.text_length = 0;
+
+        let ended = |_| self::ended(&mut self.server, &mut self.output);
+        self.commands.write_all(&[1]).map_err(ended)?;
+        let stuck = self.wait_for_answer()?;
+        let mut status = [0; 4];
+        let ended = |_| self::ended(&mut self.server, &mut self.output);
+        self.answers.read_exact(&mut status).map_err(ended)?;
+        let status = i32::from_ne_bytes(status);
+
+        // SAFETY: the run has ended, and with it all that wrote to the region.
+        let region = unsafe { &*self.region };
+        let decided = region.decided as usize;
+        let text = &region.text[..region.text_length as usize];
+        let mut report = String::from_utf8_lossy(text).into_owned();
+        let verdict = match region.verdict {
+            verdict::DEADLOCK => Verdict::Deadlock,
+            verdict::LIVELOCK => Verdict::Livelock,
+            verdict::ESCAPED => Verdict::Escaped,
+            verdict::DIVERGED => Verdict::Diverged,
+            verdict::FULL => Verdict::Full,
+            _ if stuck.is_some() => Verdict::Stuck,
+            _ if libc::WIFSIGNALED(status) => Verdict::Killed(libc::WTERMSIG(status)),
+            _ => match libc::WEXITSTATUS(status) {
+                0 => Verdict::Passed,
+                code => Verdict::Failed(code),
+            },
+        };
+        report.push_str(&stuck.unwrap_or_default());
+        let mut output = vec![];
+        self.output.seek(SeekFrom::Start(0))?;
+        self.output.read_to_end(&mut output)?;
+        Ok(Outcome {
+            verdict,
+            report,
+            output,
+            hash: region.hash,
+            checkpoints: region.checkpoints[..decided.div_ceil(CHECKPOINT)].to_vec(),
+            decisions: region.decisions[..decided].to_vec(),
+            points: region.points.load(Ordering::Relaxed),
+            nanoseconds: region.now,
+        })
+    }
+
+    /// Waits until the answer can be read. Ends a run that is stuck, and returns a description of it.
+    fn wait_for_answer(&self) -> io::Result<Option<String>> {
+        // SAFETY: the mapping lives as long as this value.
+        let (points, pid) = unsafe { (&(*self.region).points, &(*self.region).pid) };
+        let mut last = (points.load(Ordering::Relaxed), Instant::now());
+        loop {
+            let mut set = libc::pollfd {
+                fd: self.answers.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            // SAFETY: `set` is one valid entry.
+            let ready = unsafe { libc::poll(&mut set, 1, 500) };
+            if ready > 0 {
+                return Ok(None);
+            }
+            let now = points.load(Ordering::Relaxed);
+            if now != last.0 {
+                last = (now, Instant::now());
+            }
+            let pid = pid.load(Ordering::Relaxed) as i32;
+            if last.1.elapsed() > PATIENCE && pid > 0 {
+                let text = where_it_is(pid);
+                // SAFETY: the server waits for this child of its own, so the number is not another's.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+                return Ok(Some(text));
+            }
+        }
+    }
+}
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        // No run is in progress, so the server waits for a command.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        // SAFETY: `shared_region` mapped it with this size, and nothing uses it any more.
+        unsafe { libc::munmap(self.region.cast(), size_of::<Region>()) };
+    }
+}
+
+/// Returns the error of a fork server that is gone.
+fn ended(server: &mut Child, output: &mut File) -> Error {
+    let status = server
+        .wait()
+        .map_or_else(|error| error.to_string(), |status| status.to_string());
+    let mut text = String::new();
+    let _ = output.seek(SeekFrom::Start(0));
+    let _ = output.read_to_string(&mut text);
+    Error::other(format!(
+        "the program ended before its simulation began ({status}): it has no `main` of glibc, or its loader ignores LD_PRELOAD\n{text}"
+    ))
+}
+
+/// Returns what the kernel says about the threads of a process.
+fn where_it_is(pid: i32) -> String {
+    let mut text = String::from("no point was reached for 10 s of real time\n");
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return text;
+    };
+    for task in tasks.flatten() {
+        let read = |name: &str| fs::read_to_string(task.path().join(name)).unwrap_or_default();
+        let (name, call) = (read("comm"), read("syscall"));
+        text.push_str(&format!("    {}: {}\n", name.trim(), call.trim()));
+    }
+    text
+}
+
+/// Returns one of the processors that this process may use, each in its turn.
+fn next_processor() -> libc::cpu_set_t {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    // SAFETY: sets of processors are numbers, and `allowed` is as large as the call is told.
+    let (allowed, mut one) = unsafe {
+        let mut allowed: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&allowed), &mut allowed);
+        (allowed, std::mem::zeroed::<libc::cpu_set_t>())
+    };
+    // SAFETY: the macros read and write a set below its size.
+    unsafe {
+        let count = libc::CPU_COUNT(&allowed).max(1) as usize;
+        let wanted = NEXT.fetch_add(1, Ordering::Relaxed) % count;
+        let mut members =
+            (0..libc::CPU_SETSIZE as usize).filter(|cpu| libc::CPU_ISSET(*cpu, &allowed));
+        libc::CPU_SET(members.nth(wanted).unwrap_or(0), &mut one);
+    }
+    one
+}
+
+fn prepare(descriptors: &[(RawFd, RawFd)], processor: &libc::cpu_set_t) -> io::Result<()> {
+    for (from, to) in descriptors {
+        // SAFETY: both are numbers of descriptors.
+        if unsafe { libc::dup2(*from, *to) } < 0 {
+            return Err(Error::last_os_error());
+        }
+    }
+    // SAFETY: these calls take numbers and a set of processors on the stack. Each may be refused, which
+    // costs speed (one processor) or lets addresses differ between two starts.
+    unsafe {
+        libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+        libc::sched_setaffinity(0, size_of_val(processor), processor);
+    }
+    Ok(())
+}
+
+fn memory(name: &str) -> io::Result<File> {
+    let name = std::ffi::CString::new(name)?;
+    // SAFETY: the name ends with a zero byte.
+    let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and belongs to nothing else.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// Returns a path by which another process opens the file of a descriptor of this one.
+fn path_of(file: &File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
+}
+
+/// Returns the object as a file. It is written once, and stays until this process ends.
+fn object() -> io::Result<&'static File> {
+    static FILE: OnceLock<File> = OnceLock::new();
+    if let Some(file) = FILE.get() {
+        return Ok(file);
+    }
+    let mut file = memory("blitz-sim")?;
+    file.write_all(OBJECT)?;
+    Ok(FILE.get_or_init(|| file))
+}
+
+fn shared_region() -> io::Result<(File, *mut Region)> {
+    let file = memory("region")?;
+    file.set_len(size_of::<Region>() as u64)?;
+    // SAFETY: a new mapping at an address that the kernel chooses.
+    let at = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            size_of::<Region>(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if at == libc::MAP_FAILED {
+        return Err(Error::last_os_error());
+    }
+    let region = at.cast::<Region>();
+    // SAFETY: the mapping is as large as a region, and all of its bytes may be zero.
+    unsafe { (*region).version = VERSION };
+    Ok((file, region))
+}
+
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [0; 2];
+    // SAFETY: `fds` has room for two descriptors.
+    if unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: both descriptors are new and belong to nothing else.
+    Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
+}

@@ -1,0 +1,34 @@
+//! Systems on which nothing can be simulated.
+
+use std::io::{Error, ErrorKind, Result};
+
+use crate::outcome::Outcome;
+use crate::plan::Plan;
+use crate::program::Program;
+
+/// A program that is ready to run under simulation.
+#[derive(Debug)]
+pub struct Simulator(std::convert::Infallible);
+
+impl Simulator {
+    /// Fails: simulation needs x86-64 Linux with glibc.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn start(_: &Program) -> Result<Simulator> {
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            "simulation needs Linux on x86-64, and programs of glibc",
+        ))
+    }
+
+    /// Runs the program once.
+    ///
+    /// # Errors
+    ///
+    /// There is no value of this type.
+    pub fn run(&mut self, _: &Plan) -> Result<Outcome> {
+        match self.0 {}
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests of the simulator on programs in C and Rust.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+mod counts;
+mod found;
+mod programs;
+mod support;

@@ -1,0 +1,108 @@
+//! Programs for the tests, and runs of them.
+
+use std::env;
+use std::fs;
+use std::process::Command;
+
+use blitz_io_sim::{Faults, Outcome, Plan, Program, Schedule, Simulator};
+use tempfile::TempDir;
+
+/// A program in C that was compiled for one test.
+pub struct Compiled {
+    _folder: TempDir,
+    pub program: Program,
+}
+
+/// Compiles a program.
+pub fn c(source: &str) -> Compiled {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, program) = (
+        folder.path().join("program.c"),
+        folder.path().join("program"),
+    );
+    let head = "#define _GNU_SOURCE\n#include <assert.h>\n#include <errno.h>\n#include <pthread.h>\n#include <sched.h>\n\
+                #include <semaphore.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <time.h>\n\
+                #include <unistd.h>\n";
+    fs::write(&file, format!("{head}{source}")).unwrap();
+    let status = Command::new("cc")
+        .args(["-O1", "-pthread", "-o"])
+        .arg(&program)
+        .arg(&file)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    Compiled {
+        _folder: folder,
+        program: Program::new(program, [""; 0]),
+    }
+}
+
+/// The variable that is set in programs under simulation.
+const VARIABLE: &str = "BLITZ_SIM_TEST";
+
+/// Returns `true` in a program under simulation.
+pub fn is_simulated() -> bool {
+    env::var_os(VARIABLE).is_some()
+}
+
+/// Returns a test of this file's program as a program.
+pub fn test(name: &str) -> Program {
+    let arguments = ["--exact", name, "--test-threads=1", "--nocapture"];
+    let mut program = Program::new(env::current_exe().unwrap(), arguments);
+    program.variables.push((VARIABLE.into(), "1".into()));
+    // A backtrace of a panic takes longer than all the rest.
+    program
+        .variables
+        .push(("RUST_BACKTRACE".into(), "0".into()));
+    program
+}
+
+/// Runs one seed.
+pub fn run(simulator: &mut Simulator, schedule: Schedule, seed: u64) -> Outcome {
+    simulator.run(&Plan::new(schedule, seed)).unwrap()
+}
+
+/// Runs seeds until one fails.
+pub fn find(simulator: &mut Simulator, faults: Faults, seeds: u64) -> Option<(Plan, Outcome)> {
+    (0..seeds).find_map(|seed| {
+        let mut plan = Plan::new(Schedule::Portfolio, seed);
+        plan.faults = faults.of_seed(seed);
+        let outcome = simulator.run(&plan).unwrap();
+        assert!(
+            !outcome.verdict.is_incomplete(),
+            "{}: {}\n{}",
+            outcome.verdict,
+            outcome.report,
+            text(&outcome)
+        );
+        outcome.verdict.is_failure().then_some((plan, outcome))
+    })
+}
+
+/// Returns what the program printed.
+pub fn text(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.output).into_owned()
+}
+
+/// Runs seeds twice, and requires that each passes with the same hash.
+pub fn passes_twice(program: &Program, faults: Faults, seeds: u64) {
+    let mut simulator = Simulator::start(program).unwrap();
+    for seed in 0..seeds {
+        let mut plan = Plan::new(Schedule::Portfolio, seed);
+        plan.faults = faults.of_seed(seed);
+        let first = simulator.run(&plan).unwrap();
+        let second = simulator.run(&plan).unwrap();
+        let told = format!(
+            "seed {seed}: {}\n{}\n{}",
+            first.verdict,
+            first.report,
+            text(&first)
+        );
+        assert_eq!(first.verdict, blitz_io_sim::Verdict::Passed, "{told}");
+        assert_eq!(
+            (first.hash, first.points),
+            (second.hash, second.points),
+            "{told}"
+        );
+    }
+}
