@@ -33,9 +33,9 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 use blitz_io_aio::Interest;
-use blitz_io_core::inspect::Descriptor;
 use blitz_io_core::{PerProcess, coop, generation};
 use blitz_io_driver::{Described, Direction, Driver, PollEvented, current, shut_down_error};
+use blitz_io_observe::Descriptor;
 use blitz_io_sync::thread::Mutex;
 use mio::unix::pipe;
 use signal_hook_registry::SigId;
