@@ -16,6 +16,7 @@ pub mod awake;
 mod backoff;
 mod biased_flag;
 mod biased_lock;
+mod cache_padded;
 #[cfg(feature = "taskdump")]
 mod capture;
 pub mod coop;
@@ -44,11 +45,14 @@ pub mod timers;
 mod wait_queue;
 mod watched;
 
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
+pub use affinity::Affinity;
 pub use attempts::Attempts;
 pub use backoff::Backoff;
 pub use biased_flag::{BiasedFlag, Inside};
 pub use biased_lock::BiasedLock;
 pub use blitz_io_futex::per_process::{PerProcess, StaticPerProcess, generation, watch_forks};
+pub use cache_padded::CachePadded;
 pub use lease::Lease;
 pub use lock::{ListLock, Lock, LockGuard};
 pub use on_drop::OnDrop;

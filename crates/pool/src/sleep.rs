@@ -74,7 +74,7 @@
 
 use std::time::{Duration, Instant};
 
-use crossbeam_utils::CachePadded;
+use blitz_io_core::CachePadded;
 
 use blitz_io_core::inspect::{self, Blocking, Caller, Kind, Object};
 use blitz_io_futex::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
