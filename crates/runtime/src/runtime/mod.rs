@@ -13,6 +13,7 @@ mod current;
 pub mod dump;
 #[cfg(feature = "tokio")]
 mod enter_tokio;
+mod former_names;
 mod handle;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod inspected;
