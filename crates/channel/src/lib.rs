@@ -57,6 +57,7 @@ mod model;
 pub mod mpmc;
 pub mod mpsc;
 pub mod oneshot;
+mod timed;
 mod wait;
 pub mod watch;
 

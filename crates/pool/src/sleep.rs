@@ -218,7 +218,7 @@ impl Sleep {
         if !has_work() {
             let deadline = limit.map(|limit| Instant::now() + limit);
             let _record = inspect::sleeping(own);
-            blitz_io_futex::wait_until(own, word, deadline);
+            blitz_io_futex::wait_deadline(own, word, deadline);
         }
         own.swap(AWAKE, Acquire);
     }
