@@ -279,8 +279,8 @@
 //! `service` is on by default. With `default-features = false` there are only the primitives: they
 //! need no runtime, and work under any.
 //!
-//! **A module that the compiler does not find** (``could not find `net` in `blitz_io` ``) is behind a
-//! feature: `cargo add blitz-io --features net`. The table has the module of each.
+//! **A module that the compiler does not find** is behind a feature, which the compiler's note names ("the
+//! item is gated behind the `ipc` feature"): `cargo add blitz-io --features ipc`.
 //!
 //! | feature | what it adds |
 //! |---|---|
