@@ -14,7 +14,7 @@ use std::error::Error;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use blitz_io::ipc::{Barrier, RecvError, Route, SendError};
+use blitz_io::ipc::{Barrier, RecvError, Route, SendError, SendOptions};
 use clap::Parser;
 
 /// Sends large frames from one process to another.
@@ -63,7 +63,7 @@ fn record(options: &Options) -> Result<(), Box<dyn Error>> {
     for number in 0..options.frames {
         let loan = match options.wait {
             true => sender.loan(FRAME),
-            false => sender.try_loan(FRAME),
+            false => sender.with(SendOptions::new().no_wait()).loan(FRAME),
         };
         let mut frame = match loan {
             Err(SendError::Full) => {

@@ -185,7 +185,7 @@ impl Walk {
         } else if kind.is_file() {
             self.progress.found.fetch_add(1, Ordering::Relaxed);
             // This waits while the channel is full.
-            _ = self.found.send_blocking(path.to_owned());
+            _ = self.found.blocking_send(path.to_owned());
         }
         Ok(())
     }

@@ -16,7 +16,7 @@
         ["tier", "Tier"], ["peer", "Best peer"], ["machine", "Machine"], ["load", "Load"], ["verdict", "Result"],
     ];
     const columns = [
-        ["row", "What"], ["ours", "blitz-io"], ["theirs", "Best peer"], ["ratio", "Ratio"], ["low", "Range"],
+        ["row", "What"], ["ratio", "Ratio"], ["ours", "blitz-io"], ["theirs", "Best peer"], ["low", "Range"],
     ];
     const state = { sort: "ratio", descending: false, text: "" };
     for (const [field] of filters) state[field] = "";
@@ -55,6 +55,12 @@
     text.addEventListener("keydown", (event) => event.stopPropagation());
     form.append(element("label", {}, "Text", text));
 
+    // So many rows are shown at once: all of them would be the height of fifty screens.
+    const PAGE = 40;
+    let limit = PAGE;
+    const more = element("button", { type: "button", class: "more" });
+    more.addEventListener("click", () => { limit += PAGE; fill(); });
+
     const summary = element("p", { role: "status" });
     const head = element("tr", {});
     const body = element("tbody", {});
@@ -68,12 +74,21 @@
         head.append(element("th", { scope: "col", "data-field": field }, button));
     }
     const table = element("table", {}, element("thead", {}, head), body);
-    place.append(form, summary, element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows" }, table));
+    place.append(form, summary, element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows" }, table), more);
 
     const number = (digits) => element("td", { class: "number" }, digits);
+    let shown = [];
+    const fill = () => {
+        body.replaceChildren(...shown.slice(0, limit).map((row) => element("tr", {},
+            element("td", {}, row.row, row.load === "none" ? "" : ` (${row.load})`),
+            number(`${row.ratio}× ${row.verdict}`),
+            number(row.ours), number(`${row.theirs}, ${row.peer}`), number(`${row.low} – ${row.high}`))));
+        more.hidden = shown.length <= limit;
+        more.textContent = `Show more: ${limit} of ${shown.length} rows are here`;
+    };
     const draw = () => {
         const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);
-        const shown = rows
+        shown = rows
             .filter((row) => filters.every(([field]) => !state[field] || row[field] === state[field]))
             .filter((row) => words.every((word) => row.row.toLowerCase().includes(word)))
             .sort(compare);
@@ -85,10 +100,8 @@
             cell.firstChild.textContent = columns.find(([field]) => field === cell.dataset.field)[1]
                 + (sorted ? (state.descending ? " ↓" : " ↑") : "");
         }
-        body.replaceChildren(...shown.map((row) => element("tr", {},
-            element("td", {}, row.row, row.load === "none" ? "" : ` (${row.load})`),
-            number(row.ours), number(`${row.theirs}, ${row.peer}`),
-            number(`${row.ratio}× ${row.verdict}`), number(`${row.low} – ${row.high}`))));
+        limit = PAGE;
+        fill();
         const kept = new URLSearchParams();
         for (const [name, chosen] of Object.entries(state)) if (chosen) kept.set(name, chosen);
         history.replaceState(null, "", `#${kept}`);

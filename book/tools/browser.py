@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 import pathlib
 import shutil
 import sys
@@ -54,6 +55,14 @@ def search(page):
     expect(results.first).to_contain_text("JoinSet")
     results.first.locator("a").click()
     expect(page.locator("main mark").first).to_contain_text("JoinSet")
+    # Guides are found, and not the tables of figures.
+    for words, found in (("feature flags", "Features"), ("spawn_blocking", None)):
+        page.goto(url("index.html"))
+        page.keyboard.press("s")
+        page.locator("#mdbook-searchbar").press_sequentially(words)
+        expect(results.first).to_contain_text(found or words)
+        links = results.locator("a").evaluate_all("links => links.map(link => link.href)")
+        assert not any("benchmarks/tables" in link for link in links), links
 
 
 def tabs(page):
@@ -74,16 +83,21 @@ def benchmarks(page):
     page.goto(url("benchmarks/index.html"))
     rows = page.locator("#benchmark-page tbody tr")
     status = page.locator("#benchmark-page [role=status]")
-    everything = rows.count()
+    expect(page.locator("main table").first).to_contain_text("Mutex, lock and unlock")  # the summary is above
+    everything = int(re.match(r"(\d+) of \1 rows", status.inner_text())[1])
     assert everything > 100
-    ratios = [float(text.split("×")[0]) for text in page.locator("#benchmark-page tbody td:nth-child(4)").all_inner_texts()]
+    first = rows.count()
+    assert first < 100, "one page of rows"
+    page.get_by_role("button", name="Show more").click()
+    assert rows.count() == 2 * first
+    ratios = [float(text.split("×")[0]) for text in page.locator("#benchmark-page tbody td:nth-child(2)").all_inner_texts()]
     assert ratios == sorted(ratios) and ratios[0] < 1, "the losses come first"
     page.locator("#benchmark-page select[name=tier]").select_option("4: Threads")
     page.locator("#benchmark-page select[name=load]").select_option("none")
     page.locator("#benchmark-page select[name=peer]").select_option("std")
     assert 0 < rows.count() < everything
-    expect(status).to_contain_text(f"{rows.count()} of {everything} rows")
-    assert all(text.endswith(", std") for text in page.locator("#benchmark-page tbody td:nth-child(3)").all_inner_texts())
+    expect(status).to_contain_text(re.compile(rf"^\d+ of {everything} rows"))
+    assert all(text.endswith(", std") for text in page.locator("#benchmark-page tbody td:nth-child(4)").all_inner_texts())
     page.get_by_role("button", name="What").click()
     names = page.locator("#benchmark-page tbody td:nth-child(1)").all_inner_texts()
     assert names == sorted(names, key=str.lower), names

@@ -41,5 +41,6 @@ async fn main() {
         }
         sizes.push(batch.len());
     }
+    println!("batches of {sizes:?}");
     assert_eq!(sizes, [10, 10, 5, 1]);
 }

@@ -19,5 +19,6 @@ async fn main() {
         async {}
     })
     .await;
+    println!("lengths: {lengths:?}");
     assert_eq!(lengths, [3, 5, 4]);
 }

@@ -42,6 +42,7 @@ async fn fetch(number: u64) -> u64 {
 #[blitz_io::main]
 async fn main() {
     let doubled = map((0..100).collect(), 8, fetch).await;
+    println!("{} results, the last is {}", doubled.len(), doubled[99]);
     assert_eq!(
         doubled,
         (0..100).map(|number| number * 2).collect::<Vec<_>>()

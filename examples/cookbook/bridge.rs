@@ -32,5 +32,7 @@ async fn main() {
         task.unwrap();
     }
     drop(requests); // ends the thread
-    assert_eq!(thread.join().unwrap(), 10);
+    let served = thread.join().unwrap();
+    println!("the thread has served {served} requests");
+    assert_eq!(served, 10);
 }

@@ -48,7 +48,9 @@ async fn main() -> io::Result<()> {
 
     let (mut ada, mut bob) = (join(address).await?, join(address).await?);
     ada.get_mut().get_mut().write_all(b"hello\n").await?;
-    assert_eq!(bob.next_line().await?.unwrap(), "hello");
+    let heard = bob.next_line().await?.unwrap();
+    println!("Bob heard: {heard}");
+    assert_eq!(heard, "hello");
     assert_eq!(ada.next_line().await?.unwrap(), "hello");
     server.abort();
     Ok(())

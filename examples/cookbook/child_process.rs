@@ -41,10 +41,9 @@ async fn main() -> std::io::Result<()> {
     }
     let mut talk = Command::new(&me);
     talk.arg("talk");
-    assert_eq!(
-        lines_of(talk, Duration::from_secs(60)).await?,
-        ["one", "two"]
-    );
+    let lines = lines_of(talk, Duration::from_secs(60)).await?;
+    println!("the child said {lines:?}");
+    assert_eq!(lines, ["one", "two"]);
 
     let mut sleep = Command::new(&me);
     sleep.arg("sleep");

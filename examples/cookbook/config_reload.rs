@@ -50,5 +50,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     assert!([10, 20].contains(&before));
     assert_eq!(current.borrow().limit, 20);
     assert_eq!(after, 20);
+    println!("the limit is {after}");
     Ok(())
 }

@@ -108,6 +108,7 @@ async fn main() -> io::Result<()> {
         client.unwrap();
     }
     let idle = pool.idle.lock().len();
+    println!("20 clients, {idle} connections");
     assert!((1..=3).contains(&idle) && pool.permits.available_permits() == 3);
     pool.get().await?.discard();
     assert_eq!(pool.idle.lock().len(), idle - 1);

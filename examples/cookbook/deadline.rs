@@ -46,6 +46,7 @@ async fn main() {
     });
     let start = Instant::now();
     let result = request.await.and_then(|inner| inner);
+    println!("{result:?} after {} s", start.elapsed().as_secs());
     assert_eq!(result, Err("deadline exceeded"));
     assert_eq!(start.elapsed().as_secs(), 10);
 }

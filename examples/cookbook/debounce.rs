@@ -29,5 +29,6 @@ async fn main() {
     while let Some(value) = settled(&mut changes, Duration::from_millis(200)).await {
         saved.push(value);
     }
+    println!("30 changes, saved: {saved:?}");
     assert_eq!(saved, [10, 20, 30]);
 }

@@ -29,6 +29,7 @@ async fn main() {
         assert_eq!(square, job * job);
         sum += square;
     }
+    println!("the sum of 100 squares is {sum}");
     assert_eq!(sum, 328_350);
     assert_eq!(workers.join_all().await.len(), 5);
 }

@@ -28,6 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     output.flush()?;
     drop(output);
 
-    assert_eq!(std::fs::read_to_string(&to)?, lines.to_uppercase());
+    let written = std::fs::read_to_string(&to)?;
+    println!("{} lines in their order", written.lines().count());
+    assert_eq!(written, lines.to_uppercase());
     Ok(())
 }

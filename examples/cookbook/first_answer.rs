@@ -32,7 +32,9 @@ async fn main() {
     mirrors.spawn(ask("near", 10, false));
     mirrors.spawn(ask("far", 80, true));
     mirrors.spawn(ask("farther", 5_000, true));
-    assert_eq!(first(mirrors).await, Ok("far"));
+    let answer = first(mirrors).await;
+    println!("{answer:?} after {} ms", start.elapsed().as_millis());
+    assert_eq!(answer, Ok("far"));
     assert_eq!(start.elapsed().as_millis(), 80);
 
     let mut mirrors = JoinSet::new();

@@ -20,5 +20,6 @@ async fn main() {
         // `sleep(period)` here would add the job's own time to each period.
         sleep(Duration::from_millis(if job == 2 { 250 } else { 30 })).await;
     }
+    println!("jobs started after {starts:?} ms");
     assert_eq!(starts, [100, 200, 300, 550, 600]);
 }

@@ -54,6 +54,8 @@ async fn main() {
         queue.push(priority, job);
     }
     for expected in ["alarm", "request", "mail", "backup"] {
-        assert_eq!(queue.pop().await, expected);
+        let job = queue.pop().await;
+        println!("{job}");
+        assert_eq!(job, expected);
     }
 }

@@ -39,6 +39,7 @@ async fn main() -> io::Result<()> {
     client.shutdown().await?;
     let mut answer = String::new();
     client.read_to_string(&mut answer).await?;
+    println!("{answer}");
     assert_eq!(answer, "THROUGH TWO SOCKETS");
     server.await??;
     proxy.abort();

@@ -84,6 +84,8 @@ async fn main() {
         start: broken,
         restarts: 0,
     });
-    assert_eq!(supervisor.run().await, Err("broken"));
+    let ended = supervisor.run().await;
+    println!("the supervisor ended: {ended:?}");
+    assert_eq!(ended, Err("broken"));
     assert!(supervisor.tasks.is_empty());
 }

@@ -39,6 +39,8 @@ fn main() -> std::io::Result<()> {
             fs::write(path.join(file.to_string()), [0; 100])?;
         }
     }
-    assert_eq!(size(root.path()), 20 * 10 * 100);
+    let bytes = size(root.path());
+    println!("{bytes} bytes in 200 files");
+    assert_eq!(bytes, 20 * 10 * 100);
     Ok(())
 }

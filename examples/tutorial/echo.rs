@@ -1,12 +1,12 @@
 //! Chapter 1: a server that sends back all it receives, and a client that checks it.
 
+// ANCHOR: serve
 use std::io;
 use std::net::SocketAddr;
 
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
 use blitz_io::net::{TcpListener, TcpStream};
 
-// ANCHOR: serve
 async fn serve(listener: TcpListener) -> io::Result<()> {
     loop {
         let (socket, _) = listener.accept().await?;

@@ -59,6 +59,7 @@ async fn main() -> io::Result<()> {
     assert!(answers.next_line().await?.unwrap().starts_with("error: x"));
     assert_eq!(answers.next_line().await?.unwrap(), "81");
     assert_eq!(answers.next_line().await?, None);
+    println!("three requests, three answers");
     server.abort();
     Ok(())
 }

@@ -67,6 +67,7 @@ async fn main() -> io::Result<()> {
     // The server closes the connection, since nothing follows.
     client.read_to_string(&mut answers).await?;
     assert_eq!(answers, "fast\nerror: took too long\nerror: idle\n");
+    print!("{answers}");
     server.abort();
     Ok(())
 }

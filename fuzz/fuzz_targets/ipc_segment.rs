@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-use blitz_io_ipc::{Anonymous, Builder, Channel, Queue, Receiver, Route, Sender, WhenFull};
+use blitz_io_ipc::{Anonymous, Builder, Channel, Queue, Receiver, Route, Sender, WhenFull, SendOptions};
 
 const CAPACITY: usize = 4;
 const MAX_LEN: usize = 32;
@@ -53,12 +53,12 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
                 let message = [call; MAX_LEN + 2];
                 for sender in &mut senders {
                     let _ = sender.try_send(&message[..len]);
-                    let _ = sender.try_send_or_arm(&message[..len]);
+                    let _ = sender.with(SendOptions::new().arm()).send(&message[..len]);
                 }
             }
             9 => {
                 for sender in &mut senders {
-                    if let Ok(mut loan) = sender.try_loan(MAX_LEN) {
+                    if let Ok(mut loan) = sender.with(SendOptions::new().no_wait()).loan(MAX_LEN) {
                         loan.fill(call);
                         loan.truncate(usize::from(call) % MAX_LEN);
                         let _ = loan.send();

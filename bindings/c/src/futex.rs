@@ -82,7 +82,7 @@ pub(crate) fn wait_on(word: &AtomicU32, expected: u32, scope: Scope, limit: Limi
         };
     }
     match scope
-        .wait_until(word, expected, limit.deadline())
+        .wait_deadline(word, expected, limit.deadline())
         .map_err(unsupported)?
     {
         WaitResult::Woken => Ok(()),
@@ -116,7 +116,7 @@ fn fiber_waits_shared(word: &AtomicU32, expected: u32, limit: Limit) -> Outcome 
         let sleep = move || {
             // SAFETY: the fiber waits until this closure has returned, and keeps the word until then.
             let word = unsafe { AtomicU32::from_ptr(pointer.get()) };
-            Scope::Shared.wait_until(word, expected, end)
+            Scope::Shared.wait_deadline(word, expected, end)
         };
         let slept = wait::on_masked(task::spawn_blocking(sleep), Limit::Never)?;
         match slept.map_err(|_| BLITZ_ECANCELED)?.map_err(unsupported)? {

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use blitz_io::ipc::{
-    self, Builder, Doorbell, Error, Loan, Message, Receiver, RecvError, SendError, Sender, WhenFull,
+    self, Builder, Doorbell, Error, Loan, Message, Receiver, RecvError, SendError, SendOptions,
+    Sender, WhenFull,
 };
 
 use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted, text};
@@ -361,7 +362,9 @@ pub unsafe extern "C" fn blitz_ipc_send_until(
         }
         match Limit::at(deadline_ns) {
             Limit::Never => sender.send(message),
-            Limit::At(deadline) => sender.send_until(message, deadline),
+            Limit::At(deadline) => sender
+                .with(SendOptions::new().deadline(deadline))
+                .send(message),
         }
         .map_err(of_send)
     })
@@ -412,7 +415,7 @@ pub unsafe extern "C" fn blitz_ipc_loan(
             }
             match limit {
                 Limit::Never => sender.loan(len),
-                Limit::At(deadline) => sender.loan_until(len, deadline),
+                Limit::At(deadline) => sender.with(SendOptions::new().deadline(deadline)).loan(len),
             }
             .map_err(of_send)
         })?;
@@ -498,7 +501,7 @@ pub unsafe extern "C" fn blitz_ipc_recv_until(
         } else {
             match Limit::at(deadline_ns) {
                 Limit::Never => receiver.recv_into(buffer),
-                Limit::At(deadline) => receiver.recv_into_until(buffer, deadline),
+                Limit::At(deadline) => receiver.recv_into_deadline(buffer, deadline),
             }
         };
         put(count, n.map_err(of_recv)?)
@@ -552,7 +555,7 @@ pub unsafe extern "C" fn blitz_ipc_take(
             }
             match limit {
                 Limit::Never => receiver.recv(),
-                Limit::At(deadline) => receiver.recv_until(deadline),
+                Limit::At(deadline) => receiver.recv_deadline(deadline),
             }
             .map_err(of_recv)
         })?;
@@ -652,7 +655,8 @@ pub unsafe extern "C" fn blitz_ipc_try_send_or_arm(
     entry(|| {
         let mut held = arg(sender)?.held.enter()?;
         held.end()?
-            .try_send_or_arm(bytes(message.cast(), len)?)
+            .with(SendOptions::new().arm())
+            .send(bytes(message.cast(), len)?)
             .map_err(of_send)
     })
 }

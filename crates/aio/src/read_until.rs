@@ -27,7 +27,7 @@ pub(crate) fn poll_read_until<R: AsyncBufRead + ?Sized>(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Poll::Ready(Err(error)),
         };
-        let found = memchr::memchr(delimiter, available);
+        let found = find(delimiter, available);
         let count = found.map_or(available.len(), |place| place + 1);
         bytes.extend_from_slice(&available[..count]);
         reader.as_mut().consume(count);
@@ -36,6 +36,20 @@ pub(crate) fn poll_read_until<R: AsyncBufRead + ?Sized>(
             return Poll::Ready(Ok(mem::take(read)));
         }
     }
+}
+
+/// Returns the place of the first `byte`: the system's library compares many bytes at once.
+#[cfg(unix)]
+fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
+    let begin = bytes.as_ptr();
+    // SAFETY: `begin` is valid for reads of `bytes.len()` bytes, as it is that of the slice.
+    let found = unsafe { libc::memchr(begin.cast(), byte.into(), bytes.len()) };
+    (!found.is_null()).then(|| found.addr() - begin.addr())
+}
+
+#[cfg(not(unix))]
+fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|&found| found == byte)
 }
 
 /// The step of `read_until`.

@@ -25,22 +25,23 @@ pub use blitz_io_futex::{
 /// ```
 #[track_caller]
 pub fn wait(word: &AtomicU32, expected: u32) {
-    wait_until(word, expected, None);
+    wait_deadline(word, expected, None);
 }
 
-/// Sleeps while `word` holds `expected`, until `deadline`. See [`blitz_io_futex::wait_until`].
+/// Sleeps while `word` holds `expected`, until `deadline`. See [`blitz_io_futex::wait_deadline`].
 ///
 /// ```
 /// use std::time::Instant;
 ///
-/// use blitz_io::futex::{WaitResult, atomic::AtomicU32, wait_until};
+/// use blitz_io::futex::{WaitResult, atomic::AtomicU32, wait_deadline};
 ///
 /// let word = AtomicU32::new(1);
-/// assert_eq!(wait_until(&word, 0, None), WaitResult::ValueChanged);
-/// assert_eq!(wait_until(&word, 1, Instant::now()), WaitResult::TimedOut);
+/// assert_eq!(wait_deadline(&word, 0, None), WaitResult::ValueChanged);
+/// assert_eq!(wait_deadline(&word, 1, Instant::now()), WaitResult::TimedOut);
 /// ```
 #[track_caller]
-pub fn wait_until(
+#[doc(alias = "wait_until")]
+pub fn wait_deadline(
     word: &AtomicU32,
     expected: u32,
     deadline: impl Into<Option<Instant>>,
@@ -52,7 +53,18 @@ pub fn wait_until(
     let deadline = deadline.into();
     let wait = WordWait::new(Caller::here(), deadline.is_some());
     let _record = wait.sleeping(word, expected);
-    blitz_io_futex::wait_until(word, expected, deadline)
+    blitz_io_futex::wait_deadline(word, expected, deadline)
+}
+
+/// The former name of [`wait_deadline`].
+#[track_caller]
+#[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+pub fn wait_until(
+    word: &AtomicU32,
+    expected: u32,
+    deadline: impl Into<Option<Instant>>,
+) -> WaitResult {
+    wait_deadline(word, expected, deadline)
 }
 
 /// Sleeps until `word` no longer holds `previous`, and returns its new value. See

@@ -4,19 +4,19 @@
 //!   semantics of `tokio::sync`. They need no particular runtime.
 //! * [`thread`]: locks, barriers, latches, parkers and events for threads, with the names of
 //!   parking_lot, std and crossbeam.
-//! * `runtime`, `task`, `time`: a work-stealing runtime with Tokio's names (feature `rt`).
-//! * `io`: reading and writing bytes, with the names of `tokio::io` (feature `io-util`).
-//! * `net`, `fs`, `process`, `signal`: sockets, files, child processes and signals, with the
+//! * [`runtime`](runtime/index.html), [`task`](task/index.html), [`time`](time/index.html): a work-stealing runtime with Tokio's names (feature `rt`).
+//! * [`io`](io/index.html): reading and writing bytes, with the names of `tokio::io` (feature `io-util`).
+//! * [`net`](net/index.html), [`fs`](fs/index.html), [`process`](process/index.html), [`signal`](signal/index.html): sockets, files, child processes and signals, with the
 //!   names of Tokio (features of the same names).
-//! * `pool`: parallel work on all processors, with rayon's names (feature `pool`).
-//! * `ipc`: messages between processes, through shared memory (feature `ipc`).
-//! * `fiber`: blocking code as tasks, each with a stack of its own (feature `fiber`).
-//! * `pipeline`: stages that run in parallel and keep the order (feature `pipeline`).
+//! * [`pool`](pool/index.html): parallel work on all processors, with rayon's names (feature `pool`).
+//! * [`ipc`](ipc/index.html): messages between processes, through shared memory (feature `ipc`).
+//! * [`fiber`](fiber/index.html): blocking code as tasks, each with a stack of its own (feature `fiber`).
+//! * [`pipeline`](pipeline/index.html): stages that run in parallel and keep the order (feature `pipeline`).
 //! * [`futex`]: the futex that all of them sleep on, for building your own primitives.
 //!
 //! # The runtime
 //!
-//! With the features `rt` and `macros`:
+//! With the default features:
 //!
 #![cfg_attr(all(feature = "rt", feature = "macros"), doc = "```")]
 #![cfg_attr(not(all(feature = "rt", feature = "macros")), doc = "```text")]
@@ -109,10 +109,10 @@
 //! let (bell, ready) = mpmc::bounded(0); // a send waits until the value is received
 //! let cook = std::thread::spawn(move || {
 //!     for order in kitchen {
-//!         bell.send_blocking(format!("{order} is ready")).unwrap();
+//!         bell.blocking_send(format!("{order} is ready")).unwrap();
 //!     }
 //! });
-//! orders.send_blocking("soup").unwrap();
+//! orders.blocking_send("soup").unwrap();
 //! drop(orders);
 //!
 //! let mut select = Select::new();
@@ -160,7 +160,7 @@
 //! {
 //!     let _five = memory.acquire_many(5).unwrap();
 //!     assert!(memory.try_acquire_many(4).is_err());
-//!     assert!(memory.try_acquire_many_for(4, Duration::from_millis(1)).is_err());
+//!     assert!(memory.acquire_many_timeout(4, Duration::from_millis(1)).is_err());
 //! } // the five permits are returned here
 //! assert_eq!(memory.available_permits(), 8);
 //!
@@ -210,14 +210,14 @@
 //!
 //! ```
 //! use blitz_io::futex::atomic::{AtomicU32, Ordering};
-//! use blitz_io::futex::{WaitResult, wait_until, wake_all};
+//! use blitz_io::futex::{WaitResult, wait_deadline, wake_all};
 //! use std::time::{Duration, Instant};
 //!
 //! static WORD: AtomicU32 = AtomicU32::new(7);
 //!
 //! let soon = Instant::now() + Duration::from_millis(5);
-//! assert_eq!(wait_until(&WORD, 6, None), WaitResult::ValueChanged);
-//! while wait_until(&WORD, 7, soon) != WaitResult::TimedOut {}
+//! assert_eq!(wait_deadline(&WORD, 6, None), WaitResult::ValueChanged);
+//! while wait_deadline(&WORD, 7, soon) != WaitResult::TimedOut {}
 //! WORD.store(8, Ordering::Release);
 //! wake_all(&WORD);
 //! ```
@@ -246,7 +246,7 @@
 //! | `tokio::{select!, join!, try_join!, pin!}` | `blitz_io::{select!, join!, try_join!, pin!}` (`macros`) |
 //! | `tokio::spawn`, `tokio::task::X`, `tokio::task_local!` | `blitz_io::spawn`, `blitz_io::task::X`, `blitz_io::task_local!` (`rt`) |
 //! | `tokio::runtime::{Runtime, Builder, Handle}` | `blitz_io::runtime::{Runtime, Builder, Handle}` (`rt`) |
-//! | `tokio::time::X` | `blitz_io::time::X` (`time`); `pause`, `advance`, `resume` (`test-util`) |
+//! | `tokio::time::X` | `blitz_io::time::X` (`rt`), with `pause`, `advance` and `resume` |
 //! | `tokio::io::X` | `blitz_io::io::X` (`io-util`; `io-std` for the standard streams) |
 //! | `tokio::fs::X` | `blitz_io::fs::X` (`fs`) |
 //! | `tokio::{process, signal}::X` | `blitz_io::{process, signal}::X` (`process`, `signal`) |
@@ -256,10 +256,10 @@
 //! | `parking_lot::{Mutex, RwLock, Condvar, Once, …}` | `blitz_io::thread::{Mutex, RwLock, Condvar, Once, …}` |
 //! | `std::sync::Mutex`, `RwLock`, `Condvar` | `blitz_io::thread::…`, without `unwrap()`: there is no poisoning |
 //! | `std::sync::{Barrier, OnceLock, LazyLock}` | `blitz_io::thread::{Barrier, OnceLock, LazyLock}` |
-//! | `std::sync::mpsc` | [`sync::mpmc`]: `send_blocking`, `recv_blocking`, and receivers that can be cloned |
+//! | `std::sync::mpsc` | [`sync::mpmc`]: `blocking_send`, `blocking_recv`, and receivers that can be cloned |
 //! | `std::thread::scope`, for tasks | `blitz_io::task::scope` (`rt`) |
 //! | `crossbeam::sync::{Parker, WaitGroup}` | `blitz_io::thread::{Parker, WaitGroup}` |
-//! | `crossbeam_channel::{bounded, unbounded, Select}` | [`sync::mpmc`]: `send` and `recv` are `send_blocking` and `recv_blocking` here |
+//! | `crossbeam_channel::{bounded, unbounded, Select}` | [`sync::mpmc`]: `send` and `recv` are `blocking_send` and `blocking_recv` here |
 //! | `async_channel::{bounded, unbounded}` | [`sync::mpmc`]: same names |
 //! | `async_lock::{Mutex, RwLock, Semaphore, Barrier, OnceCell}` | `blitz_io::sync::…`, with Tokio's names |
 //! | `rayon::spawn` and a channel for the result | `blitz_io::task::spawn_blocking(…).await` (`rt`) |
@@ -276,41 +276,50 @@
 //!
 //! # Features
 //!
-//! No feature is on by default: the primitives need no runtime, and work under any.
+//! `service` is on by default. With `default-features = false` there are only the primitives: they
+//! need no runtime, and work under any.
+//!
+//! **A module that the compiler does not find** is behind a feature, which the compiler's note names ("the
+//! item is gated behind the `ipc` feature"): `cargo add blitz-io --features ipc`.
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `full` | everything that needs neither the traits of other packages nor a library in C: `fiber`, `fs`, `io-std`, `io-util`, `ipc`, `macros`, `net`, `pipeline`, `pool`, `process`, `rt`, `signal`, and the other names of Tokio's `full` |
-//! | `rt` | the runtime: `runtime`, `task`, `time`, `spawn`, `task_local!`, and in [`sync`] `CancellationToken` |
+//! | **Pick these** | |
+//! | `service` | what a service on Tokio has: `fs`, `io-std`, `io-util`, `macros`, `net`, `process`, `rt`, `signal` |
+//! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
+//! | `pipeline` | `pipeline`: sources, stages in parallel, ordered sinks |
+//! | `ipc` | `ipc`: routes, channels and queues between processes; with `net` tasks can wait for them |
+//! | `fiber` | `fiber`: closures that wait for futures on stacks of their own |
+//! | `full` | all of these, and `pipeline-atomic-output` |
+//! | **Parts of these** | |
+//! | `rt` | the runtime, with both schedulers, its timers and a clock that can be paused: `runtime`, `task`, `time`, `spawn`, `task_local!`, and in [`sync`] `CancellationToken` |
+//! | `macros` | `select!`, `join!`, `try_join!`; with `rt` also `#[main]` and `#[test]` |
+//! | `io-util` | `io`: reading and writing without the operating system |
+//! | `io-std` | `io::{stdin, stdout, stderr}` (with `rt` and `io-util`) |
 //! | `net` | `net`: sockets; on Unix `io::unix::AsyncFd` (with `rt` and `io-util`) |
 //! | `fs` | `fs`: files and directories (with `rt` and `io-util`) |
-//! | `io-std` | `io::{stdin, stdout, stderr}` (with `rt` and `io-util`) |
 //! | `process`, `signal` | `process`, `signal`: child processes and signals, on Unix and Windows |
-//! | `io-util` | `io`: reading and writing without the operating system |
-//! | `macros` | `select!`, `join!`, `try_join!`; with `rt` also `#[main]` and `#[test]` |
-//! | `rt-multi-thread`, `time`, `test-util` | the same as `rt`, for programs that come from Tokio |
-//! | `sync`, `parking_lot` | nothing, for programs that come from Tokio |
-//! | `tracing` | spans of `tracing` for each task, primitive and operation, as tokio-console reads them, and `task::Builder` and `JoinSet::build_task`, which name tasks; with `inspect`, an event for each finding of a `Watchdog` |
-//! | `taskdump` | `runtime::Handle::dump`, with the interface of Tokio's task dumps |
-//! | `schedule-latency` | how long tasks are ready before they are polled: a histogram of `runtime::RuntimeMetrics`, and for the hooks of polls |
-//! | `inspect` | records of what each task and thread waits for: `inspect`, and answers to `blitz why` and `blitz top` |
-//! | `metrics` | `metrics`: the figures of runtimes, pools and shared memory, and with `inspect` of waits, through the facade of that name, to Prometheus and others |
-//! | `hyper` | hyper's traits for an executor, a timer and streams |
-//! | `tokio`, `futures-io` | the traits of those packages on this crate's streams, and the other way round; with `tokio` and `rt` also `runtime::Builder::enter_tokio` |
-//! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
-//! | `fiber` | `fiber`: closures that wait for futures on stacks of their own |
-//! | `pipeline` | `pipeline`: sources, stages in parallel, ordered sinks |
 //! | `pipeline-atomic-output` | `pipeline::atomic_output`: files that get their names when they are complete |
 //! | `pipeline-gzip` | `pipeline::gzip`: blocks of gzip and BGZF, compressed in parallel |
-//! | `ipc` | `ipc`: routes, channels and queues between processes; with `net` tasks can wait for them |
-//! | `bytemuck`, `zerocopy` | values of types that those packages know to be plain bytes can be sent by `ipc` |
+//! | **Integrations** | |
+//! | `hyper` | hyper's traits for an executor, a timer and streams |
+//! | `tokio`, `futures-io` | the traits of those packages on this crate's streams, and the other way round; with `tokio` and `rt` also `runtime::Builder::enter_tokio` |
 //! | `stream` | `Stream` for the receivers of channels, and `stream::wrappers` |
 //! | `sink` | `Sink` for senders |
 //! | `serde` | the locks of [`thread`] can be serialised |
-//! | `send_guard` | guards of the locks of [`thread`] can be sent to another thread |
+//! | `bytemuck`, `zerocopy` | values of types that those packages know to be plain bytes can be sent by `ipc` |
+//! | **Observability** | |
+//! | `inspect` | records of what each task and thread waits for: `inspect`, and answers to `blitz why` and `blitz top` |
+//! | `tracing` | spans of `tracing` for each task, primitive and operation, as tokio-console reads them, and `task::Builder` and `JoinSet::build_task`, which name tasks; with `inspect`, an event for each finding of a `Watchdog` |
+//! | `metrics` | `metrics`: the figures of runtimes, pools and shared memory, and with `inspect` of waits, through the facade of that name, to Prometheus and others |
+//! | `schedule-latency` | how long tasks are ready before they are polled: a histogram of `runtime::RuntimeMetrics`, and for the hooks of polls |
+//! | `taskdump` | `runtime::Handle::dump`, with the interface of Tokio's task dumps |
+//! | **Compatibility** | |
 //! | `portable` | a table of locks instead of the system's futex, for sandboxes that forbid it |
+//! | `send_guard` | guards of the locks of [`thread`] can be sent to another thread, as with parking_lot's feature of that name |
 //!
-//! Without `macros`, the crate has fewer than ten dependencies, including indirect ones.
+//! Tokio's features `rt-multi-thread`, `sync`, `test-util` and `time` have no counterpart: what they
+//! add is in `rt`, or always there.
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
@@ -341,17 +350,23 @@ pub mod task;
 pub mod time;
 
 #[cfg(feature = "fiber")]
+#[doc(inline)]
 pub use blitz_io_fiber as fiber;
 #[cfg(not(all(feature = "inspect", not(loom))))]
+#[doc(inline)]
 pub use blitz_io_futex as futex;
 #[cfg(feature = "inspect")]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
+#[doc(inline)]
 pub use blitz_io_inspect as inspect;
 #[cfg(feature = "ipc")]
+#[doc(inline)]
 pub use blitz_io_ipc as ipc;
 #[cfg(feature = "pipeline")]
+#[doc(inline)]
 pub use blitz_io_pipeline as pipeline;
 #[cfg(feature = "pool")]
+#[doc(inline)]
 pub use blitz_io_pool as pool;
 #[cfg(feature = "hyper")]
 pub use blitz_io_runtime::hyper;

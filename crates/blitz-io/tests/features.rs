@@ -24,6 +24,15 @@ fn every_feature_is_in_the_table() {
     }
 }
 
+/// Returns `true` if `feature` enables `other`, itself or through its parts.
+fn enables(feature: &str, other: &str) -> bool {
+    let (_, list) = features().find(|(name, _)| *name == feature).unwrap();
+    let mut parts = list.split('"').skip(1).step_by(2);
+    parts.any(|part| {
+        part == other || features().any(|(name, _)| name == part) && enables(part, other)
+    })
+}
+
 /// `full` leaves out the traits of other packages, a library in C, and switches that change
 /// how something works.
 #[test]
@@ -43,14 +52,36 @@ fn full_is_full() {
         "sink",
         "stream",
         "taskdump",
-        "test-util",
         "tokio",
         "tracing",
         "zerocopy",
     ];
-    let (_, full) = features().find(|(name, _)| *name == "full").unwrap();
     for (feature, _) in features() {
-        let is_in = full.contains(&format!("\"{feature}\""));
+        let is_in = enables("full", feature);
         assert_eq!(is_in, !left_out.contains(&feature), "{feature}");
+    }
+}
+
+/// A feature that enables nothing tells its user that something was missing.
+#[test]
+fn no_feature_does_nothing() {
+    for (feature, list) in features() {
+        assert!(list.contains('"'), "{feature}");
+        assert!(
+            !matches!(list, r#"["rt"]"#),
+            "{feature} is another name of `rt`"
+        );
+    }
+}
+
+#[test]
+fn a_service_needs_no_shared_memory_pipelines_or_fibers() {
+    let manifest_default = "\ndefault = [\"service\"]\n";
+    assert!(MANIFEST.contains(manifest_default));
+    for part in ["fs", "macros", "net", "process", "rt", "signal"] {
+        assert!(enables("service", part), "{part}");
+    }
+    for other in ["fiber", "ipc", "pipeline", "pool"] {
+        assert!(!enables("service", other), "{other}");
     }
 }

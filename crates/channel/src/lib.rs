@@ -54,6 +54,7 @@ mod model;
 pub mod mpmc;
 pub mod mpsc;
 pub mod oneshot;
+mod timed;
 mod wait;
 pub mod watch;
 

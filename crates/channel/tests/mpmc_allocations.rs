@@ -59,7 +59,7 @@ fn waiting_allocates_nothing() {
 
     let (sender, receiver) = bounded(0);
     let echo = thread::spawn(move || receiver.iter().sum::<u64>());
-    let count = ALLOCATOR.fewest(|| (0..50).for_each(|n| sender.send_blocking(n).unwrap()));
+    let count = ALLOCATOR.fewest(|| (0..50).for_each(|n| sender.blocking_send(n).unwrap()));
     assert_eq!(count, 0, "rendezvous of threads");
     drop(sender);
     assert!(echo.join().unwrap() > 0);

@@ -18,7 +18,8 @@ Examples:
   for run in 1 2 3; do blitz bench --json > run$run.json; done
   blitz bench --hog 1 --json > hog.json
   blitz bench --cpus 0 --json > pinned.json
-  blitz report *.json --page docs/benchmarks.md --charts docs --readme README.md
+  blitz report *.json --page docs/benchmarks.md --charts docs \\
+    --summary book/src/benchmarks/index.md
   blitz report run?.json | less";
 
 /// The runs without load that a report needs: with fewer, a range is not meaningful.
@@ -31,19 +32,19 @@ pub struct Arguments {
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 
-    /// Write the page with all rows as Markdown; without --charts and --readme it is printed.
+    /// Write the page with all rows as Markdown; without --charts and --summary it is printed.
     /// A section of the file that `ecosystem/bench/run` has written is kept.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 
-    /// Write the chart of the README's rows, or of all rows if none of those was measured,
+    /// Write the chart of the summary's rows, or of all rows if none of those was measured,
     /// for light and for dark pages, into this folder.
     #[arg(long, value_name = "FOLDER")]
     charts: Option<PathBuf>,
 
-    /// Replace the figures between the markers of this file.
-    #[arg(long, value_name = "FILE")]
-    readme: Option<PathBuf>,
+    /// Replace the figures between the markers of this page of the book.
+    #[arg(long, alias = "readme", value_name = "FILE")]
+    summary: Option<PathBuf>,
 
     /// Accept fewer than three runs, or quick ones: for a draft.
     #[arg(long)]
@@ -69,8 +70,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         .as_deref()
         .map_or(Ok(String::new()), as_it_was)?;
     let page = markdown::page(&groups, &old);
-    let readme = arguments
-        .readme
+    let summary = arguments
+        .summary
         .as_deref()
         .map(|path| with_figures(path, quiet))
         .transpose()?;
@@ -80,10 +81,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     };
     match &arguments.page {
         Some(path) => write(path, &page)?,
-        None if readme.is_none() && charts.is_empty() => output::print(&page)?,
+        None if summary.is_none() && charts.is_empty() => output::print(&page)?,
         None => {}
     }
-    for (path, text) in charts.iter().chain(&readme) {
+    for (path, text) in charts.iter().chain(&summary) {
         write(path, text)?;
     }
     Ok(Exit::Done)
@@ -133,14 +134,14 @@ fn with_figures(path: &Path, quiet: &Runs) -> Result<(PathBuf, String), Exit> {
     let shown = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
         Exit::usage(
-            format_args!("--readme: {shown} cannot be read: {error}"),
+            format_args!("--summary: {shown} cannot be read: {error}"),
             "Give a file that exists.",
         )
     })?;
     let [begin, end] = markdown::MARKERS;
     let text = markdown::replace(&text, &markdown::figures(quiet)).ok_or_else(|| {
         Exit::usage(
-            format_args!("--readme: {shown} has no place for figures"),
+            format_args!("--summary: {shown} has no place for figures"),
             format_args!("Put the lines {begin} and {end} where they belong."),
         )
     })?;

@@ -50,6 +50,19 @@ impl Affinity {
         (written > 0).then_some(set)
     }
 
+    /// Lets this thread run on `processor` only. Returns `true` if the system agreed.
+    pub fn bind_this_thread(processor: usize) -> bool {
+        let mut set = Self::none();
+        let Some(word) = set.0.get_mut(processor / BITS) else {
+            return false;
+        };
+        *word = 1 << (processor % BITS);
+        let size = size_of_val(&set.0);
+        // SAFETY: the system reads no more than `size` bytes.
+        let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size, set.0.as_ptr()) };
+        result == 0
+    }
+
     /// Returns the processors' numbers.
     pub fn processors(&self) -> impl Iterator<Item = usize> + '_ {
         let has = |&processor: &usize| self.0[processor / BITS] & 1 << (processor % BITS) != 0;

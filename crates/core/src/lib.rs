@@ -12,6 +12,7 @@ mod attempts;
 pub mod awake;
 pub mod backoff;
 mod biased_lock;
+mod cache_padded;
 #[cfg(feature = "taskdump")]
 mod capture;
 pub mod coop;
@@ -34,6 +35,8 @@ pub mod spin;
 pub mod timers;
 mod wait_queue;
 
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
+pub use affinity::Affinity;
 pub use attempts::Attempts;
 pub use backoff::Backoff;
 pub use biased_lock::BiasedLock;
@@ -44,6 +47,7 @@ pub use blitz_io_futex::{
     Watched, const_unless_loom, debug_fields, debug_is_name, default_is_new, error_text, fences,
 };
 pub use blitz_io_observe::ThreadId;
+pub use cache_padded::CachePadded;
 pub use lease::Lease;
 pub use lock::{ListLock, Lock, LockGuard};
 pub use on_drop::OnDrop;

@@ -34,7 +34,7 @@
 use std::time::Instant;
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_futex::{WaitResult, wait_deadline, wake_one};
 use blitz_io_observe as observe;
 
 use crate::{const_unless_loom, default_is_new};
@@ -67,7 +67,7 @@ impl Parker {
         _ = word.compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_notified() {
             let _record = observe::sleeping(word);
-            if wait_until(word, PARKED, deadline) == WaitResult::TimedOut {
+            if wait_deadline(word, PARKED, deadline) == WaitResult::TimedOut {
                 return self.is_notified();
             }
         }

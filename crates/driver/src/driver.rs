@@ -75,7 +75,7 @@ use std::time::Instant;
 
 use blitz_io_core::fences::after_rmw;
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_futex::{WaitResult, wait_deadline, wake_one};
 use blitz_io_observe as observe;
 
 use crate::entries::Entries;
@@ -264,7 +264,7 @@ impl Driver {
         }
         while self.state.load(Ordering::Relaxed) == ASLEEP {
             let _record = observe::sleeping(&self.state);
-            if wait_until(&self.state, ASLEEP, deadline) == WaitResult::TimedOut {
+            if wait_deadline(&self.state, ASLEEP, deadline) == WaitResult::TimedOut {
                 break;
             }
         }

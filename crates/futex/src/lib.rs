@@ -79,7 +79,9 @@ mod yielding;
 pub use result::WaitResult;
 pub use scope::{Scope, Unsupported};
 pub use split_word::{Group, SplitWord};
-pub use wait::{block_until_different, wait, wait_until, wake_all, wake_n, wake_one};
+#[allow(deprecated)]
+pub use wait::wait_until;
+pub use wait::{block_until_different, wait, wait_deadline, wake_all, wake_n, wake_one};
 pub use wait_any::{WAIT_ANY_MAX, WaitAny, WaitAnyError, wait_any};
 
 #[cfg(unix)]

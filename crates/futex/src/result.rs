@@ -2,10 +2,10 @@
 ///
 /// ```
 /// use blitz_io::futex::atomic::AtomicU32;
-/// use blitz_io::futex::{WaitResult, wait_until};
+/// use blitz_io::futex::{WaitResult, wait_deadline};
 ///
 /// let word = AtomicU32::new(1);
-/// assert_eq!(wait_until(&word, 0, None), WaitResult::ValueChanged);
+/// assert_eq!(wait_deadline(&word, 0, None), WaitResult::ValueChanged);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum WaitResult {

@@ -75,7 +75,7 @@ pub enum Group {
 ///
 /// let waiter = std::thread::spawn(|| {
 ///     while WORD.byte(0).load(Ordering::Acquire) == 1 {
-///         WORD.wait_until([1, 0, 0, 0], None);
+///         WORD.wait_deadline([1, 0, 0, 0], None);
 ///     }
 /// });
 /// WORD.byte(0).store(0, Ordering::Release);
@@ -122,9 +122,10 @@ impl SplitWord {
     }
 
     /// Sleeps while the bytes hold `expected`, until `deadline`; see
-    /// [`wait_until`](crate::wait_until).
+    /// [`wait_deadline`](crate::wait_deadline).
     #[inline]
-    pub fn wait_until(
+    #[doc(alias = "wait_until")]
+    pub fn wait_deadline(
         &self,
         expected: [u8; 4],
         deadline: impl Into<Option<Instant>>,
@@ -133,7 +134,17 @@ impl SplitWord {
         sys::wait(self, expected, deadline.into(), Scope::Private)
     }
 
-    /// Waits like [`wait_until`](SplitWord::wait_until), as a member of `group`, which
+    /// The former name of [`wait_deadline`](Self::wait_deadline).
+    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+    pub fn wait_until(
+        &self,
+        expected: [u8; 4],
+        deadline: impl Into<Option<Instant>>,
+    ) -> WaitResult {
+        self.wait_deadline(expected, deadline)
+    }
+
+    /// Waits like [`wait_deadline`](SplitWord::wait_deadline), as a member of `group`, which
     /// [`wake_group`](SplitWord::wake_group) can wake alone.
     #[inline]
     pub fn wait_in_group(

@@ -40,20 +40,31 @@ pub fn wait(word: &AtomicU32, expected: u32) {
 /// ```
 /// use std::time::{Duration, Instant};
 /// use blitz_io::futex::atomic::AtomicU32;
-/// use blitz_io::futex::{WaitResult, wait_until};
+/// use blitz_io::futex::{WaitResult, wait_deadline};
 ///
 /// let word = AtomicU32::new(0);
 /// let deadline = Instant::now() + Duration::from_millis(5);
-/// while wait_until(&word, 0, deadline) != WaitResult::TimedOut {}
+/// while wait_deadline(&word, 0, deadline) != WaitResult::TimedOut {}
 /// assert!(Instant::now() >= deadline);
 /// ```
 #[inline]
-pub fn wait_until(
+#[doc(alias = "wait_until")]
+pub fn wait_deadline(
     word: &AtomicU32,
     expected: u32,
     deadline: impl Into<Option<Instant>>,
 ) -> WaitResult {
     sys::wait(word, expected, deadline.into(), Scope::Private)
+}
+
+/// The former name of [`wait_deadline`].
+#[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+pub fn wait_until(
+    word: &AtomicU32,
+    expected: u32,
+    deadline: impl Into<Option<Instant>>,
+) -> WaitResult {
+    wait_deadline(word, expected, deadline)
 }
 
 /// Wakes one thread that sleeps on `word`, and returns how many threads are known to have
@@ -140,16 +151,17 @@ impl Scope {
     ///
     /// Returns [`Unsupported`] if the system lacks this scope.
     pub fn wait(self, word: &AtomicU32, expected: u32) -> Result<(), Unsupported> {
-        self.wait_until(word, expected, None).map(|_| ())
+        self.wait_deadline(word, expected, None).map(|_| ())
     }
 
     /// Sleeps while `word` holds `expected`, until `deadline`; see
-    /// [`wait_until`](crate::wait_until).
+    /// [`wait_deadline`](crate::wait_deadline).
     ///
     /// # Errors
     ///
     /// Returns [`Unsupported`] if the system lacks this scope.
-    pub fn wait_until(
+    #[doc(alias = "wait_until")]
+    pub fn wait_deadline(
         self,
         word: &AtomicU32,
         expected: u32,
@@ -157,6 +169,17 @@ impl Scope {
     ) -> Result<WaitResult, Unsupported> {
         self.check()?;
         Ok(sys::wait(word, expected, deadline.into(), self))
+    }
+
+    /// The former name of [`wait_deadline`](Self::wait_deadline).
+    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+    pub fn wait_until(
+        self,
+        word: &AtomicU32,
+        expected: u32,
+        deadline: impl Into<Option<Instant>>,
+    ) -> Result<WaitResult, Unsupported> {
+        self.wait_deadline(word, expected, deadline)
     }
 
     /// Wakes one sleeper; see [`wake_one`](crate::wake_one).

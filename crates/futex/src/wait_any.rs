@@ -69,7 +69,7 @@ impl Error for WaitAnyError {}
 /// Sleeps while each word holds the value beside it, until `deadline`.
 ///
 /// Returns which word ended the wait. If several words did, one of them is reported. The
-/// same word may be listed more than once. As with [`wait_until`](crate::wait_until), the
+/// same word may be listed more than once. As with [`wait_deadline`](crate::wait_deadline), the
 /// words are compared before the clock is read, `None` means forever, and the wait may end
 /// spuriously.
 ///

@@ -106,7 +106,7 @@ fn wait_for_change(word: &AtomicU32, previous: u32) -> u32 {
         if now != previous {
             return now;
         }
-        let result = Scope::Shared.wait_until(word, previous, deadline);
+        let result = Scope::Shared.wait_deadline(word, previous, deadline);
         assert_ne!(result, Ok(WaitResult::TimedOut), "a wake-up was lost");
     }
 }
@@ -238,7 +238,7 @@ fn only_shared_wakes_cross_mappings() {
         thread::scope(|s| {
             let sleeper = s.spawn(|| {
                 bedroom.enter(0);
-                scope.wait_until(here, 0, None).unwrap()
+                scope.wait_deadline(here, 0, None).unwrap()
             });
             bedroom.wait_until_asleep();
             let woken = scope.wake_all(there).unwrap();

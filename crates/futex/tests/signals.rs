@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use std::{mem, ptr};
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitAny, WaitResult, wait_any, wait_until, wake_all};
+use blitz_io_futex::{WaitAny, WaitResult, wait_any, wait_deadline, wake_all};
 use common::{Sleepers, eventually};
 
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
@@ -76,7 +76,7 @@ fn does_not_end_a_wait(signal: libc::c_int) {
         let shared = shared.clone();
         move || {
             shared.bedroom.enter(0);
-            wait_until(&shared.word, 0, None)
+            wait_deadline(&shared.word, 0, None)
         }
     });
     for _ in 0..20 {
@@ -118,7 +118,7 @@ fn does_not_prolong_a_wait(signal: libc::c_int) {
         let shared = shared.clone();
         move || {
             let deadline = Instant::now() + TIMEOUT;
-            let result = wait_until(&shared.word, 0, deadline);
+            let result = wait_deadline(&shared.word, 0, deadline);
             assert!(Instant::now() >= deadline);
             result
         }

@@ -50,8 +50,8 @@ use crate::wait_policy::LOOK_EVERY;
 /// `AsyncFd::register_with_interest`: macOS and FreeBSD refuse to watch it for writing. It
 /// becomes readable some time after
 /// [`Receiver::try_recv_or_arm`](crate::Receiver::try_recv_or_arm) has returned
-/// [`RecvError::Empty`](crate::RecvError::Empty), or
-/// [`Sender::try_send_or_arm`](crate::Sender::try_send_or_arm) has returned
+/// [`RecvError::Empty`](crate::RecvError::Empty), or a
+/// send with [`SendOptions::arm`](crate::SendOptions::arm) has returned
 /// [`SendError::Full`](crate::SendError::Full).
 #[derive(Clone, Debug)]
 pub struct Doorbell(Arc<Parts>);

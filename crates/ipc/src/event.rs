@@ -206,8 +206,16 @@ impl Listener {
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
     #[track_caller]
-    pub fn wait_until(&mut self, deadline: Instant) -> Result<Notification, WaitError> {
+    #[doc(alias = "wait_until")]
+    pub fn wait_deadline(&mut self, deadline: Instant) -> Result<Notification, WaitError> {
         wait::block(self, Wait::Until(deadline))
+    }
+
+    /// The former name of [`wait_deadline`](Self::wait_deadline).
+    #[cfg_attr(feature = "inspect", track_caller)]
+    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+    pub fn wait_until(&mut self, deadline: Instant) -> Result<Notification, WaitError> {
+        self.wait_deadline(deadline)
     }
 
     /// Returns how many ids there are.

@@ -72,7 +72,7 @@ impl EventCount<'_> {
     /// Sleeps while the word is `key`, until `deadline`.
     pub(crate) fn sleep(self, key: u32, deadline: Option<Instant>) {
         let _record = observe::sleeping(self.0.get());
-        let result = SCOPE.wait_until(self.0.get(), key, deadline);
+        let result = SCOPE.wait_deadline(self.0.get(), key, deadline);
         // Checked when the segment was opened.
         debug_assert!(result.is_ok());
         _ = result.unwrap_or(WaitResult::Woken);

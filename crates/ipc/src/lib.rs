@@ -150,6 +150,8 @@ mod segment;
 #[cfg(not(loom))]
 mod semaphore;
 #[cfg(not(loom))]
+mod send_with;
+#[cfg(not(loom))]
 mod sender;
 #[cfg(not(loom))]
 mod settings;
@@ -204,6 +206,7 @@ pub use ring::MessageState;
 #[cfg(not(loom))]
 pub use semaphore::{Permit, Semaphore};
 #[cfg(not(loom))]
+pub use send_with::{SendOptions, SendWith};
 pub use sender::Sender;
 
 /// Runs the examples of the README as tests.

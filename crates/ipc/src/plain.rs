@@ -2,7 +2,7 @@ use std::mem;
 use std::time::{Duration, Instant};
 
 use crate::error::{RecvError, SendError};
-use crate::{Message, Receiver, Sender};
+use crate::{Message, Receiver, SendOptions, Sender};
 
 /// A type whose values are plain bytes, and whose every pattern of bytes is a value.
 ///
@@ -148,13 +148,25 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// As [`send_until`](Self::send_until).
+    /// As [`send_timeout`](Self::send_timeout).
+    #[doc(alias = "send_value_until")]
+    pub fn send_value_deadline<T: PlainData>(
+        &mut self,
+        value: &T,
+        deadline: Instant,
+    ) -> Result<(), SendError> {
+        self.with(SendOptions::new().deadline(deadline))
+            .send(bytes_of(value))
+    }
+
+    /// The former name of [`send_value_deadline`](Self::send_value_deadline).
+    #[deprecated(since = "0.2.0", note = "use `send_value_deadline`")]
     pub fn send_value_until<T: PlainData>(
         &mut self,
         value: &T,
         deadline: Instant,
     ) -> Result<(), SendError> {
-        self.send_until(bytes_of(value), deadline)
+        self.send_value_deadline(value, deadline)
     }
 
     /// Sends as [`send_value`](Self::send_value) does, without blocking the runtime of
@@ -214,9 +226,16 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// As [`recv_value`](Self::recv_value) and [`recv_until`](Self::recv_until).
+    /// As [`recv_value`](Self::recv_value) and [`recv_deadline`](Self::recv_deadline).
+    #[doc(alias = "recv_value_until")]
+    pub fn recv_value_deadline<T: PlainData>(&mut self, deadline: Instant) -> Result<T, RecvError> {
+        self.recv_deadline(deadline)?.value()
+    }
+
+    /// The former name of [`recv_value_deadline`](Self::recv_value_deadline).
+    #[deprecated(since = "0.2.0", note = "use `recv_value_deadline`")]
     pub fn recv_value_until<T: PlainData>(&mut self, deadline: Instant) -> Result<T, RecvError> {
-        self.recv_until(deadline)?.value()
+        self.recv_value_deadline(deadline)
     }
 
     /// Receives as [`recv_value`](Self::recv_value) does, without blocking the runtime of

@@ -91,8 +91,16 @@ impl Receiver {
     /// [`RecvError::TimedOut`] if there was none until then; otherwise as
     /// [`recv`](Self::recv).
     #[track_caller]
-    pub fn recv_until(&mut self, deadline: Instant) -> Result<Message<'_>, RecvError> {
+    #[doc(alias = "recv_until")]
+    pub fn recv_deadline(&mut self, deadline: Instant) -> Result<Message<'_>, RecvError> {
         self.receive(Wait::Until(deadline))
+    }
+
+    /// The former name of [`recv_deadline`](Self::recv_deadline).
+    #[cfg_attr(feature = "inspect", track_caller)]
+    #[deprecated(since = "0.2.0", note = "use `recv_deadline`")]
+    pub fn recv_until(&mut self, deadline: Instant) -> Result<Message<'_>, RecvError> {
+        self.recv_deadline(deadline)
     }
 
     /// Receives the next message, waiting in the runtime of blitz-io without blocking it.
@@ -258,14 +266,26 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// As [`recv_into`](Self::recv_into) and [`recv_until`](Self::recv_until).
+    /// As [`recv_into`](Self::recv_into) and [`recv_deadline`](Self::recv_deadline).
     #[track_caller]
-    pub fn recv_into_until(
+    #[doc(alias = "recv_into_until")]
+    pub fn recv_into_deadline(
         &mut self,
         buffer: &mut [u8],
         deadline: Instant,
     ) -> Result<usize, RecvError> {
         self.receive_into(buffer, Wait::Until(deadline))
+    }
+
+    /// The former name of [`recv_into_deadline`](Self::recv_into_deadline).
+    #[cfg_attr(feature = "inspect", track_caller)]
+    #[deprecated(since = "0.2.0", note = "use `recv_into_deadline`")]
+    pub fn recv_into_until(
+        &mut self,
+        buffer: &mut [u8],
+        deadline: Instant,
+    ) -> Result<usize, RecvError> {
+        self.recv_into_deadline(buffer, deadline)
     }
 
     /// Receives into `buffer` as [`recv_async`](Self::recv_async) does, and returns the

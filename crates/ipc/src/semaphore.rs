@@ -127,8 +127,16 @@ impl Semaphore {
     ///
     /// [`WaitError::TimedOut`]; otherwise as [`acquire`](Self::acquire).
     #[track_caller]
-    pub fn acquire_until(&mut self, deadline: Instant) -> Result<Permit<'_>, WaitError> {
+    #[doc(alias = "acquire_until")]
+    pub fn acquire_deadline(&mut self, deadline: Instant) -> Result<Permit<'_>, WaitError> {
         self.acquire_waiting(Wait::Until(deadline))
+    }
+
+    /// The former name of [`acquire_deadline`](Self::acquire_deadline).
+    #[cfg_attr(feature = "inspect", track_caller)]
+    #[deprecated(since = "0.2.0", note = "use `acquire_deadline`")]
+    pub fn acquire_until(&mut self, deadline: Instant) -> Result<Permit<'_>, WaitError> {
+        self.acquire_deadline(deadline)
     }
 
     /// Returns how many permits are free at the moment. The permits of a dead participant

@@ -1,12 +1,8 @@
 use std::fmt;
 #[cfg(unix)]
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-#[cfg(unix)]
-use blitz_io_observe::Caller;
-
-#[cfg(unix)]
 use crate::doorbell::Doorbell;
 use crate::endpoint::Endpoint;
 use crate::error::SendError;
@@ -14,8 +10,12 @@ use crate::kind::Kind;
 use crate::loan::Loan;
 use crate::ring::MessageState;
 use crate::ring_sender::RingSender;
+use crate::send_with::{SendOptions, SendWith};
 use crate::settings::Settings;
 use crate::wait::Wait;
+#[cfg(unix)]
+#[cfg(unix)]
+use blitz_io_observe::Caller;
 
 /// The sending end of a [`Route`](crate::Route), [`Channel`](crate::Channel) or
 /// [`Queue`](crate::Queue).
@@ -24,7 +24,7 @@ use crate::wait::Wait;
 /// leaves the segment. If the process is killed while it sends, its message is absent, and
 /// the other participants notice within a twentieth of a second.
 pub struct Sender {
-    ring: RingSender,
+    pub(crate) ring: RingSender,
 }
 
 impl Sender {
@@ -71,17 +71,6 @@ impl Sender {
         self.ring.send(message, Wait::after(timeout))
     }
 
-    /// Sends as [`send`](Self::send) does, but waits no longer than until `deadline`.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError::TimedOut`] if there was no room until then; otherwise as
-    /// [`send`](Self::send).
-    #[track_caller]
-    pub fn send_until(&mut self, message: &[u8], deadline: Instant) -> Result<(), SendError> {
-        self.ring.send(message, Wait::Until(deadline))
-    }
-
     /// Sends a copy of `message` when there is room, waiting in the runtime of blitz-io
     /// without blocking it. See [`Receiver::recv_async`](crate::Receiver::recv_async).
     ///
@@ -107,49 +96,27 @@ impl Sender {
         }
     }
 
-    /// Sends a copy of `message` when there is room; `readable` waits for the
-    /// [`doorbell`](Self::doorbell), as for [`Receiver::recv_when`](crate::Receiver::recv_when).
+    /// Returns this sender with options: how long it waits for room, and for what.
     ///
-    /// # Errors
-    ///
-    /// As [`send`](Self::send), and [`SendError::Io`] if `readable` fails.
-    ///
-    /// # Cancel safety
-    ///
-    /// A future that is dropped before it is ready has sent nothing.
-    #[cfg(unix)]
-    #[track_caller]
-    pub fn send_when<F, R>(
-        &mut self,
-        message: &[u8],
-        readable: F,
-    ) -> impl Future<Output = Result<(), SendError>>
-    where
-        F: FnMut() -> R,
-        R: Future<Output = io::Result<()>>,
-    {
-        let caller = Caller::here();
-        async move {
-            let position = self
-                .ring
-                .claim_when(message.len(), readable, caller)
-                .await?;
-            self.ring.write_and_publish(position, message)
-        }
-    }
-
-    /// Sends a copy of `message` if there is room. Otherwise makes the
-    /// [`doorbell`](Self::doorbell) become readable when this should be called again.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError::Full`] if there is no room: wait for the doorbell. It may become
-    /// readable for no reason. Otherwise as [`send`](Self::send), and [`SendError::Io`] if
-    /// there can be no doorbell.
-    #[cfg(unix)]
-    pub fn try_send_or_arm(&mut self, message: &[u8]) -> Result<(), SendError> {
-        let position = self.ring.claim_or_arm(message.len())?;
-        self.ring.write_and_publish(position, message)
+    /// ```
+    /// # if blitz_io::ipc::is_supported() {
+    /// use blitz_io::ipc::{Route, SendError, SendOptions};
+    /// use std::time::Instant;
+    /// # let name = &format!("with-doc-{}", std::process::id());
+    /// # let _ = r#"
+    /// let name = "frames";
+    /// # "#;
+    /// let frames = Route::builder().capacity(1);
+    /// let (mut camera, _screen) = (frames.sender(name)?, frames.receiver(name)?);
+    /// camera.send(b"first")?;
+    /// let now = SendOptions::new().deadline(Instant::now());
+    /// assert_eq!(camera.with(now).send(b"second"), Err(SendError::TimedOut));
+    /// assert!(camera.with(SendOptions::new().no_wait()).loan(10).is_err());
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with(&mut self, options: SendOptions) -> SendWith<'_> {
+        SendWith::new(self, options)
     }
 
     /// Claims the place of the next message, to write `len` bytes directly into it. Blocks
@@ -190,37 +157,6 @@ impl Sender {
         self.lend(len, Wait::Forever)
     }
 
-    /// Does what [`loan`](Self::loan) does, if there is room.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError::Full`] if there is none; otherwise as [`send`](Self::send).
-    pub fn try_loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
-        self.lend(len, Wait::No)
-    }
-
-    /// Does what [`loan`](Self::loan) does, but waits no longer than `timeout`.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError::TimedOut`] if there was no room until then; otherwise as
-    /// [`send`](Self::send).
-    #[track_caller]
-    pub fn loan_timeout(&mut self, len: usize, timeout: Duration) -> Result<Loan<'_>, SendError> {
-        self.lend(len, Wait::after(timeout))
-    }
-
-    /// Does what [`loan`](Self::loan) does, but waits no longer than until `deadline`.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError::TimedOut`] if there was no room until then; otherwise as
-    /// [`send`](Self::send).
-    #[track_caller]
-    pub fn loan_until(&mut self, len: usize, deadline: Instant) -> Result<Loan<'_>, SendError> {
-        self.lend(len, Wait::Until(deadline))
-    }
-
     /// Claims the place of the next message, as [`loan`](Self::loan) does, when there is
     /// room. Waits as [`send_async`](Self::send_async) does.
     ///
@@ -245,37 +181,7 @@ impl Sender {
         }
     }
 
-    /// Claims the place of the next message, as [`loan`](Self::loan) does, when there is
-    /// room; `readable` waits for the [`doorbell`](Self::doorbell), as for
-    /// [`Receiver::recv_when`](crate::Receiver::recv_when).
-    ///
-    /// # Errors
-    ///
-    /// As [`send_when`](Self::send_when).
-    ///
-    /// # Cancel safety
-    ///
-    /// A future that is dropped before it is ready has claimed no place.
-    #[cfg(unix)]
-    #[track_caller]
-    pub fn loan_when<F, R>(
-        &mut self,
-        len: usize,
-        readable: F,
-    ) -> impl Future<Output = Result<Loan<'_>, SendError>>
-    where
-        F: FnMut() -> R,
-        R: Future<Output = io::Result<()>>,
-    {
-        let caller = Caller::here();
-        async move {
-            let position = self.ring.claim_when(len, readable, caller).await?;
-            Ok(Loan::new(&mut self.ring, position, len))
-        }
-    }
-
-    /// Returns the descriptor to wait on between calls of
-    /// [`try_send_or_arm`](Self::try_send_or_arm).
+    /// Returns the descriptor to wait on between attempts with [`SendOptions::arm`].
     ///
     /// # Errors
     ///
@@ -334,7 +240,7 @@ impl Sender {
     }
 
     #[track_caller]
-    fn lend(&mut self, len: usize, wait: Wait) -> Result<Loan<'_>, SendError> {
+    pub(crate) fn lend(&mut self, len: usize, wait: Wait) -> Result<Loan<'_>, SendError> {
         let position = self.ring.claim(len, wait)?;
         Ok(Loan::new(&mut self.ring, position, len))
     }

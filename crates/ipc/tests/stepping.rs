@@ -15,7 +15,7 @@ use async_io::Async;
 use blitz_io_ipc::step;
 use blitz_io_ipc::{
     Barrier, Builder, Channel, Event, Queue, Receiver, RecvError, Route, Semaphore, SendError,
-    Sender, WaitError, WhenFull,
+    SendOptions, Sender, WaitError, WhenFull,
 };
 
 use common::{LONG, Log, Place, Process, check, directory_of, message, role};
@@ -94,7 +94,9 @@ fn child() {
                 let doorbell = Async::new_nonblocking(sender.doorbell().unwrap()).unwrap();
                 for number in 0..MESSAGES {
                     let message = message(CHILD, number, MAX);
-                    let sent = sender.send_when(&message, || doorbell.readable());
+                    let sent = sender
+                        .with(SendOptions::new())
+                        .send_when(&message, || doorbell.readable());
                     sent.await.unwrap();
                     log.set(number + 1);
                 }

@@ -1,9 +1,32 @@
 //! The path under which the user's package knows `blitz-io`, or the package that stands in
 //! for Tokio.
 
-use proc_macro_crate::{FoundCrate, crate_name};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
+
+use crate::manifest;
+
+/// Returns the identifier of `package` in the package that is being compiled: its own, or the one
+/// that its `Cargo.toml` gives to the dependency. Returns `None` outside of cargo too.
+fn crate_name(package: &str) -> Option<String> {
+    if env::var("CARGO_PKG_NAME").is_ok_and(|own| own == package) {
+        return Some(package.replace('-', "_"));
+    }
+    let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
+    let text = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+    let name = manifest::name_of(&text, package, || workspace(&folder))?;
+    Some(name.replace('-', "_"))
+}
+
+/// Returns the manifest of the workspace around a package.
+fn workspace(folder: &Path) -> Option<String> {
+    let mut texts = (folder.ancestors())
+        .filter_map(|folder| fs::read_to_string(folder.join("Cargo.toml")).ok());
+    texts.find(|text| manifest::is_root(text))
+}
 
 /// Looks the dependency up in the `Cargo.toml` of the package that is being compiled.
 ///
@@ -13,16 +36,9 @@ use quote::quote_spanned;
 /// re-exports `blitz-io`, and then `tokio::runtime` is the path that the attribute needs.
 pub(crate) fn found(span: Span) -> TokenStream {
     for package in ["blitz-io", "tokio"] {
-        match crate_name(package) {
-            Ok(FoundCrate::Name(name)) => {
-                let name = Ident::new(&name, span);
-                return quote_spanned!(span=> ::#name);
-            }
-            Ok(FoundCrate::Itself) => {
-                let name = Ident::new(&package.replace('-', "_"), span);
-                return quote_spanned!(span=> ::#name);
-            }
-            Err(_) => {}
+        if let Some(name) = crate_name(package) {
+            let name = Ident::new(&name, span);
+            return quote_spanned!(span=> ::#name);
         }
     }
     let name = Ident::new("blitz_io", span);
@@ -33,12 +49,11 @@ pub(crate) fn found(span: Span) -> TokenStream {
 /// `blitz-io`.
 pub(crate) fn ipc(span: Span) -> TokenStream {
     match crate_name("blitz-io-ipc") {
-        Ok(FoundCrate::Name(name)) => {
+        Some(name) => {
             let name = Ident::new(&name, span);
             quote_spanned!(span=> ::#name)
         }
-        Ok(FoundCrate::Itself) => quote_spanned!(span=> ::blitz_io_ipc),
-        Err(_) => {
+        None => {
             let root = found(span);
             quote_spanned!(span=> #root::ipc)
         }

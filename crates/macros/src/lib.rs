@@ -12,6 +12,7 @@ mod crate_path;
 mod expand;
 mod function;
 mod join;
+mod manifest;
 mod pattern;
 mod plain_data;
 mod purpose;

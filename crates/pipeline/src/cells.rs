@@ -12,7 +12,7 @@
 
 use std::cell::UnsafeCell;
 
-use crossbeam_utils::CachePadded;
+use blitz_io_core::CachePadded;
 
 pub struct Cells<T>(Box<[CachePadded<UnsafeCell<T>>]>);
 

@@ -95,11 +95,11 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use blitz_io_core::CachePadded;
 use blitz_io_core::{Lock, LockGuard, Parker, Spin, processors};
 use blitz_io_futex::atomic::AtomicBool;
 use blitz_io_futex::atomic::Ordering::Relaxed;
 use blitz_io_observe::{Blocking, Caller, Kind, Object};
-use crossbeam_utils::CachePadded;
 
 use crate::progress::Progress;
 use crate::state::{Listed, Outcome, Size, State, Step};

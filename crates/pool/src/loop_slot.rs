@@ -30,7 +30,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crossbeam_utils::CachePadded;
+use blitz_io_core::CachePadded;
 
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};

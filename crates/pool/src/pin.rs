@@ -3,7 +3,7 @@
 use std::io;
 
 /// A core's number, as the system counts.
-pub(crate) type Core = core_affinity::CoreId;
+pub(crate) type Core = usize;
 
 /// The way in which a pool's threads are bound to cores, if at all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -28,7 +28,7 @@ impl Pin {
             Self::Cores => None,
             Self::List(list) => Some(list),
         };
-        let allowed = core_affinity::get_core_ids()
+        let allowed = system::allowed()
             .filter(|cores| !cores.is_empty())
             .ok_or_else(|| {
                 let what = "the system does not tell which cores this process may use, so threads cannot be pinned";
@@ -45,11 +45,10 @@ impl Pin {
             allowed
                 .iter()
                 .copied()
-                .find(|core| core.id == id)
+                .find(|&core| core == id)
                 .ok_or_else(|| {
-                    let ids: Vec<_> = allowed.iter().map(|core| core.id).collect();
                     let what = format!(
-                        "core {id} is not among those that this process may use ({ids:?}): \
+                        "core {id} is not among those that this process may use ({allowed:?}): \
                      see `taskset -p` and the cpuset of its control group"
                     );
                     io::Error::new(io::ErrorKind::InvalidInput, what)
@@ -61,7 +60,7 @@ impl Pin {
 
 /// Moves every core that shares its execution units with an earlier one to the end.
 fn hyper_threads_last(mut cores: Vec<Core>) -> Vec<Core> {
-    cores.sort_by_key(|core| (is_second_thread(core.id), core.id));
+    cores.sort_by_key(|&core| (is_second_thread(core), core));
     cores
 }
 
@@ -79,5 +78,33 @@ fn is_second_thread(core: usize) -> bool {
 /// Binds this thread to `core`. If the core has been taken away since the pool was made,
 /// the thread runs unbound.
 pub(crate) fn pin_current_thread(core: Core) {
-    core_affinity::set_for_current(core);
+    system::bind(core);
+}
+
+#[cfg(all(any(target_os = "android", target_os = "linux"), not(loom)))]
+mod system {
+    use blitz_io_core::Affinity;
+
+    /// Returns the cores that this thread may use, if the system tells.
+    pub(super) fn allowed() -> Option<Vec<usize>> {
+        Some(Affinity::of_this_thread()?.processors().collect())
+    }
+
+    pub(super) fn bind(core: usize) {
+        Affinity::bind_this_thread(core);
+    }
+}
+
+#[cfg(not(all(any(target_os = "android", target_os = "linux"), not(loom))))]
+mod system {
+    use core_affinity::CoreId;
+
+    pub(super) fn allowed() -> Option<Vec<usize>> {
+        let cores = core_affinity::get_core_ids()?;
+        Some(cores.into_iter().map(|core| core.id).collect())
+    }
+
+    pub(super) fn bind(core: usize) {
+        core_affinity::set_for_current(CoreId { id: core });
+    }
 }

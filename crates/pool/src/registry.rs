@@ -6,10 +6,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process;
 use std::sync::Arc;
 
+use blitz_io_core::CachePadded;
 use blitz_io_core::OnDrop;
 use blitz_io_futex::atomic::AtomicUsize;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use crossbeam_utils::CachePadded;
 
 use crate::deque::Deque;
 use crate::injector::Injector;

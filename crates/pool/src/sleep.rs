@@ -74,7 +74,7 @@
 
 use std::time::{Duration, Instant};
 
-use crossbeam_utils::CachePadded;
+use blitz_io_core::CachePadded;
 
 use blitz_io_futex::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, fence};
@@ -218,7 +218,7 @@ impl Sleep {
         if !has_work() {
             let deadline = limit.map(|limit| Instant::now() + limit);
             let _record = observe::sleeping(own);
-            blitz_io_futex::wait_until(own, word, deadline);
+            blitz_io_futex::wait_deadline(own, word, deadline);
         }
         own.swap(AWAKE, Acquire);
     }

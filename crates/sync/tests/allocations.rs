@@ -161,7 +161,7 @@ fn semaphore() {
                 let permit = semaphore.acquire_many(1 + me as u32 % 2).unwrap();
                 linger(turn);
                 drop(permit);
-                drop(semaphore.try_acquire_many_for(2, Duration::from_micros(70)));
+                drop(semaphore.acquire_many_timeout(2, Duration::from_micros(70)));
                 semaphore.acquire().unwrap().forget();
                 semaphore.add_permits(1);
             }

@@ -82,11 +82,11 @@ pub fn threads_crossed_queues() {
     let (old, new) = (old.named("log"), new.named("reads"));
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            (0..3).for_each(|n| _ = log.send_blocking(n));
-            _ = reads.send_blocking(0);
+            (0..3).for_each(|n| _ = log.blocking_send(n));
+            _ = reads.blocking_send(0);
         });
-        _ = new.recv_blocking();
-        while old.recv_blocking().is_ok() {}
+        _ = new.blocking_recv();
+        while old.blocking_recv().is_ok() {}
     });
 }
 

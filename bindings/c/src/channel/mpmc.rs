@@ -45,7 +45,7 @@ impl<T: Element> Sends for Sender<T> {
     extern "C" fn send_until(&self, value: *const c_void, size: usize, deadline_ns: u64) -> c_int {
         send_entry(value, size, deadline_ns, |value, limit| {
             let sent = if matches!(limit, Limit::Never) && !is_fiber() {
-                self.0.send_blocking(T::read(value))
+                self.0.blocking_send(T::read(value))
             } else {
                 wait::on(self.0.send(T::read(value)), limit)?
             };
@@ -96,7 +96,7 @@ impl<T: Element> Receives for Receiver<T> {
     extern "C" fn recv_until(&self, to: *mut c_void, size: usize, deadline_ns: u64) -> c_int {
         recv_entry(to, size, deadline_ns, |to, limit| {
             let received = if matches!(limit, Limit::Never) && !is_fiber() {
-                self.0.recv_blocking()
+                self.0.blocking_recv()
             } else {
                 wait::on(self.0.recv(), limit)?
             };

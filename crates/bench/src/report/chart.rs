@@ -63,7 +63,7 @@ fn ticks(scale: &Scale) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the chart as an SVG document: of the README's rows or, if none of those was
+/// Returns the chart as an SVG document: of the summary's rows or, if none of those was
 /// measured, of all rows. Returns `None` if no row has a peer.
 pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
     let rows = charted(runs);

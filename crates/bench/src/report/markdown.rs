@@ -1,4 +1,4 @@
-//! Writes `docs/benchmarks.md` and the figures of the README.
+//! Writes `docs/benchmarks.md` and the figures of the book's summary.
 
 use minijinja::{Value, context};
 
@@ -11,10 +11,10 @@ use crate::tier::numbered;
 /// Explains the figures and their limits; written by hand.
 const NOTES: &str = include_str!("notes.txt");
 
-/// The page, and the figures of the README.
+/// The page, and the figures of the book's summary.
 const TEMPLATE: &str = include_str!("report.md");
 
-/// The rows of the README and their titles there: what most programs do with each part,
+/// The rows of the summary and their titles there: what most programs do with each part,
 /// not what looks best.
 pub const CHOSEN: [(&str, &str); 12] = [
     ("mutex_uncontended", "Mutex, lock and unlock"),
@@ -37,7 +37,7 @@ pub const CHOSEN: [(&str, &str); 12] = [
     ("idle_task_bytes", "Memory of an idle task"),
 ];
 
-/// The lines around the README's figures.
+/// The lines around the summary's figures.
 pub const MARKERS: [&str; 2] = ["<!-- figures:begin -->", "<!-- figures:end -->"];
 
 /// The lines around the section that `ecosystem/bench/run` writes into the page.
@@ -81,16 +81,16 @@ pub fn page(groups: &[Runs], old: &str) -> String {
 }
 
 /// Returns the picture, a small table, and their provenance: the text between the
-/// README's markers.
+/// summary's markers. The summary is a page of the book, beside `tables.md` and the pictures.
 pub fn figures(quiet: &Runs) -> String {
     let about = format!(
         "{} *Ratio* is the figure of the best peer divided by ours. \
-         [All rows](docs/benchmarks.md), with what others do better.\n",
+         [All tables](tables.md), with what others do better.\n",
         provenance(quiet)
     );
     let values = context! {
         is_page => false,
-        picture => (!charted(quiet).is_empty()).then_some("docs/"),
+        picture => (!charted(quiet).is_empty()).then_some(""),
         rows => chosen(quiet).map(values_of).collect::<Vec<_>>(),
         about => wrapped(&about, LINE),
     };

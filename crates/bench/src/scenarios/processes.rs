@@ -219,7 +219,7 @@ impl Processes {
                 return Ok(());
             }
             let look = Instant::now() + LOOK_EVERY;
-            _ = Scope::Shared.wait_until(word, count, Some(look));
+            _ = Scope::Shared.wait_deadline(word, count, Some(look));
             if Instant::now() >= look {
                 self.check_all()?;
             }

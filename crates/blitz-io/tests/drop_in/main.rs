@@ -31,6 +31,8 @@ mod channels_with_async_channel {
     include!("channels.rs");
 }
 
+// async-channel's names are ours too, but deprecated.
+#[allow(deprecated)]
 mod channels_with_ours {
     use blitz_io::sync::mpmc;
 

@@ -16,5 +16,6 @@ mod with_ours {
 }
 
 mod attributes;
+mod blocking_names;
 mod in_tokio;
 mod seeds;

@@ -210,6 +210,10 @@ impl<T: Clone> Receiver<T> {
     /// As for [`recv`](Receiver::recv); and [`RecvTimeoutError::Timeout`] if nothing
     /// came in time.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::broadcast::{self, error::RecvTimeoutError};
     /// use std::time::Duration;
@@ -220,7 +224,9 @@ impl<T: Clone> Receiver<T> {
     /// tx.send(7).unwrap();
     /// assert_eq!(rx.blocking_recv_timeout(timeout), Ok(7));
     /// ```
+    #[track_caller]
     pub fn blocking_recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        coop::assert_may_block();
         let mut this = self;
         let received = this.look();
         let received = received.or_else(|| block_until(this, deadline::after(timeout)));

@@ -159,7 +159,7 @@ pub fn after(duration: Duration) -> Receiver<Instant> {
 /// use std::time::{Duration, Instant};
 ///
 /// let when = Instant::now() + Duration::from_millis(5);
-/// assert!(at(when).recv_blocking().unwrap() >= when);
+/// assert!(at(when).blocking_recv().unwrap() >= when);
 /// ```
 #[must_use]
 pub fn at(when: Instant) -> Receiver<Instant> {
@@ -180,8 +180,8 @@ pub fn at(when: Instant) -> Receiver<Instant> {
 ///
 /// let start = Instant::now();
 /// let ticks = tick(Duration::from_millis(5));
-/// ticks.recv_blocking().unwrap();
-/// ticks.recv_blocking().unwrap();
+/// ticks.blocking_recv().unwrap();
+/// ticks.blocking_recv().unwrap();
 /// assert!(start.elapsed() >= Duration::from_millis(10));
 /// ```
 #[must_use]

@@ -2,6 +2,8 @@
 
 use blitz_io_core::error_text;
 
+pub use crate::timed::{RecvTimeoutError, SendTimeoutError};
+
 /// The channel is closed. The value comes back.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
@@ -15,15 +17,6 @@ pub enum TrySendError<T> {
     Closed(T),
 }
 
-/// The error of a send with a timeout, with the value.
-#[derive(PartialEq, Eq, Clone, Copy)]
-pub enum SendTimeoutError<T> {
-    /// The timeout elapsed before there was room.
-    Timeout(T),
-    /// The channel is closed.
-    Closed(T),
-}
-
 /// The channel is empty and closed.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct RecvError;
@@ -33,15 +26,6 @@ pub struct RecvError;
 pub enum TryRecvError {
     /// The channel is empty.
     Empty,
-    /// The channel is empty and closed.
-    Closed,
-}
-
-/// The error of a receive with a timeout.
-#[derive(PartialEq, Eq, Clone, Copy, Debug)]
-pub enum RecvTimeoutError {
-    /// The timeout elapsed before a value came.
-    Timeout,
     /// The channel is empty and closed.
     Closed,
 }
@@ -96,23 +80,6 @@ impl<T> SendTimeoutError<T> {
             TrySendError::Closed(value) => Self::Closed(value),
         }
     }
-
-    /// Returns the value that was not sent.
-    pub fn into_inner(self) -> T {
-        match self {
-            Self::Timeout(value) | Self::Closed(value) => value,
-        }
-    }
-
-    /// Returns `true` if the timeout elapsed.
-    pub fn is_timeout(&self) -> bool {
-        matches!(self, Self::Timeout(_))
-    }
-
-    /// Returns `true` if the channel is closed.
-    pub fn is_closed(&self) -> bool {
-        matches!(self, Self::Closed(_))
-    }
 }
 
 impl TryRecvError {
@@ -135,16 +102,6 @@ impl RecvTimeoutError {
             TryRecvError::Closed => Self::Closed,
         }
     }
-
-    /// Returns `true` if the timeout elapsed.
-    pub fn is_timeout(&self) -> bool {
-        *self == Self::Timeout
-    }
-
-    /// Returns `true` if the channel is empty and closed.
-    pub fn is_closed(&self) -> bool {
-        *self == Self::Closed
-    }
 }
 
 error_text! {
@@ -162,23 +119,11 @@ error_text! {
         Self::Full(_) => "sending into a full channel",
         Self::Closed(_) => "sending into a closed channel",
     }
-    Debug for SendTimeoutError<T> {
-        Self::Timeout(_) => format_args!("Timeout(..)"),
-        Self::Closed(_) => format_args!("Closed(..)"),
-    }
-    Display for SendTimeoutError<T> {
-        Self::Timeout(_) => "timed out waiting on send operation",
-        Self::Closed(_) => "sending into a closed channel",
-    }
     Display for RecvError {
         _ => "receiving from an empty and closed channel",
     }
     Display for TryRecvError {
         Self::Empty => "receiving from an empty channel",
-        Self::Closed => "receiving from an empty and closed channel",
-    }
-    Display for RecvTimeoutError {
-        Self::Timeout => "timed out waiting on receive operation",
         Self::Closed => "receiving from an empty and closed channel",
     }
     Display for TrySelectError {

@@ -73,7 +73,7 @@ impl<T> Iterator for Iter<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv_blocking().ok()
+        self.receiver.blocking_recv().ok()
     }
 }
 
@@ -89,7 +89,7 @@ impl<T> Iterator for IntoIter<T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv_blocking().ok()
+        self.receiver.blocking_recv().ok()
     }
 }
 

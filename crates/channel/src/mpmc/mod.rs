@@ -2,8 +2,8 @@
 //!
 //! Each value goes to one receiver. Every end can be cloned and shared, and has
 //! three forms of its operation: [`send`](Sender::send) and
-//! [`recv`](Receiver::recv) for tasks, [`send_blocking`](Sender::send_blocking) and
-//! [`recv_blocking`](Receiver::recv_blocking) for threads (also with a deadline),
+//! [`recv`](Receiver::recv) for tasks, [`blocking_send`](Sender::blocking_send) and
+//! [`blocking_recv`](Receiver::blocking_recv) for threads (also with a deadline),
 //! and [`try_send`](Sender::try_send) and [`try_recv`](Receiver::try_recv), which
 //! never wait. A task may send what a thread receives, and the reverse. The
 //! names are those of async-channel; timeouts and [`Select`] are crossbeam's.
@@ -31,7 +31,7 @@
 //! let (sender, receiver) = mpmc::bounded(8);
 //! let thread = std::thread::spawn(move || {
 //!     for n in 1..=3 {
-//!         sender.send_blocking(n).unwrap();
+//!         sender.blocking_send(n).unwrap();
 //!     }
 //! });
 //! let sum = pollster::block_on(async { // the crate pollster

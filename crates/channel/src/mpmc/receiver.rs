@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::coop;
 use blitz_io_core::deadline::after;
 use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe::named;
@@ -67,22 +68,38 @@ impl<T> Receiver<T> {
 
     /// Receives a value; the thread waits until there is one.
     ///
-    /// Not to be called from a task: it would keep the thread from others.
-    ///
     /// # Errors
     ///
     /// If the channel is empty and closed.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// let (sender, receiver) = blitz_io::sync::mpmc::bounded(0);
-    /// let thread = std::thread::spawn(move || sender.send_blocking(1));
-    /// assert_eq!(receiver.recv_blocking(), Ok(1));
+    /// let thread = std::thread::spawn(move || sender.blocking_send(1));
+    /// assert_eq!(receiver.blocking_recv(), Ok(1));
     /// # thread.join().unwrap().unwrap();
     /// ```
     #[inline]
     #[track_caller]
-    pub fn recv_blocking(&self) -> Result<T, RecvError> {
+    #[doc(alias = "recv_blocking")]
+    pub fn blocking_recv(&self) -> Result<T, RecvError> {
+        coop::assert_may_block();
         self.channel.recv_until(None).map_err(|_| RecvError)
+    }
+
+    /// The name of [`blocking_recv`](Receiver::blocking_recv) in async-channel.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_recv`](Receiver::blocking_recv).
+    #[inline]
+    #[track_caller]
+    #[deprecated(since = "0.2.0", note = "use `blocking_recv`")]
+    pub fn recv_blocking(&self) -> Result<T, RecvError> {
+        self.blocking_recv()
     }
 
     /// Receives a value if that is possible at once.
@@ -112,6 +129,10 @@ impl<T> Receiver<T> {
     ///
     /// If `timeout` elapses, or the channel is empty and closed.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::mpmc::{self, RecvTimeoutError};
     /// use std::time::Duration;
@@ -122,6 +143,7 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        coop::assert_may_block();
         let received = self.channel.recv_until(after(timeout));
         received.map_err(RecvTimeoutError::after)
     }
@@ -132,8 +154,13 @@ impl<T> Receiver<T> {
     /// # Errors
     ///
     /// As [`recv_timeout`](Receiver::recv_timeout).
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     #[track_caller]
     pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        coop::assert_may_block();
         let received = self.channel.recv_until(Some(deadline));
         received.map_err(RecvTimeoutError::after)
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use blitz_io_core::coop;
 use blitz_io_core::deadline::after;
 use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe::Caller;
@@ -54,24 +55,40 @@ impl<T> Sender<T> {
     /// Sends a value; the thread waits until there is room, or, in a channel without
     /// a buffer, until a receiver takes it.
     ///
-    /// Not to be called from a task: it would keep the thread from others.
-    ///
     /// # Errors
     ///
     /// If the channel is closed, now or while waiting. The value comes back.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
-    /// sender.send_blocking(1)?;
-    /// assert_eq!(receiver.recv_blocking(), Ok(1));
+    /// sender.blocking_send(1)?;
+    /// assert_eq!(receiver.blocking_recv(), Ok(1));
     /// # Ok::<(), blitz_io::sync::mpmc::SendError<i32>>(())
     /// ```
     #[inline]
     #[track_caller]
-    pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
+    #[doc(alias = "send_blocking")]
+    pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
+        coop::assert_may_block();
         self.channel
             .send_until(value, None)
             .map_err(|error| SendError(error.into_inner()))
+    }
+
+    /// The name of [`blocking_send`](Sender::blocking_send) in async-channel.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_send`](Sender::blocking_send).
+    #[inline]
+    #[track_caller]
+    #[deprecated(since = "0.2.0", note = "use `blocking_send`")]
+    pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
+        self.blocking_send(value)
     }
 
     /// Sends a value if that is possible at once.
@@ -95,11 +112,18 @@ impl<T> Sender<T> {
         self.channel.try_send(value)
     }
 
-    /// Sends a value; the thread waits for room, but no longer than `timeout`.
+    /// Sends a value, and blocks the thread until there is room, but no longer than `timeout`.
+    ///
+    /// This is crossbeam's method. That of [`mpsc`](crate::mpsc), which is Tokio's, is async. A task
+    /// can await [`send`](Sender::send) in a `timeout` of its runtime.
     ///
     /// # Errors
     ///
     /// If `timeout` elapses, or the channel is closed. The error returns the value.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
     /// use blitz_io::sync::mpmc::{self, SendTimeoutError};
@@ -111,18 +135,24 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn send_timeout(&self, value: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
+        coop::assert_may_block();
         let sent = self.channel.send_until(value, after(timeout));
         sent.map_err(SendTimeoutError::after)
     }
 
-    /// Sends a value; the thread waits for room, but no longer than until
+    /// Sends a value, and blocks the thread until there is room, but no longer than until
     /// `deadline`.
     ///
     /// # Errors
     ///
     /// As [`send_timeout`](Sender::send_timeout).
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     #[track_caller]
     pub fn send_deadline(&self, value: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
+        coop::assert_may_block();
         let sent = self.channel.send_until(value, Some(deadline));
         sent.map_err(SendTimeoutError::after)
     }
@@ -162,9 +192,28 @@ impl<T> Sender<T> {
     }
 
     /// Blocks the thread until the channel is closed.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// let (sender, receiver) = blitz_io::sync::mpmc::bounded::<()>(1);
+    /// drop(receiver);
+    /// sender.blocking_closed();
+    /// ```
     #[track_caller]
-    pub fn closed_blocking(&self) {
+    #[doc(alias = "closed_blocking")]
+    pub fn blocking_closed(&self) {
+        coop::assert_may_block();
         self.channel.closed_blocking(Caller::here());
+    }
+
+    /// The former name of [`blocking_closed`](Sender::blocking_closed).
+    #[track_caller]
+    #[deprecated(since = "0.2.0", note = "use `blocking_closed`")]
+    pub fn closed_blocking(&self) {
+        self.blocking_closed();
     }
 }
 

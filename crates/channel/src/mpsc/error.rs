@@ -5,6 +5,8 @@
 use blitz_io_core::debug_is_name;
 use blitz_io_core::error_text;
 
+pub use crate::timed::{RecvTimeoutError, SendTimeoutError};
+
 /// The channel is closed. Gives the value back.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
@@ -51,38 +53,11 @@ impl TrySendError<()> {
     }
 }
 
-/// The error of a send with a timeout, with the value.
-#[derive(PartialEq, Eq, Clone, Copy)]
-pub enum SendTimeoutError<T> {
-    /// The timeout elapsed before there was room.
-    Timeout(T),
-    /// The receiver has closed the channel, or has been dropped.
-    Closed(T),
-}
-
-impl<T> SendTimeoutError<T> {
-    /// Returns the value that was not sent.
-    pub fn into_inner(self) -> T {
-        match self {
-            Self::Timeout(value) | Self::Closed(value) => value,
-        }
-    }
-}
-
 /// The error of an attempt to receive.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum TryRecvError {
     /// There is no message now, but there may be one later.
     Empty,
-    /// There is no message, and there will be none.
-    Disconnected,
-}
-
-/// The error of a receive with a timeout.
-#[derive(PartialEq, Eq, Clone, Copy, Debug)]
-pub enum RecvTimeoutError {
-    /// The timeout elapsed before a message came.
-    Timeout,
     /// There is no message, and there will be none.
     Disconnected,
 }
@@ -110,20 +85,8 @@ error_text! {
         Self::Full(_) => "no available capacity",
         Self::Closed(_) => "channel closed",
     }
-    Debug for SendTimeoutError<T> {
-        Self::Timeout(_) => "Timeout(..)",
-        Self::Closed(_) => "Closed(..)",
-    }
-    Display for SendTimeoutError<T> {
-        Self::Timeout(_) => "timed out waiting on send operation",
-        Self::Closed(_) => "channel closed",
-    }
     Display for TryRecvError {
         Self::Empty => "receiving on an empty channel",
-        Self::Disconnected => "receiving on a closed channel",
-    }
-    Display for RecvTimeoutError {
-        Self::Timeout => "timed out waiting on receive operation",
         Self::Disconnected => "receiving on a closed channel",
     }
 }

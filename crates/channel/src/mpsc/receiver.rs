@@ -125,8 +125,12 @@ macro_rules! receiver {
             /// # Errors
             ///
             /// [`Timeout`](RecvTimeoutError::Timeout) if `timeout` elapses,
-            /// [`Disconnected`](RecvTimeoutError::Disconnected) if there will be
+            /// [`Closed`](RecvTimeoutError::Closed) if there will be
             /// no value.
+            ///
+            /// # Panics
+            ///
+            /// In a task, if the runtime is that of this project: it must not be blocked.
             ///
             /// ```
             /// use blitz_io::sync::mpsc::{self, error::RecvTimeoutError};
@@ -136,10 +140,12 @@ macro_rules! receiver {
             /// let result = rx.blocking_recv_timeout(Duration::from_millis(1));
             /// assert_eq!(result, Err(RecvTimeoutError::Timeout));
             /// ```
+            #[track_caller]
             pub fn blocking_recv_timeout(
                 &mut self,
                 timeout: Duration,
             ) -> Result<T, RecvTimeoutError> {
+                coop::assert_may_block();
                 self.rx.blocking(deadline::after(timeout))
             }
 

@@ -334,7 +334,7 @@ impl<T> Rx<T> {
     ) -> Result<R, RecvTimeoutError> {
         let end = self.is_finished();
         receive(self).ok_or(if end {
-            RecvTimeoutError::Disconnected
+            RecvTimeoutError::Closed
         } else {
             RecvTimeoutError::Timeout
         })

@@ -276,6 +276,10 @@ impl<T> Sender<T> {
     /// [`Closed`](SendTimeoutError::Closed) if the channel is closed. Both give
     /// the value back.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::mpsc::{self, error::SendTimeoutError};
     /// use std::time::Duration;
@@ -287,11 +291,13 @@ impl<T> Sender<T> {
     ///     Err(SendTimeoutError::Timeout(2))
     /// );
     /// ```
+    #[track_caller]
     pub fn blocking_send_timeout(
         &self,
         value: T,
         timeout: Duration,
     ) -> Result<(), SendTimeoutError<T>> {
+        coop::assert_may_block();
         self.tx.send_blocking(value, || deadline::after(timeout))
     }
 

@@ -68,7 +68,7 @@ use std::time::Instant;
 
 use blitz_io_core::{Spin, Watched, deadline};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_futex::{WaitResult, wait_deadline, wake_one};
 use blitz_io_observe::{self as observe, Wait};
 
 use crate::model::model_has_failed;
@@ -300,7 +300,7 @@ impl<T> Cell<T> {
             drop(unsafe { self.take_task(side, seen) });
             let result = {
                 let _record = observe::sleeping(&self.state);
-                wait_until(&self.state, state, deadline)
+                wait_deadline(&self.state, state, deadline)
             };
             if result == WaitResult::TimedOut {
                 let seen = self.state();

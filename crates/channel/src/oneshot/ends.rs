@@ -17,7 +17,7 @@ use super::cell::{
     CLOSED, COMPLETE, FROM_RECEIVER, FROM_SENDER, RECEIVER, RX_TASK, SENDER, Storage, TX_TASK,
     VALUE, happen, leave_after,
 };
-use super::error::{RecvError, TryRecvError};
+use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::heap::Heap;
 use crate::model::model_has_failed;
 
@@ -370,22 +370,31 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     ///
     /// # Errors
     ///
-    /// `Empty` if `timeout` elapses; `Closed` if the value will not come, or has been
-    /// taken.
+    /// [`Timeout`](RecvTimeoutError::Timeout) if `timeout` elapses;
+    /// [`Closed`](RecvTimeoutError::Closed) if the value will not come, or has been taken.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
-    /// use blitz_io::sync::oneshot::{self, error::TryRecvError};
+    /// use blitz_io::sync::oneshot::{self, error::RecvTimeoutError};
     /// use std::time::Duration;
     ///
     /// let (tx, mut rx) = oneshot::channel();
     /// let soon = Duration::from_millis(1);
-    /// assert_eq!(rx.blocking_recv_timeout(soon), Err(TryRecvError::Empty));
+    /// assert_eq!(rx.blocking_recv_timeout(soon), Err(RecvTimeoutError::Timeout));
     /// tx.send(1).unwrap();
     /// assert_eq!(rx.blocking_recv_timeout(soon), Ok(1));
     /// ```
     #[track_caller]
-    pub fn blocking_recv_timeout(&mut self, timeout: Duration) -> Result<T, TryRecvError> {
-        self.wait(deadline::after(timeout), Caller::here())
+    pub fn blocking_recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        coop::assert_may_block();
+        let received = self.wait(deadline::after(timeout), Caller::here());
+        received.map_err(|error| match error {
+            TryRecvError::Empty => RecvTimeoutError::Timeout,
+            TryRecvError::Closed => RecvTimeoutError::Closed,
+        })
     }
 
     /// Waits for the value. Returns `Empty` when the deadline has passed.

@@ -240,6 +240,8 @@ mod heap {
 pub mod error {
     use blitz_io_core::error_text;
 
+    pub use crate::timed::RecvTimeoutError;
+
     /// The sender was dropped without sending, or the receiver was closed before
     /// anything was sent.
     #[derive(Debug, Eq, PartialEq, Clone)]

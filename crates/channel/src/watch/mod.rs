@@ -381,6 +381,8 @@ pub mod error {
     use blitz_io_core::debug_is_name;
     use blitz_io_core::error_text;
 
+    pub use crate::timed::RecvTimeoutError;
+
     /// There is no receiver. The value comes back.
     #[derive(PartialEq, Eq, Clone, Copy)]
     pub struct SendError<T>(pub T);

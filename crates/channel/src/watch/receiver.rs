@@ -9,7 +9,7 @@ use blitz_io_core::{coop, deadline};
 use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe::named;
 
-use super::error::RecvError;
+use super::error::{RecvError, RecvTimeoutError};
 use super::{CLOSED, Changed, Shared, Version, lock};
 use crate::model::model_has_failed;
 use crate::wait::{Wait, block_until};
@@ -196,11 +196,15 @@ impl<T> Receiver<T> {
     }
 
     /// Blocks the thread until there is a value that this receiver has not seen, and
-    /// lets it count as seen. Not to be called from a task.
+    /// lets it count as seen.
     ///
     /// # Errors
     ///
     /// If all senders have been dropped and the last value has been seen.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -210,29 +214,43 @@ impl<T> Receiver<T> {
     /// rx.blocking_changed().unwrap();
     /// assert_eq!(*rx.borrow(), 2);
     /// ```
+    #[track_caller]
     pub fn blocking_changed(&mut self) -> Result<(), RecvError> {
+        coop::assert_may_block();
         self.changed_until(None).unwrap_or(Err(RecvError(())))
     }
 
     /// Waits as [`blocking_changed`](Receiver::blocking_changed) does, but no longer
-    /// than `timeout`. Returns `None` if `timeout` elapses.
+    /// than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`Timeout`](RecvTimeoutError::Timeout) if `timeout` elapses,
+    /// [`Closed`](RecvTimeoutError::Closed) if all senders have been dropped and the last value has
+    /// been seen.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
-    /// use blitz_io::sync::watch;
+    /// use blitz_io::sync::watch::{self, error::RecvTimeoutError};
     /// use std::time::Duration;
     ///
     /// let (tx, mut rx) = watch::channel(1);
     /// let soon = Duration::from_millis(1);
-    /// assert!(rx.blocking_changed_timeout(soon).is_none());
+    /// assert_eq!(rx.blocking_changed_timeout(soon), Err(RecvTimeoutError::Timeout));
     /// tx.send(2).unwrap();
-    /// assert!(rx.blocking_changed_timeout(soon).unwrap().is_ok());
+    /// assert_eq!(rx.blocking_changed_timeout(soon), Ok(()));
     /// ```
-    pub fn blocking_changed_timeout(&mut self, timeout: Duration) -> Option<Result<(), RecvError>> {
-        self.changed_until(deadline::after(timeout))
+    #[track_caller]
+    pub fn blocking_changed_timeout(&mut self, timeout: Duration) -> Result<(), RecvTimeoutError> {
+        coop::assert_may_block();
+        in_time(self.changed_until(deadline::after(timeout)))
     }
 
     /// Blocks the thread until the value is as wanted, beginning with the present
-    /// one. Not to be called from a task.
+    /// one.
     ///
     /// # Errors
     ///
@@ -240,7 +258,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     ///
-    /// If `f` does.
+    /// If `f` does. In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -249,15 +267,27 @@ impl<T> Receiver<T> {
     /// std::thread::spawn(move || (1..10).try_for_each(|i| tx.send(i)));
     /// assert_eq!(*rx.blocking_wait_for(|&value| value > 8).unwrap(), 9);
     /// ```
+    #[track_caller]
     pub fn blocking_wait_for(
         &mut self,
         f: impl FnMut(&T) -> bool,
     ) -> Result<Ref<'_, T>, RecvError> {
+        coop::assert_may_block();
         self.wait_for_until(f, None).unwrap_or(Err(RecvError(())))
     }
 
     /// Waits as [`blocking_wait_for`](Receiver::blocking_wait_for) does, but no
-    /// longer than `timeout`. Returns `None` if `timeout` elapses.
+    /// longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`Timeout`](RecvTimeoutError::Timeout) if `timeout` elapses,
+    /// [`Closed`](RecvTimeoutError::Closed) if all senders have been dropped, and the last value is
+    /// not as wanted.
+    ///
+    /// # Panics
+    ///
+    /// As [`blocking_wait_for`](Receiver::blocking_wait_for).
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -265,14 +295,16 @@ impl<T> Receiver<T> {
     ///
     /// let (tx, mut rx) = watch::channel(0);
     /// let soon = Duration::from_millis(1);
-    /// assert!(rx.blocking_wait_for_timeout(|&value| value > 0, soon).is_none());
+    /// assert!(rx.blocking_wait_for_timeout(|&value| value > 0, soon).unwrap_err().is_timeout());
     /// ```
+    #[track_caller]
     pub fn blocking_wait_for_timeout(
         &mut self,
         f: impl FnMut(&T) -> bool,
         timeout: Duration,
-    ) -> Option<Result<Ref<'_, T>, RecvError>> {
-        self.wait_for_until(f, deadline::after(timeout))
+    ) -> Result<Ref<'_, T>, RecvTimeoutError> {
+        coop::assert_may_block();
+        in_time(self.wait_for_until(f, deadline::after(timeout)))
     }
 
     /// Returns `true` if both are receivers of the same channel.
@@ -314,6 +346,12 @@ impl<T> Receiver<T> {
             is_closed = mark_seen(&mut self.version, word).is_err();
         }
     }
+}
+
+/// Returns the result of a wait with a time limit: `None` is that the time elapsed.
+fn in_time<R>(result: Option<Result<R, RecvError>>) -> Result<R, RecvTimeoutError> {
+    let result = result.ok_or(RecvTimeoutError::Timeout)?;
+    result.map_err(|_| RecvTimeoutError::Closed)
 }
 
 /// Returns the value, with `true` if it differs from the one seen last, and marks it as seen.

@@ -99,7 +99,7 @@ everywhere! {
             let (back, answers) = channel(capacity);
             let worker = thread::spawn(move || {
                 for n in receiver {
-                    back.send_blocking(n * 2).unwrap();
+                    back.blocking_send(n * 2).unwrap();
                 }
             });
             let task = rt.spawn(async move {
@@ -231,7 +231,7 @@ fn threads_many_to_many() {
                 let sender = sender.clone();
                 scope.spawn(move || {
                     for n in 0..EACH {
-                        sender.send_blocking((id, n)).unwrap();
+                        sender.blocking_send((id, n)).unwrap();
                     }
                 });
             }
@@ -536,8 +536,8 @@ fn weak_ends() {
     assert!(second.same_channel(&receiver));
     drop(other);
     assert!(weak_sender.upgrade().is_none() && weak_receiver.upgrade().is_none());
-    assert_eq!(second.recv_blocking(), Ok(1));
-    assert_eq!(second.recv_blocking(), Err(RecvError));
+    assert_eq!(second.blocking_recv(), Ok(1));
+    assert_eq!(second.blocking_recv(), Err(RecvError));
 }
 
 #[test]

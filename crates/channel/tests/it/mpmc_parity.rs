@@ -5,6 +5,8 @@ mod theirs {
     include!("parity/mpmc.rs");
 }
 
+// async-channel's names are ours too, but deprecated.
+#[allow(deprecated)]
 mod ours {
     use blitz_io_channel::mpmc as channel;
     include!("parity/mpmc.rs");

@@ -422,7 +422,7 @@ fn a_thread_waits_no_longer_than_it_wants() {
     sender.join().unwrap();
     assert_eq!(
         rx.blocking_recv_timeout(ms(20)),
-        Err(RecvTimeoutError::Disconnected)
+        Err(RecvTimeoutError::Closed)
     );
     let (tx, rx) = mpsc::channel(1);
     drop(rx);

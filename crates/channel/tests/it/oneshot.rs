@@ -7,7 +7,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_channel::oneshot::{self, error::TryRecvError};
+use blitz_io_channel::oneshot::{
+    self,
+    error::{RecvTimeoutError, TryRecvError},
+};
 use blitz_io_testing::{
     Counted, Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
 };
@@ -119,18 +122,27 @@ fn a_thread_that_gives_up_can_come_back() {
     watch_dog::watch();
     let (tx, mut rx) = oneshot::channel();
     for _ in 0..3 {
-        assert_eq!(rx.blocking_recv_timeout(ms(1)), Err(TryRecvError::Empty));
+        assert_eq!(
+            rx.blocking_recv_timeout(ms(1)),
+            Err(RecvTimeoutError::Timeout)
+        );
     }
     assert_eq!(
         rx.blocking_recv_timeout(Duration::ZERO),
-        Err(TryRecvError::Empty)
+        Err(RecvTimeoutError::Timeout)
     );
     let (wakings, waker) = Wakings::new();
     assert!(poll_once(pin!(&mut rx), &waker).is_pending());
-    assert_eq!(rx.blocking_recv_timeout(ms(1)), Err(TryRecvError::Empty));
+    assert_eq!(
+        rx.blocking_recv_timeout(ms(1)),
+        Err(RecvTimeoutError::Timeout)
+    );
     tx.send(1).unwrap();
     assert_eq!(rx.blocking_recv_timeout(ms(1)), Ok(1));
-    assert_eq!(rx.blocking_recv_timeout(ms(1)), Err(TryRecvError::Closed));
+    assert_eq!(
+        rx.blocking_recv_timeout(ms(1)),
+        Err(RecvTimeoutError::Closed)
+    );
     // The thread took the place of the task.
     assert_eq!(wakings.count(), 0);
 }

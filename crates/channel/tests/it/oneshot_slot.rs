@@ -6,7 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::thread;
 
-use blitz_io_channel::oneshot::{self, Slot, error::TryRecvError};
+use blitz_io_channel::oneshot::{
+    self, Slot,
+    error::{RecvTimeoutError, TryRecvError},
+};
 use blitz_io_core::coop;
 use blitz_io_testing::{Drops, Wakings, ms, poll_once, reentrant_waker};
 
@@ -52,7 +55,10 @@ fn the_ends_behave_as_those_on_the_heap() {
 
     let (tx, mut rx) = slot.channel();
     assert!(poll_once(pin!(&mut rx), &waker).is_pending());
-    assert_eq!(rx.blocking_recv_timeout(ms(1)), Err(TryRecvError::Empty));
+    assert_eq!(
+        rx.blocking_recv_timeout(ms(1)),
+        Err(RecvTimeoutError::Timeout)
+    );
     assert!(poll_once(pin!(&mut rx), &waker).is_pending());
     tx.send(2).unwrap();
     assert_eq!(wakings.count(), 1);

@@ -128,7 +128,7 @@ fn a_moment_comes_once_and_not_early() {
     let receiver = after(SHORT);
     // This thread may have been stopped for longer than `SHORT` already.
     let early = receiver.try_recv();
-    let moment = early.or_else(|_| receiver.recv_blocking()).unwrap();
+    let moment = early.or_else(|_| receiver.blocking_recv()).unwrap();
     assert!(moment >= start + SHORT && start.elapsed() >= SHORT);
     assert!(!receiver.is_closed());
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
@@ -146,7 +146,7 @@ fn an_earlier_moment_is_not_kept_by_a_later_one() {
     let _late = after(LONG);
     thread::sleep(SHORT);
     let start = Instant::now();
-    after(SHORT).recv_blocking().unwrap();
+    after(SHORT).blocking_recv().unwrap();
     assert!(start.elapsed() < LONG / 2);
 }
 
@@ -155,10 +155,10 @@ fn ticks_that_nobody_receives_are_left_out() {
     let start = Instant::now();
     let ticks = tick(SHORT);
     thread::sleep(SHORT * 8);
-    assert!(ticks.recv_blocking().unwrap() >= start + SHORT);
+    assert!(ticks.blocking_recv().unwrap() >= start + SHORT);
     // One was kept, and one may have been on its way; the next is in the future.
-    ticks.recv_blocking().unwrap();
-    let next = ticks.recv_blocking().unwrap();
+    ticks.blocking_recv().unwrap();
+    let next = ticks.blocking_recv().unwrap();
     assert!(next >= start + SHORT * 8, "{:?}", next - start);
     assert!(!ticks.is_closed());
 }
@@ -175,5 +175,5 @@ fn dropped_receivers_leave_nothing_behind() {
         drop(after(LONG));
     }
     // The thread still works.
-    after(SHORT).recv_blocking().unwrap();
+    after(SHORT).blocking_recv().unwrap();
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_channel::watch;
+use blitz_io_channel::watch::{self, error::RecvTimeoutError};
 use blitz_io_testing::{
     Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
 };
@@ -105,9 +105,16 @@ fn threads_wait_too() {
     watch_dog::watch();
     let (tx, mut rx) = watch::channel(0);
     let soon = ms(2);
-    assert!(rx.blocking_changed_timeout(soon).is_none());
-    assert!(rx.blocking_changed_timeout(Duration::ZERO).is_none());
-    assert!(rx.blocking_wait_for_timeout(|&v| v > 0, soon).is_none());
+    assert_eq!(
+        rx.blocking_changed_timeout(soon),
+        Err(RecvTimeoutError::Timeout)
+    );
+    assert_eq!(
+        rx.blocking_changed_timeout(Duration::ZERO),
+        Err(RecvTimeoutError::Timeout)
+    );
+    let late = rx.blocking_wait_for_timeout(|&v| v > 0, soon);
+    assert!(late.unwrap_err().is_timeout());
     assert!(!tx.blocking_closed_timeout(soon));
     let receiver = thread::spawn(move || {
         rx.blocking_changed().unwrap();

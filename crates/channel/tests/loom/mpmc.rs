@@ -65,13 +65,13 @@ fn threads(capacity: usize, preemptions: usize, count: u32) {
         let (sender, receiver) = channel(capacity);
         let thread = thread::spawn(move || {
             for n in 0..count {
-                sender.send_blocking(n).unwrap();
+                sender.blocking_send(n).unwrap();
             }
         });
         for n in 0..count {
-            assert_eq!(receiver.recv_blocking(), Ok(n));
+            assert_eq!(receiver.blocking_recv(), Ok(n));
         }
-        assert_eq!(receiver.recv_blocking(), Err(RecvError));
+        assert_eq!(receiver.blocking_recv(), Err(RecvError));
         thread.join().unwrap();
     });
 }
@@ -99,7 +99,7 @@ fn two_senders(capacity: usize) {
         let (sender, receiver) = channel(capacity);
         let threads = [1, 2].map(|n| {
             let sender = sender.clone();
-            thread::spawn(move || sender.send_blocking(n).unwrap())
+            thread::spawn(move || sender.blocking_send(n).unwrap())
         });
         drop(sender);
         let mut sum = 0;
@@ -119,9 +119,9 @@ fn two_receivers(capacity: usize) {
         let (sender, receiver) = channel(capacity);
         let threads = [(); 2].map(|()| {
             let receiver = receiver.clone();
-            thread::spawn(move || receiver.recv_blocking().unwrap_or(0))
+            thread::spawn(move || receiver.blocking_recv().unwrap_or(0))
         });
-        sender.send_blocking(5).unwrap();
+        sender.blocking_send(5).unwrap();
         drop(sender);
         let sum: i32 = threads
             .into_iter()
@@ -139,7 +139,7 @@ fn the_last_receiver_goes(capacity: usize) {
         let alive = Alive::new();
         let (sender, receiver) = channel(capacity);
         if capacity > 0 {
-            sender.send_blocking(alive.token()).unwrap();
+            sender.blocking_send(alive.token()).unwrap();
         }
         let thread = thread::spawn({
             let token = alive.token();
@@ -168,8 +168,8 @@ fn a_receive_is_cancelled(capacity: usize) {
                 }
             }
         });
-        let other = thread::spawn(move || receiver.recv_blocking().unwrap_or(0));
-        sender.send_blocking(7).unwrap();
+        let other = thread::spawn(move || receiver.blocking_recv().unwrap_or(0));
+        sender.blocking_send(7).unwrap();
         let got = canceller.join().unwrap();
         if got == 0 {
             assert_eq!(other.join().unwrap(), 7);
@@ -204,12 +204,12 @@ fn a_receive_times_out(capacity: usize) {
             let receiver = receiver.clone();
             move || match receiver.recv_deadline(soon()) {
                 Ok(value) => value,
-                Err(RecvTimeoutError::Timeout) => receiver.recv_blocking().unwrap(),
+                Err(RecvTimeoutError::Timeout) => receiver.blocking_recv().unwrap(),
                 Err(RecvTimeoutError::Closed) => panic!("closed with a value in it"),
             }
         });
         blitz_io_futex::model::expire();
-        sender.send_blocking(1).unwrap();
+        sender.blocking_send(1).unwrap();
         assert_eq!(thread.join().unwrap(), 1);
     });
 }
@@ -220,13 +220,13 @@ fn a_send_times_out(capacity: usize) {
         let (sender, receiver) = channel(capacity);
         let thread = thread::spawn(move || {
             if let Err(error) = sender.send_deadline(1, soon()) {
-                sender.send_blocking(error.into_inner()).unwrap();
+                sender.blocking_send(error.into_inner()).unwrap();
             }
         });
         blitz_io_futex::model::expire();
-        assert_eq!(receiver.recv_blocking(), Ok(1));
+        assert_eq!(receiver.blocking_recv(), Ok(1));
         thread.join().unwrap();
-        assert_eq!(receiver.recv_blocking(), Err(RecvError));
+        assert_eq!(receiver.blocking_recv(), Err(RecvError));
     });
 }
 
@@ -235,7 +235,7 @@ fn somebody_waits_for_the_end() {
         let (sender, receiver) = channel::<()>(1);
         let thread = thread::spawn(move || {
             block_on(sender.closed());
-            sender.closed_blocking();
+            sender.blocking_closed();
         });
         drop(receiver);
         thread.join().unwrap();

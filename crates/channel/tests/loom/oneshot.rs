@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use blitz_io_channel::oneshot::error::TryRecvError;
+use blitz_io_channel::oneshot::error::{RecvTimeoutError, TryRecvError};
 use blitz_io_channel::oneshot::{self, Slot};
 use loom::thread;
 use model::{SOON, block_on_parking as block_on, model_in_order as model, poll_idly};
@@ -163,7 +163,7 @@ fn a_thread_gives_up() {
         match rx.blocking_recv_timeout(SOON) {
             Ok(value) => assert_eq!(value, 5),
             Err(error) => {
-                assert_eq!(error, TryRecvError::Empty);
+                assert_eq!(error, RecvTimeoutError::Timeout);
                 assert_eq!(block_on(rx), Ok(5));
             }
         }

@@ -32,7 +32,7 @@ fn both_become_ready(capacity: usize) {
         let (one, first) = channel(capacity);
         let (two, second) = channel(capacity);
         let senders = [(one.clone(), 1), (two.clone(), 2)]
-            .map(|(sender, n)| thread::spawn(move || sender.send_blocking(n).unwrap()));
+            .map(|(sender, n)| thread::spawn(move || sender.blocking_send(n).unwrap()));
         let sum = receive([&first, &second]) + receive([&first, &second]);
         assert_eq!(sum, 3);
         assert!(first.is_empty() && second.is_empty());
@@ -50,11 +50,11 @@ fn beside_another(capacity: usize) {
         let (_two, second) = channel(capacity);
         let other = thread::spawn({
             let first = first.clone();
-            move || first.recv_blocking().unwrap()
+            move || first.blocking_recv().unwrap()
         });
         let sender = thread::spawn(move || {
-            one.send_blocking(1).unwrap();
-            one.send_blocking(2).unwrap();
+            one.blocking_send(1).unwrap();
+            one.blocking_send(2).unwrap();
         });
         assert_eq!(receive([&first, &second]) + other.join().unwrap(), 3);
         sender.join().unwrap();
@@ -80,7 +80,7 @@ fn selections_meet() {
 fn a_receiver_meets_a_selection() {
     model(2, || {
         let (one, first) = channel(0);
-        let receiver = thread::spawn(move || first.recv_blocking().unwrap());
+        let receiver = thread::spawn(move || first.blocking_recv().unwrap());
         let (two, _second) = channel(0);
         let mut select = Select::new();
         let sends = select.send(&one);
@@ -108,7 +108,7 @@ fn a_selection_times_out() {
             }
         });
         blitz_io_futex::model::expire();
-        sender.send_blocking(7).unwrap();
+        sender.blocking_send(7).unwrap();
         let got = thread.join().unwrap();
         assert_eq!(got + receiver.try_recv().unwrap_or(0), 7);
     });
@@ -161,7 +161,7 @@ fn readiness(capacity: usize) {
     model(2, move || {
         let (one, first) = channel(capacity);
         let (_two, second) = channel(capacity);
-        let sender = thread::spawn(move || one.send_blocking(7).unwrap());
+        let sender = thread::spawn(move || one.blocking_send(7).unwrap());
         let mut select = Select::new();
         let has = select.recv(&first);
         select.recv(&second);

@@ -161,8 +161,8 @@ fn a_thread_gives_up() {
     model(3, || {
         let (tx, mut rx) = keep_sender(watch::channel(0));
         let receiver = thread::spawn(move || match rx.blocking_changed_timeout(SOON) {
-            Some(changed) => changed.unwrap(),
-            None => block_on(rx.changed()).unwrap(),
+            Err(error) if error.is_timeout() => block_on(rx.changed()).unwrap(),
+            changed => changed.unwrap(),
         });
         let clock = thread::spawn(blitz_io_futex::model::expire);
         tx.send_replace(1);

@@ -25,16 +25,21 @@ fn documents_are_made_of_several_runs() {
     let folder = folder.path();
     let quiet = ["1", "2", "3"].map(|name| keep(folder, name, &[]));
     let loaded = keep(folder, "4", &["--hog=1"]);
-    let readme = folder.join("README.md");
+    let summary = folder.join("index.md");
     let before = "# Title\n\n<!-- figures:begin -->\nold\n<!-- figures:end -->\n\nrest\n";
-    fs::write(&readme, before).unwrap();
+    fs::write(&summary, before).unwrap();
     let page = folder.join("benchmarks.md");
 
     let mut arguments = vec!["report", "--draft"];
     arguments.extend(quiet.iter().chain([&loaded]).map(String::as_str));
-    let files = [&page, folder, &readme].map(|path: &Path| path.to_str().unwrap());
+    let files = [&page, folder, &summary].map(|path: &Path| path.to_str().unwrap());
     arguments.extend([
-        "--page", files[0], "--charts", files[1], "--readme", files[2],
+        "--page",
+        files[0],
+        "--charts",
+        files[1],
+        "--summary",
+        files[2],
     ]);
     let ran = expect(0, &arguments);
     assert_eq!(ran.out, "");
@@ -42,7 +47,7 @@ fn documents_are_made_of_several_runs() {
         "benchmarks.md",
         "benchmark-light.svg",
         "benchmark-dark.svg",
-        "README.md",
+        "index.md",
     ] {
         assert!(
             ran.err.contains(&format!("{name}.\n")),
@@ -60,7 +65,7 @@ fn documents_are_made_of_several_runs() {
     ] {
         assert!(written.contains(part), "{part} is missing in\n{written}");
     }
-    let filled = fs::read_to_string(&readme).unwrap();
+    let filled = fs::read_to_string(&summary).unwrap();
     assert!(
         filled.starts_with("# Title\n\n<!-- figures:begin -->\n<picture>"),
         "{filled}"
@@ -104,10 +109,10 @@ fn what_makes_no_report_is_refused_before_anything_is_written() {
         (&["--draft", &run, foreign], "is not a run of blitz bench"),
         (&["--draft", "/no/such/run.json"], "cannot be read"),
         (
-            &["--draft", &run, "--readme", plain],
+            &["--draft", &run, "--summary", plain],
             "<!-- figures:begin -->",
         ),
-        (&["--draft", &run, "--readme", "/no/such/file"], "--readme"),
+        (&["--draft", &run, "--readme", "/no/such/file"], "--summary"),
     ];
     for (arguments, said) in refused {
         let ran = expect(2, &[&["report", "--page", page], arguments].concat());

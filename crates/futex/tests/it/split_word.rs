@@ -37,14 +37,14 @@ fn every_byte_is_compared() {
     let expected = [5, 6, 7, 8];
     let word = SplitWord::new(expected);
     let soon = Instant::now() + Duration::from_millis(5);
-    assert_eq!(word.wait_until(expected, soon), WaitResult::TimedOut);
+    assert_eq!(word.wait_deadline(expected, soon), WaitResult::TimedOut);
     assert!(Instant::now() >= soon);
     for i in 0..4 {
         word.byte(i).fetch_add(1, Ordering::Relaxed);
-        assert_eq!(word.wait_until(expected, None), WaitResult::ValueChanged);
+        assert_eq!(word.wait_deadline(expected, None), WaitResult::ValueChanged);
         word.byte(i).fetch_sub(1, Ordering::Relaxed);
     }
-    assert_eq!(word.wait_until(expected, soon), WaitResult::TimedOut);
+    assert_eq!(word.wait_deadline(expected, soon), WaitResult::TimedOut);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_change_of_any_byte_and_a_wake_end_the_sleep() {
                     let (word, bedroom) = (&word, &bedroom);
                     s.spawn(move || {
                         bedroom.enter(bed);
-                        word.wait_until([9; 4], in_forever())
+                        word.wait_deadline([9; 4], in_forever())
                     })
                 })
                 .collect();
@@ -89,7 +89,7 @@ impl SplitLock {
     fn lock(&self) {
         while self.0.byte(0).swap(1, Ordering::SeqCst) == 1 {
             self.0.byte(1).store(1, Ordering::SeqCst);
-            let result = self.0.wait_until([1, 1, 0, 0], in_forever());
+            let result = self.0.wait_deadline([1, 1, 0, 0], in_forever());
             assert_ne!(result, WaitResult::TimedOut, "a wake-up was lost");
         }
     }

@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicU64;
 use std::thread;
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitResult, block_until_different, wait_until, wake_all, wake_one};
+use blitz_io_futex::{WaitResult, block_until_different, wait_deadline, wake_all, wake_one};
 use common::{alone, in_forever};
 
 const THREADS: usize = 8;
 
 fn wait_or_fail(word: &AtomicU32, expected: u32) {
-    let result = wait_until(word, expected, in_forever());
+    let result = wait_deadline(word, expected, in_forever());
     assert_ne!(result, WaitResult::TimedOut, "a wake-up was lost");
 }
 

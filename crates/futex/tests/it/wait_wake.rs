@@ -8,7 +8,8 @@ use std::{ptr, thread};
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{
-    Scope, WaitResult, block_until_different, system, wait, wait_until, wake_all, wake_n, wake_one,
+    Scope, WaitResult, block_until_different, system, wait, wait_deadline, wake_all, wake_n,
+    wake_one,
 };
 use common::{AtEndWakeAll, Sleepers, alone, eventually, in_forever};
 
@@ -16,11 +17,14 @@ use common::{AtEndWakeAll, Sleepers, alone, eventually, in_forever};
 fn a_changed_value_is_not_waited_for() {
     let _alone = alone();
     let word = AtomicU32::new(1);
-    assert_eq!(wait_until(&word, 0, None), WaitResult::ValueChanged);
-    assert_eq!(wait_until(&word, 0, in_forever()), WaitResult::ValueChanged);
+    assert_eq!(wait_deadline(&word, 0, None), WaitResult::ValueChanged);
+    assert_eq!(
+        wait_deadline(&word, 0, in_forever()),
+        WaitResult::ValueChanged
+    );
     wait(&word, 0);
     assert_eq!(
-        Scope::Private.wait_until(&word, 0, None),
+        Scope::Private.wait_deadline(&word, 0, None),
         Ok(WaitResult::ValueChanged)
     );
 }
@@ -30,11 +34,11 @@ fn all_32_bits_are_compared() {
     let _alone = alone();
     for bit in 0..32 {
         let word = AtomicU32::new(1 << bit);
-        assert_eq!(wait_until(&word, 0, None), WaitResult::ValueChanged);
+        assert_eq!(wait_deadline(&word, 0, None), WaitResult::ValueChanged);
     }
     let word = AtomicU32::new(u32::MAX);
     let soon = Instant::now() + Duration::from_millis(1);
-    assert_eq!(wait_until(&word, u32::MAX, soon), WaitResult::TimedOut);
+    assert_eq!(wait_deadline(&word, u32::MAX, soon), WaitResult::TimedOut);
 }
 
 #[test]
@@ -45,7 +49,7 @@ fn a_sleeper_is_woken() {
     thread::scope(|s| {
         let sleeper = s.spawn(|| {
             bedroom.enter(0);
-            wait_until(&word, 0, in_forever())
+            wait_deadline(&word, 0, in_forever())
         });
         bedroom.wait_until_asleep();
         // The value stays the same: this test is about wakes, not about the comparison.
@@ -68,7 +72,7 @@ fn a_wait_times_out_and_not_early() {
     for millis in [1, 3, 20] {
         for nanos in [0, 1, 999_999] {
             let deadline = Instant::now() + Duration::from_millis(millis) + nanos * NANO;
-            assert_eq!(wait_until(&word, 0, deadline), WaitResult::TimedOut);
+            assert_eq!(wait_deadline(&word, 0, deadline), WaitResult::TimedOut);
             assert!(Instant::now() >= deadline);
         }
     }
@@ -84,9 +88,9 @@ fn a_deadline_in_the_past_returns_at_once() {
     let hour = Duration::from_secs(3600);
     let past = [Some(now), now.checked_sub(NANO), now.checked_sub(hour)];
     for deadline in past.into_iter().flatten() {
-        assert_eq!(wait_until(&word, 0, deadline), WaitResult::TimedOut);
+        assert_eq!(wait_deadline(&word, 0, deadline), WaitResult::TimedOut);
         // The value is compared first.
-        assert_eq!(wait_until(&word, 1, deadline), WaitResult::ValueChanged);
+        assert_eq!(wait_deadline(&word, 1, deadline), WaitResult::ValueChanged);
     }
 }
 
@@ -123,7 +127,7 @@ fn a_deadline_past_the_clock_means_for_ever() {
                 let (word, bedroom, deadline) = (&word, &bedroom, deadlines[i]);
                 s.spawn(move || {
                     bedroom.enter(i);
-                    wait_until(word, 0, deadline)
+                    wait_deadline(word, 0, deadline)
                 })
             })
             .collect();
@@ -148,7 +152,7 @@ fn waking_nobody_wakes_nobody() {
     assert_eq!(wake_all(&word), 0);
     // The wake is not remembered.
     let soon = Instant::now() + Duration::from_millis(5);
-    assert_eq!(wait_until(&word, 0, soon), WaitResult::TimedOut);
+    assert_eq!(wait_deadline(&word, 0, soon), WaitResult::TimedOut);
 }
 
 #[test]
@@ -181,7 +185,7 @@ fn with_eight_sleepers(check: impl FnOnce(&AtomicU32, &AtomicUsize)) {
             let (word, awake, bedroom) = (&word, &awake, &bedroom);
             s.spawn(move || {
                 bedroom.enter(bed);
-                wait_until(word, 0, None);
+                wait_deadline(word, 0, None);
                 awake.fetch_add(1, Ordering::SeqCst);
             });
         }
@@ -317,6 +321,6 @@ fn what_is_unsupported_says_so() {
     assert_eq!(Scope::Shared.wake_n(&word, 2), Err(error));
     assert_eq!(Scope::Shared.wake_all(&word), Err(error));
     assert_eq!(Scope::Shared.wait(&word, 1), Err(error));
-    assert_eq!(Scope::Shared.wait_until(&word, 1, None), Err(error));
+    assert_eq!(Scope::Shared.wait_deadline(&word, 1, None), Err(error));
     assert_eq!(Scope::Shared.block_until_different(1, &word), Err(error));
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{
-    SplitWord, WaitAny, WaitResult, block_until_different, model, wait, wait_any, wait_until,
+    SplitWord, WaitAny, WaitResult, block_until_different, model, wait, wait_any, wait_deadline,
     wake_all, wake_n, wake_one,
 };
 use loom::cell::UnsafeCell;
@@ -113,10 +113,13 @@ fn a_timed_wait_can_time_out() {
     loom::model(|| {
         let word = Arc::new(AtomicU32::new(0));
         let clock = thread::spawn(model::expire);
-        assert_eq!(wait_until(&word, 0, deadline()), WaitResult::TimedOut);
+        assert_eq!(wait_deadline(&word, 0, deadline()), WaitResult::TimedOut);
         // Waits that start after the deadline:
-        assert_eq!(wait_until(&word, 0, deadline()), WaitResult::TimedOut);
-        assert_eq!(wait_until(&word, 1, deadline()), WaitResult::ValueChanged);
+        assert_eq!(wait_deadline(&word, 0, deadline()), WaitResult::TimedOut);
+        assert_eq!(
+            wait_deadline(&word, 1, deadline()),
+            WaitResult::ValueChanged
+        );
         clock.join().unwrap();
     });
 }
@@ -126,7 +129,7 @@ fn a_timed_wait_can_time_out() {
 fn a_wait_without_deadline_does_not_time_out() {
     loom::model(|| {
         let clock = thread::spawn(model::expire);
-        wait_until(&AtomicU32::new(0), 0, None);
+        wait_deadline(&AtomicU32::new(0), 0, None);
         clock.join().unwrap();
     });
 }
@@ -142,10 +145,10 @@ fn each_execution_starts_before_the_deadlines() {
                 wake_one(&*word);
             }
         });
-        assert_ne!(wait_until(&word, 0, deadline()), WaitResult::TimedOut);
+        assert_ne!(wait_deadline(&word, 0, deadline()), WaitResult::TimedOut);
         waker.join().unwrap();
         model::expire();
-        assert_eq!(wait_until(&word, 1, deadline()), WaitResult::TimedOut);
+        assert_eq!(wait_deadline(&word, 1, deadline()), WaitResult::TimedOut);
     });
 }
 
@@ -155,7 +158,7 @@ fn a_timeout_and_a_wake_do_not_both_count() {
         let word = Arc::new(AtomicU32::new(0));
         let sleeper = thread::spawn({
             let word = word.clone();
-            move || wait_until(&word, 0, deadline())
+            move || wait_deadline(&word, 0, deadline())
         });
         let clock = thread::spawn(model::expire);
         let woken = wake_one(&*word);
@@ -174,7 +177,7 @@ fn wake_counts_are_exact() {
             .map(|_| {
                 let (word, through_wake) = (word.clone(), through_wake.clone());
                 thread::spawn(move || {
-                    if wait_until(&word, 0, None) == WaitResult::Woken {
+                    if wait_deadline(&word, 0, None) == WaitResult::Woken {
                         through_wake.fetch_add(1, Ordering::Relaxed);
                     }
                 })
@@ -262,7 +265,7 @@ impl SplitLock {
             waiting.store(1, Ordering::Relaxed);
             // Dekker with `unlock`: announce, then check.
             blitz_io_futex::atomic::fence(Ordering::SeqCst);
-            self.0.wait_until([1, 1, 0, 0], None);
+            self.0.wait_deadline([1, 1, 0, 0], None);
         }
     }
 

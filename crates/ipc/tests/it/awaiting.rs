@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use async_io::Async;
 use blitz_io_ipc::{
-    Builder, Channel, Doorbell, Message, Queue, Receiver, RecvError, Route, Sender,
+    Builder, Channel, Doorbell, Message, Queue, Receiver, RecvError, Route, SendOptions, Sender,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -43,7 +43,11 @@ async fn send(sender: &mut Sender, doorbell: &AsyncFd<Doorbell>, message: &[u8])
         doorbell.readable().await?.clear_ready();
         Ok(())
     };
-    let sent = tokio::time::timeout(LONG, sender.send_when(message, ready)).await;
+    let sent = tokio::time::timeout(
+        LONG,
+        sender.with(SendOptions::new()).send_when(message, ready),
+    )
+    .await;
     sent.expect("a lost wake-up").unwrap();
 }
 
@@ -269,7 +273,11 @@ fn a_busy_receiver_and_a_busy_sender_let_other_tasks_of_tokio_run() {
         let other = tokio::spawn(async {});
         let mut sent = 0;
         while !other.is_finished() {
-            sender.send_when(&[1], ready).await.unwrap();
+            sender
+                .with(SendOptions::new())
+                .send_when(&[1], ready)
+                .await
+                .unwrap();
             sent += 1;
         }
         assert!(sent < COUNT);

@@ -1,12 +1,20 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_io_ipc::{Builder, Channel, Queue, RecvError, Route, SendError, WhenFull};
+use blitz_io_ipc::{Builder, Channel, Queue, RecvError, Route, SendError, SendOptions, WhenFull};
 
 use crate::common::{LONG, Place, check, message};
 
 fn small(place: &Place, builder: Builder) -> Builder {
     place.in_it(builder.capacity(8).max_len(256))
+}
+
+fn within(timeout: Duration) -> SendOptions {
+    SendOptions::new().timeout(timeout)
+}
+
+fn until(deadline: Instant) -> SendOptions {
+    SendOptions::new().deadline(deadline)
 }
 
 #[test]
@@ -378,7 +386,7 @@ fn loans_that_receivers_may_copy_arrive_whole() {
             let text = message(1, number, 256);
             // Its position is not used for a message.
             drop(sender.loan(3).unwrap());
-            let mut loan = sender.loan_timeout(256, LONG).unwrap();
+            let mut loan = sender.with(within(LONG)).loan(256).unwrap();
             loan[..text.len()].copy_from_slice(&text);
             loan.truncate(text.len());
             loan.send().unwrap();
@@ -421,7 +429,7 @@ fn a_loan_is_written_and_read_in_place_or_leaves_nothing() {
         let mut sender = builder.sender("l").unwrap();
         for round in 0..30_u8 {
             drop(sender.loan(10).unwrap());
-            std::mem::forget(sender.try_loan(10).unwrap());
+            std::mem::forget(sender.with(SendOptions::new().no_wait()).loan(10).unwrap());
             let mut loan = sender.loan(200).unwrap();
             loan.fill(round);
             loan.truncate(100);
@@ -593,30 +601,30 @@ fn every_form_keeps_its_deadline() {
         let began = Instant::now();
         let late = [
             receiver.recv_into_timeout(&mut buffer, short).err(),
-            receiver.recv_into_until(&mut buffer, began).err(),
+            receiver.recv_into_deadline(&mut buffer, began).err(),
             receiver.recv_value_timeout::<u64>(short).err(),
-            receiver.recv_value_until::<u64>(began).err(),
-            receiver.recv_until(began).err(),
+            receiver.recv_value_deadline::<u64>(began).err(),
+            receiver.recv_deadline(began).err(),
         ];
         assert_eq!(late, [Some(RecvError::TimedOut); 5]);
         assert!(began.elapsed() >= short * 2);
         for number in 0..2_u64 {
             sender.send_value_timeout(&number, LONG).unwrap();
             sender
-                .send_value_until(&number, Instant::now() + LONG)
+                .send_value_deadline(&number, Instant::now() + LONG)
                 .unwrap();
-            sender.loan_timeout(8, LONG).unwrap().send().unwrap();
-            let mut loan = sender.loan_until(8, Instant::now() + LONG).unwrap();
+            sender.with(within(LONG)).loan(8).unwrap().send().unwrap();
+            let mut loan = sender.with(until(Instant::now() + LONG)).loan(8).unwrap();
             loan.fill(1);
             loan.send().unwrap();
         }
         let began = Instant::now();
         let late = [
             sender.send_value_timeout(&0_u64, short).err(),
-            sender.send_value_until(&0_u64, began).err(),
-            sender.loan_timeout(8, short).err(),
-            sender.loan_until(8, began).err(),
-            sender.send_until(&[], began).err(),
+            sender.send_value_deadline(&0_u64, began).err(),
+            sender.with(within(short)).loan(8).err(),
+            sender.with(until(began)).loan(8).err(),
+            sender.with(until(began)).send(&[]).err(),
         ];
         assert_eq!(late, [Some(SendError::TimedOut); 5]);
         assert!(began.elapsed() >= short * 2);
@@ -632,8 +640,30 @@ fn every_form_keeps_its_deadline() {
             drop(message);
             assert_eq!(receiver.recv_into_timeout(&mut buffer, LONG), Ok(8));
             let until = Instant::now() + LONG;
-            assert_eq!(receiver.recv_into_until(&mut buffer, until), Ok(8));
+            assert_eq!(receiver.recv_into_deadline(&mut buffer, until), Ok(8));
             assert_eq!(buffer, [1; 8]);
         }
     }
+}
+
+/// Code with the former names compiles, and does the same.
+#[test]
+#[allow(deprecated)]
+fn the_former_names_of_a_sender_still_work() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder().capacity(2).max_len(16));
+    let (mut sender, mut receiver) = (route.sender("r").unwrap(), route.receiver("r").unwrap());
+    let soon = Instant::now();
+    sender.send_until(b"1", soon).unwrap();
+    sender.try_loan(1).unwrap().send().unwrap();
+    assert_eq!(sender.send_until(b"3", soon), Err(SendError::TimedOut));
+    assert!(matches!(
+        sender.loan_until(1, soon),
+        Err(SendError::TimedOut)
+    ));
+    assert!(matches!(sender.try_loan(1), Err(SendError::Full)));
+    #[cfg(unix)]
+    assert_eq!(sender.try_send_or_arm(b"3"), Err(SendError::Full));
+    assert_eq!(&*receiver.recv_until(soon).unwrap(), b"1");
+    sender.loan_timeout(1, LONG).unwrap().send().unwrap();
 }

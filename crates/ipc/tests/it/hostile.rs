@@ -8,7 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_io_ipc::{
-    Barrier, Builder, Channel, Event, Queue, RecvError, Route, Semaphore, SendError, WhenFull,
+    Barrier, Builder, Channel, Event, Queue, RecvError, Route, Semaphore, SendError, SendOptions,
+    WhenFull,
 };
 
 use crate::common::{Place, Random};
@@ -36,7 +37,9 @@ fn work(builder: &Builder, sends: bool, stop: &AtomicBool) {
                     _ => {}
                 }
                 // Sends as a task, which rings the others' doorbells.
-                if let Err(SendError::Corrupt) = sender.try_send_or_arm(&[7; 32]) {
+                if let Err(SendError::Corrupt) =
+                    sender.with(SendOptions::new().arm()).send(&[7; 32])
+                {
                     break;
                 }
                 assert!(began.elapsed() < PATIENCE, "a send hangs");

@@ -79,7 +79,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::{Attempts, Lock, Parker, Spin, Wake, deadline};
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_all};
+use blitz_io_futex::{WaitResult, wait_deadline, wake_all};
 
 /// The pool may have threads.
 const OPEN: u32 = 0;
@@ -484,7 +484,7 @@ impl<J> JobQueue<J> {
     /// first.
     pub fn wait_until_empty(&self, until: Option<Instant>) -> bool {
         while self.gone.load(Ordering::Acquire) == OPEN {
-            if wait_until(&self.gone, OPEN, until) == WaitResult::TimedOut {
+            if wait_deadline(&self.gone, OPEN, until) == WaitResult::TimedOut {
                 return false;
             }
         }

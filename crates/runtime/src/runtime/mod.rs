@@ -13,6 +13,7 @@ mod current;
 pub mod dump;
 #[cfg(feature = "tokio")]
 mod enter_tokio;
+mod former_names;
 mod handle;
 #[cfg_attr(not(all(feature = "inspect", not(loom))), path = "not_inspected.rs")]
 mod inspected;

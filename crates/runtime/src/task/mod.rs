@@ -23,7 +23,9 @@ pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use current::{id, try_id};
 pub use join_set::JoinSet;
 pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
-pub use scope::{BlockingScope, Scope, ScopedJoinHandle, scope, scope_blocking};
+pub use scope::{
+    BlockingScope, Scope, ScopedJoinHandle, TaskScope, parallel_scope, scope, scope_blocking,
+};
 pub use spawn::spawn;
 pub use task_local::LocalKey;
 #[doc(hidden)]

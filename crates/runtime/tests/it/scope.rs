@@ -12,7 +12,9 @@ use std::time::Duration;
 use blitz_io_channel::{mpsc, oneshot};
 use blitz_io_runtime::runtime::{Builder, Runtime};
 use blitz_io_runtime::sync::CancellationToken;
-use blitz_io_runtime::task::{self, Scope, ScopedJoinHandle, scope, scope_blocking};
+use blitz_io_runtime::task::{
+    self, Scope, ScopedJoinHandle, parallel_scope, scope, scope_blocking,
+};
 use blitz_io_testing::{Wakings, poll_once};
 
 fn workers(count: usize) -> Runtime {
@@ -599,4 +601,123 @@ fn a_blocking_scope_ends_with_its_runtime() {
     is_ready.recv().unwrap();
     drop(runtime);
     assert_eq!(outside.join().unwrap(), 1);
+}
+
+/// Two children that wait for each other with their threads: neither ends unless both run.
+#[test]
+fn children_of_a_parallel_scope_run_on_several_threads() {
+    let output = workers(2).block_on(parallel_scope(|scope| async move {
+        let both = Arc::new(std::sync::Barrier::new(2));
+        let child = || {
+            let both = both.clone();
+            scope.spawn(async move { both.wait().is_leader() })
+        };
+        let (one, two) = (child(), child());
+        (one.await.unwrap(), two.await.unwrap())
+    }));
+    assert!(output == (true, false) || output == (false, true));
+}
+
+#[test]
+fn a_parallel_scope_waits_for_all_children_without_their_handles() {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let runtime = workers(2);
+    let output = runtime.block_on(parallel_scope(|scope| {
+        let ended = ended.clone();
+        async move {
+            for _ in 0..10 {
+                let (inner, ended) = (scope.clone(), ended.clone());
+                scope.spawn(async move {
+                    pause().await;
+                    let below = ended.clone();
+                    inner.spawn_blocking(move || below.fetch_add(1, Ordering::SeqCst));
+                    inner.spawn(async move {
+                        pause().await;
+                        ended.fetch_add(1, Ordering::SeqCst);
+                    });
+                });
+            }
+            7
+        }
+    }));
+    assert_eq!((output, ended.load(Ordering::SeqCst)), (7, 20));
+}
+
+/// Adds one when it is dropped.
+struct Ended(Arc<AtomicUsize>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_panic_ends_a_parallel_scope_after_all_its_children() {
+    for who in [
+        "the child",
+        "the blocking child",
+        "the future",
+        "the closure",
+    ] {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let runtime = workers(2);
+        let scope = parallel_scope(|scope| {
+            for _ in 0..3 {
+                let guard = Ended(ended.clone());
+                scope.spawn(async move {
+                    let _guard = guard;
+                    pending::<()>().await;
+                });
+            }
+            match who {
+                "the child" => drop(scope.spawn(async move { panic!("{who}") })),
+                "the blocking child" => drop(scope.spawn_blocking(move || panic!("{who}"))),
+                "the closure" => panic!("{who}"),
+                _ => {}
+            }
+            async move {
+                if who == "the future" {
+                    pause().await;
+                    panic!("{who}");
+                }
+                pending::<()>().await;
+            }
+        });
+        let panic = catch_unwind(AssertUnwindSafe(|| runtime.block_on(scope))).unwrap_err();
+        assert_eq!(message(panic), who);
+        assert_eq!(ended.load(Ordering::SeqCst), 3, "{who}");
+    }
+}
+
+#[test]
+fn a_parallel_scope_that_is_dropped_aborts_its_children() {
+    let runtime = workers(2);
+    runtime.block_on(async {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let (tell, told) = oneshot::channel();
+        let mut handles = None;
+        let mut kept = None;
+        {
+            let (handles, kept, ended) = (&mut handles, &mut kept, ended.clone());
+            let mut scope = pin!(parallel_scope(|scope| async move {
+                let guard = Ended(ended);
+                *handles = Some(scope.spawn(async move {
+                    let _guard = guard;
+                    _ = tell.send(());
+                    pending::<()>().await;
+                }));
+                *kept = Some(scope.clone());
+                pending::<()>().await;
+            }));
+            let (_, waker) = Wakings::new();
+            assert!(poll_once(scope.as_mut(), &waker).is_pending());
+            told.await.unwrap();
+        }
+        assert!(handles.unwrap().await.unwrap_err().is_cancelled());
+        assert_eq!(ended.load(Ordering::SeqCst), 1);
+        // A child that comes too late is aborted too.
+        let late = kept.unwrap().spawn(pending::<()>());
+        assert!(late.await.unwrap_err().is_cancelled());
+    });
 }

@@ -31,7 +31,7 @@ use blitz_io_core::error_text;
 use std::time::{Duration, Instant};
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_all};
+use blitz_io_futex::{WaitResult, wait_deadline, wake_all};
 
 use super::rounds::{Round, Rounds};
 use blitz_io_core::deadline;
@@ -115,8 +115,15 @@ impl Barrier {
     /// # Errors
     ///
     /// See [`wait_timeout`](Barrier::wait_timeout).
-    pub fn wait_until(&self, deadline: Instant) -> Result<BarrierWaitResult, BarrierTimedOut> {
+    #[doc(alias = "wait_until")]
+    pub fn wait_deadline(&self, deadline: Instant) -> Result<BarrierWaitResult, BarrierTimedOut> {
         self.wait_inner(Some(deadline))
+    }
+
+    /// The former name of [`wait_deadline`](Self::wait_deadline).
+    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+    pub fn wait_until(&self, deadline: Instant) -> Result<BarrierWaitResult, BarrierTimedOut> {
+        self.wait_deadline(deadline)
     }
 
     #[inline]
@@ -175,7 +182,7 @@ impl Barrier {
             if self.rounds.is_over(round) {
                 return true;
             }
-            if wait_until(&self.sleep_word, sleep_word, deadline) == WaitResult::TimedOut {
+            if wait_deadline(&self.sleep_word, sleep_word, deadline) == WaitResult::TimedOut {
                 return !self.rounds.withdraw(round);
             }
         }

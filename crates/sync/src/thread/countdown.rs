@@ -113,7 +113,7 @@ impl Countdown {
         let _waits = Blocking::new(kind, &self.object, caller, deadline.is_some());
         while let Some(word) = self.announce() {
             let _record = observe::sleeping(&self.word);
-            if blitz_io_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut {
+            if blitz_io_futex::wait_deadline(&self.word, word, deadline) == WaitResult::TimedOut {
                 return self.is_zero();
             }
         }

@@ -252,13 +252,22 @@ impl Latch {
     /// use blitz_io::thread::Latch;
     /// use std::time::Instant;
     ///
-    /// assert!(Latch::new(0).wait_until(Instant::now()));
+    /// assert!(Latch::new(0).wait_deadline(Instant::now()));
     /// ```
     #[inline]
     #[track_caller]
     #[must_use = "the time may be up with the latch closed"]
-    pub fn wait_until(&self, deadline: Instant) -> bool {
+    #[doc(alias = "wait_until")]
+    pub fn wait_deadline(&self, deadline: Instant) -> bool {
         self.countdown.wait(Some(deadline), Kind::ThreadLatch)
+    }
+
+    /// The former name of [`wait_deadline`](Self::wait_deadline).
+    #[track_caller]
+    #[must_use = "the time may be up with the latch closed"]
+    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+    pub fn wait_until(&self, deadline: Instant) -> bool {
+        self.wait_deadline(deadline)
     }
 
     /// Counts down by one and waits for the others.

@@ -37,7 +37,7 @@ use blitz_io_core::spin::Spin;
 use blitz_io_core::{const_unless_loom, debug_fields, default_is_new};
 use blitz_io_core::{deadline, scopes};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_all};
+use blitz_io_futex::{WaitResult, wait_deadline, wake_all};
 use blitz_io_observe::named;
 use blitz_io_observe::{self as observe, Blocking, Caller, Kind, Object};
 use std::mem;
@@ -368,13 +368,22 @@ impl Once {
     /// use blitz_io::thread::Once;
     /// use std::time::Instant;
     ///
-    /// assert!(!Once::new().wait_until(Instant::now()));
+    /// assert!(!Once::new().wait_deadline(Instant::now()));
     /// ```
     #[inline]
     #[track_caller]
     #[must_use = "the time may be up with the closure not finished"]
-    pub fn wait_until(&self, deadline: Instant) -> bool {
+    #[doc(alias = "wait_until")]
+    pub fn wait_deadline(&self, deadline: Instant) -> bool {
         self.wait_for_outcome(OnPoison::Panic, Some(deadline))
+    }
+
+    /// The former name of [`wait_deadline`](Self::wait_deadline).
+    #[track_caller]
+    #[must_use = "the time may be up with the closure not finished"]
+    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+    pub fn wait_until(&self, deadline: Instant) -> bool {
+        self.wait_deadline(deadline)
     }
 }
 
@@ -509,7 +518,7 @@ impl Once {
         }
         let _waits = Blocking::new(Kind::ThreadOnce, &self.object, caller, deadline.is_some());
         let _record = observe::sleeping(&self.word);
-        wait_until(&self.word, announced, deadline)
+        wait_deadline(&self.word, announced, deadline)
     }
 
     #[inline]

@@ -353,13 +353,22 @@ impl<T> OnceLock<T> {
     /// use std::time::Instant;
     ///
     /// let cell = OnceLock::from(92);
-    /// assert_eq!(cell.wait_until(Instant::now()), Some(&92));
+    /// assert_eq!(cell.wait_deadline(Instant::now()), Some(&92));
     /// ```
     #[inline]
     #[track_caller]
     #[must_use = "the time may be up with the cell empty"]
-    pub fn wait_until(&self, deadline: Instant) -> Option<&T> {
+    #[doc(alias = "wait_until")]
+    pub fn wait_deadline(&self, deadline: Instant) -> Option<&T> {
         self.wait_for_value(Some(deadline))
+    }
+
+    /// The former name of [`wait_deadline`](Self::wait_deadline).
+    #[track_caller]
+    #[must_use = "the time may be up with the cell empty"]
+    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+    pub fn wait_until(&self, deadline: Instant) -> Option<&T> {
+        self.wait_deadline(deadline)
     }
 
     #[track_caller]

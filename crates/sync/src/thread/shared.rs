@@ -63,7 +63,7 @@
 use std::time::Instant;
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_futex::{WaitResult, wait_until, wake_one};
+use blitz_io_futex::{WaitResult, wait_deadline, wake_one};
 
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
@@ -303,7 +303,7 @@ impl Shared {
                 ASLEEP => WaitResult::Woken,
                 _ => {
                     let _record = observe::sleeping(&self.readers);
-                    wait_until(&self.readers, readers, deadline)
+                    wait_deadline(&self.readers, readers, deadline)
                 }
             };
             let drained = self.readers.load(Ordering::SeqCst) & COUNT == 0;

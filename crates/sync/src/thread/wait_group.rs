@@ -121,11 +121,19 @@ impl WaitGroup {
     /// use std::time::Instant;
     ///
     /// let group = WaitGroup::new();
-    /// assert!(group.wait_until(Instant::now()).is_ok());
+    /// assert!(group.wait_deadline(Instant::now()).is_ok());
     /// ```
     #[track_caller]
-    pub fn wait_until(self, deadline: Instant) -> Result<(), Self> {
+    #[doc(alias = "wait_until")]
+    pub fn wait_deadline(self, deadline: Instant) -> Result<(), Self> {
         self.wait_or_rejoin(Some(deadline))
+    }
+
+    /// The former name of [`wait_deadline`](Self::wait_deadline).
+    #[track_caller]
+    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+    pub fn wait_until(self, deadline: Instant) -> Result<(), Self> {
+        self.wait_deadline(deadline)
     }
 
     #[track_caller]

@@ -69,7 +69,7 @@ fn nobody_waits_alone() {
         for _ in 0..3 {
             assert!(barrier.meet() && spin.meet());
             assert!(barrier.wait_timeout(Duration::ZERO).unwrap().is_leader());
-            assert!(barrier.wait_until(Instant::now()).unwrap().is_leader());
+            assert!(barrier.wait_deadline(Instant::now()).unwrap().is_leader());
         }
     }
 }
@@ -228,7 +228,7 @@ fn who_gives_up_has_not_arrived() {
     let barrier = Barrier::new(2);
     let past = Instant::now();
     for _ in 0..3 {
-        assert!(barrier.wait_until(past).is_err());
+        assert!(barrier.wait_deadline(past).is_err());
         assert!(barrier.wait_timeout(Duration::ZERO).is_err());
         let began = Instant::now();
         assert!(barrier.wait_timeout(Duration::from_millis(5)).is_err());

@@ -138,10 +138,10 @@ fn timed_waits() {
         let began = Instant::now();
         assert!(!event.wait_timeout(A_WHILE));
         assert!(began.elapsed() >= A_WHILE);
-        assert!(!event.wait_until(began));
+        assert!(!event.wait_deadline(began));
         assert!(!event.wait_timeout(Duration::ZERO));
         event.set();
-        assert!(event.wait_until(began));
+        assert!(event.wait_deadline(began));
         event.set();
         assert!(event.wait_timeout(Duration::ZERO));
         event.reset();

@@ -119,15 +119,15 @@ fn timed_waits() {
     let began = Instant::now();
     assert!(!latch.wait_timeout(A_WHILE));
     assert!(began.elapsed() >= A_WHILE);
-    assert!(!latch.wait_until(began));
+    assert!(!latch.wait_deadline(began));
     thread::scope(|s| {
         let for_ever = s.spawn(|| latch.wait_timeout(Duration::MAX));
-        let long = s.spawn(|| latch.wait_until(began + Duration::from_secs(600)));
+        let long = s.spawn(|| latch.wait_deadline(began + Duration::from_secs(600)));
         thread::sleep(A_WHILE);
         latch.count_down();
         assert!(for_ever.join().unwrap() && long.join().unwrap());
     });
-    assert!(latch.wait_until(began) && latch.wait_timeout(Duration::ZERO));
+    assert!(latch.wait_deadline(began) && latch.wait_timeout(Duration::ZERO));
 }
 
 /// Eight threads go from latch to latch together.

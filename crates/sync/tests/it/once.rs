@@ -239,16 +239,16 @@ fn timed_waits() {
     let began = Instant::now();
     assert!(!once.wait_timeout(A_WHILE));
     assert!(began.elapsed() >= A_WHILE);
-    assert!(!once.wait_until(began));
+    assert!(!once.wait_deadline(began));
     thread::scope(|s| {
         let for_ever = s.spawn(|| once.wait_timeout(Duration::MAX));
-        let long = s.spawn(|| once.wait_until(Instant::now() + Duration::from_secs(600)));
+        let long = s.spawn(|| once.wait_deadline(Instant::now() + Duration::from_secs(600)));
         thread::sleep(A_WHILE);
         once.call_once(|| ());
         assert!(for_ever.join().unwrap());
         assert!(long.join().unwrap());
     });
-    assert!(once.wait_until(began));
+    assert!(once.wait_deadline(began));
     assert!(once.wait_timeout(Duration::ZERO));
 }
 

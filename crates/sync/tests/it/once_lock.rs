@@ -218,11 +218,16 @@ fn waits() {
     let began = Instant::now();
     assert_eq!(cell.wait_timeout(A_WHILE), None);
     assert!(began.elapsed() >= A_WHILE);
-    assert_eq!(cell.wait_until(began), None);
+    assert_eq!(cell.wait_deadline(began), None);
     thread::scope(|s| {
         s.spawn(|| assert_eq!(cell.wait(), &5));
         s.spawn(|| assert_eq!(cell.wait_timeout(Duration::MAX), Some(&5)));
-        s.spawn(|| assert_eq!(cell.wait_until(began + Duration::from_secs(600)), Some(&5)));
+        s.spawn(|| {
+            assert_eq!(
+                cell.wait_deadline(began + Duration::from_secs(600)),
+                Some(&5)
+            )
+        });
         thread::sleep(A_WHILE);
         let failed = cell.get_or_try_init(|| Err(()));
         assert_eq!(failed, Err(()));
@@ -230,7 +235,7 @@ fn waits() {
         cell.set(5).unwrap();
     });
     assert_eq!(cell.wait(), &5);
-    assert_eq!(cell.wait_until(began), Some(&5));
+    assert_eq!(cell.wait_deadline(began), Some(&5));
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn none_at_all_is_always_to_be_had() {
     let semaphore = Semaphore::new(0);
     assert_eq!(semaphore.acquire_many(0).unwrap().num_permits(), 0);
     drop(semaphore.try_acquire_many(0).unwrap());
-    drop(semaphore.try_acquire_many_for(0, Duration::ZERO).unwrap());
+    drop(semaphore.acquire_many_timeout(0, Duration::ZERO).unwrap());
     semaphore.add_permits(0);
     semaphore.try_add_permits(0).unwrap();
     assert_eq!(semaphore.forget_permits(0), 0);
@@ -245,17 +245,17 @@ fn a_deadline_in_the_past_is_one_attempt() {
     let past = Instant::now();
     thread::sleep(Duration::from_millis(1));
     let semaphore = Semaphore::new(2);
-    drop(semaphore.try_acquire_until(past).unwrap());
-    drop(semaphore.try_acquire_for(Duration::ZERO).unwrap());
-    let both = semaphore.try_acquire_many_until(2, past).unwrap();
+    drop(semaphore.acquire_deadline(past).unwrap());
+    drop(semaphore.acquire_timeout(Duration::ZERO).unwrap());
+    let both = semaphore.acquire_many_deadline(2, past).unwrap();
     let none = TryAcquireError::NoPermits;
-    assert_eq!(semaphore.try_acquire_until(past).unwrap_err(), none);
-    assert_eq!(semaphore.try_acquire_for(Duration::ZERO).unwrap_err(), none);
-    assert_eq!(semaphore.try_acquire_many_until(2, past).unwrap_err(), none);
-    let failed = semaphore.try_acquire_many_for(2, Duration::ZERO);
+    assert_eq!(semaphore.acquire_deadline(past).unwrap_err(), none);
+    assert_eq!(semaphore.acquire_timeout(Duration::ZERO).unwrap_err(), none);
+    assert_eq!(semaphore.acquire_many_deadline(2, past).unwrap_err(), none);
+    let failed = semaphore.acquire_many_timeout(2, Duration::ZERO);
     assert_eq!(failed.unwrap_err(), none);
     drop(both);
-    drop(semaphore.try_acquire_many_for(2, Duration::ZERO).unwrap());
+    drop(semaphore.acquire_many_timeout(2, Duration::ZERO).unwrap());
 }
 
 /// Also when it is far behind the moment at which a thread loses patience.
@@ -264,7 +264,7 @@ fn a_timed_wait_lasts_as_long_as_it_says() {
     let semaphore = Semaphore::new(1);
     for timeout in [Duration::from_micros(300), Duration::from_millis(30)] {
         let began = Instant::now();
-        let failed = semaphore.try_acquire_many_for(2, timeout);
+        let failed = semaphore.acquire_many_timeout(2, timeout);
         assert_eq!(failed.unwrap_err(), TryAcquireError::NoPermits);
         assert!(began.elapsed() >= timeout);
         // A thread that has left keeps no other away.
@@ -279,9 +279,9 @@ fn the_longest_time_is_for_ever() {
     let semaphore = Semaphore::new(0);
     thread::scope(|scope| {
         let waiters = [
-            sleeping(scope, || semaphore.try_acquire_for(Duration::MAX).is_ok()),
+            sleeping(scope, || semaphore.acquire_timeout(Duration::MAX).is_ok()),
             sleeping(scope, || {
-                semaphore.try_acquire_many_for(2, Duration::MAX).is_ok()
+                semaphore.acquire_many_timeout(2, Duration::MAX).is_ok()
             }),
         ];
         assert!(is_stuck(&waiters[0]) && is_stuck(&waiters[1]));
@@ -322,12 +322,12 @@ fn closing_wakes_all_sleepers() {
                     0 => semaphore.acquire_many(2 + i).map(drop).is_err(),
                     1 => semaphore.acquire_many_owned(2 + i).is_err(),
                     2 => {
-                        semaphore.try_acquire_many_for(2, Duration::MAX).map(drop)
+                        semaphore.acquire_many_timeout(2, Duration::MAX).map(drop)
                             == Err(TryAcquireError::Closed)
                     }
                     _ => {
                         let deadline = Instant::now() + Duration::from_secs(3600);
-                        semaphore.try_acquire_many_until(2, deadline).map(drop)
+                        semaphore.acquire_many_deadline(2, deadline).map(drop)
                             == Err(TryAcquireError::Closed)
                     }
                 })
@@ -353,9 +353,9 @@ fn a_closed_one_gives_nothing_and_takes_all_back() {
     let closed = TryAcquireError::Closed;
     assert_eq!(semaphore.try_acquire().unwrap_err(), closed);
     assert_eq!(semaphore.try_acquire_many(9).unwrap_err(), closed);
-    assert_eq!(semaphore.try_acquire_for(A_WHILE).unwrap_err(), closed);
+    assert_eq!(semaphore.acquire_timeout(A_WHILE).unwrap_err(), closed);
     let past = Instant::now();
-    assert_eq!(semaphore.try_acquire_until(past).unwrap_err(), closed);
+    assert_eq!(semaphore.acquire_deadline(past).unwrap_err(), closed);
     assert_eq!(semaphore.clone().try_acquire_owned().unwrap_err(), closed);
     assert!(semaphore.acquire().is_err());
     assert!(semaphore.clone().acquire_owned().is_err());
@@ -428,7 +428,7 @@ fn giving_up_passes_the_permit_on() {
         let delay = Duration::from_micros(900 + random.below(400));
         thread::scope(|scope| {
             for _ in 0..2 {
-                scope.spawn(|| drop(semaphore.try_acquire_for(Duration::from_millis(1))));
+                scope.spawn(|| drop(semaphore.acquire_timeout(Duration::from_millis(1))));
             }
             scope.spawn(|| drop(semaphore.acquire().unwrap()));
             threads::work(delay);
@@ -445,7 +445,7 @@ fn giving_up_passes_the_permit_on() {
 fn patience_comes_back() {
     let _watchdog = Watchdog::new("patience");
     let semaphore = Semaphore::new(1);
-    let wait = || semaphore.try_acquire_many_for(2, Duration::from_millis(20));
+    let wait = || semaphore.acquire_many_timeout(2, Duration::from_millis(20));
     thread::scope(|scope| {
         let waiters = [scope.spawn(wait), scope.spawn(wait)];
         for waiter in waiters {

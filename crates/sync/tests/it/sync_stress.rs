@@ -49,7 +49,7 @@ impl Counted {
             0 => self.visit_with(self.semaphore.acquire_many(n).ok(), random),
             1 => self.visit_with(self.semaphore.try_acquire_many(n).ok(), random),
             2 | 3 => {
-                let permit = self.semaphore.try_acquire_many_for(n, timeout);
+                let permit = self.semaphore.acquire_many_timeout(n, timeout);
                 self.visit_with(permit.ok(), random)
             }
             4 => {

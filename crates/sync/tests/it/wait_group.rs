@@ -49,7 +49,7 @@ fn all_may_wait() {
 fn a_group_of_one_does_not_wait() {
     WaitGroup::new().wait();
     assert!(WaitGroup::new().wait_timeout(Duration::ZERO).is_ok());
-    assert!(WaitGroup::new().wait_until(Instant::now()).is_ok());
+    assert!(WaitGroup::new().wait_deadline(Instant::now()).is_ok());
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_wait_that_times_out_gives_the_membership_back() {
     let began = Instant::now();
     let group = group.wait_timeout(A_WHILE).unwrap_err();
     assert!(began.elapsed() >= A_WHILE);
-    let group = group.wait_until(began).unwrap_err();
+    let group = group.wait_deadline(began).unwrap_err();
     assert_eq!(format!("{group:?}"), "WaitGroup { count: 2 }");
     let third = group.clone();
 

@@ -61,7 +61,7 @@ fn a_waiter_gives_up() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let hasty = spawn(&semaphore, |semaphore| {
-            match semaphore.try_acquire_until(soon()) {
+            match semaphore.acquire_deadline(soon()) {
                 Ok(permit) => drop(permit),
                 Err(error) => assert_eq!(error, TryAcquireError::NoPermits),
             }

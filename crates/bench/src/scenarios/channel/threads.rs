@@ -68,7 +68,7 @@ channels! {
         |_, _| one(mpsc::unbounded_channel()), send, blocking_recv }
     OursShared { mpmc::Sender<u64>, mpmc::Receiver<u64>,
         |capacity, receivers| several(by(capacity, mpmc::bounded, mpmc::unbounded), receivers),
-        send_blocking, recv_blocking }
+        blocking_send, blocking_recv }
     StdBounded { std_mpsc::SyncSender<u64>, std_mpsc::Receiver<u64>,
         |capacity, _| one(std_mpsc::sync_channel(room(capacity))), send, recv }
     StdUnbounded { std_mpsc::Sender<u64>, std_mpsc::Receiver<u64>,

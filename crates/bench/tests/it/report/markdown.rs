@@ -1,4 +1,4 @@
-//! The page of the benchmarks, and the figures of the README.
+//! The page of the benchmarks, and the figures of the summary.
 
 use blitz_io_bench::report::markdown::{CHOSEN, figures, page};
 use blitz_io_bench::report::runs::Runs;
@@ -72,7 +72,7 @@ fn the_chosen_rows_exist() {
 }
 
 #[test]
-fn the_readme_gets_the_chosen_rows_only() {
+fn the_summary_gets_the_chosen_rows_only() {
     let mut document = of_three(10, 30, 90);
     let row = document.benchmarks["lock"].clone();
     document
@@ -84,10 +84,7 @@ fn the_readme_gets_the_chosen_rows_only() {
         1,
         "{text}"
     );
-    assert!(
-        text.contains("srcset=\"docs/benchmark-dark.svg\""),
-        "{text}"
-    );
+    assert!(text.contains("srcset=\"benchmark-dark.svg\""), "{text}");
     assert!(
         text.contains("alt=\"The ratios of the table below\""),
         "{text}"

@@ -35,7 +35,7 @@ const ATTEMPTS: usize = 10_000;
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// Waits until the condition holds. Returns `false` after [`ATTEMPTS`].
-fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
+fn wait_deadline(mut holds: impl FnMut() -> bool) -> bool {
     for _ in 0..ATTEMPTS {
         if holds() {
             return true;
@@ -107,7 +107,7 @@ struct Step {
 
 impl Step {
     fn begin() -> Self {
-        let begins = wait_until(|| {
+        let begins = wait_deadline(|| {
             STEPS.fetch_add(1, Ordering::SeqCst);
             let begins = !is_forking();
             if !begins {
@@ -232,7 +232,7 @@ fn watch_forks() {
 
     extern "C" fn before() {
         BEGUN.fetch_add(1, Ordering::SeqCst);
-        if !wait_until(|| STEPS.load(Ordering::SeqCst) == 0) {
+        if !wait_deadline(|| STEPS.load(Ordering::SeqCst) == 0) {
             INTRUSIONS.fetch_add(1, Ordering::SeqCst);
         }
     }

@@ -1,4 +1,4 @@
-//! Structured concurrency: children that borrow, and end before their parent continues.
+//! Structured concurrency: children that end before their parent continues.
 //!
 //! # Why this is sound
 //!
@@ -9,7 +9,7 @@
 //! the runtime's workers poll the children while the future only holds the right to wait
 //! for them.
 //!
-//! The two forms here are sound.
+//! The three forms here are sound.
 //!
 //! [`scope`]: the children are polled *by the scope's own future* alone, when that is
 //! polled, and dropped by it alone, when that is dropped. Other code only has a
@@ -22,6 +22,9 @@
 //! the function that starts them *blocks its thread* until each of them has been
 //! dropped. It cannot be leaked, as it is not a future. If a child is never dropped, for
 //! instance because the runtime is leaked, the function never returns, which is sound too.
+//!
+//! [`parallel_scope`]: the children are tasks of the runtime and run in parallel, and a future waits
+//! for them. They are `'static`, so they borrow nothing.
 //!
 //! # Lifetimes
 //!
@@ -43,6 +46,7 @@ mod blocking;
 mod children;
 mod handle;
 mod member;
+mod parallel;
 
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
@@ -62,6 +66,7 @@ use member::{Member, Unclaimed};
 
 pub use blocking::{BlockingScope, scope_blocking};
 pub use handle::ScopedJoinHandle;
+pub use parallel::{TaskScope, parallel_scope};
 
 /// Starts children of a [`scope`]. All clones start children of the same one.
 ///
@@ -92,16 +97,18 @@ pub struct Scope<'env> {
     _env: PhantomData<&'env mut &'env ()>,
 }
 
-/// Lets an async function have children that borrow from it.
+/// Lets an async function have children that borrow from it, and run concurrently within its task: not
+/// in parallel.
+///
+/// One child at a time is polled. For children that run on several threads see [`parallel_scope`], whose
+/// children are `'static`, and [`scope_blocking`], which blocks its thread.
 ///
 /// The future is ready when the closure's future and all children have ended. Its output is
 /// that of the closure's future.
 ///
-/// The children run concurrently within the task that awaits the scope: each is
-/// polled after it has been woken, and only by this future. So they need not be `'static`,
-/// and a scope is sound even if its future is leaked. For children that run on
-/// several threads at once see [`scope_blocking`]. Works with any runtime, and
-/// allocates for each child.
+/// Each child is polled after it has been woken, and only by this future. So the children need not be
+/// `'static`, and a scope is sound even if its future is leaked. Works with any runtime, and allocates
+/// for each child.
 ///
 /// # Panics
 ///

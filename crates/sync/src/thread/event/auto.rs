@@ -143,7 +143,7 @@ fn wait_for_release(event: &AtomicU32, deadline: Option<Instant>) -> bool {
             Ok(before) => return released(before) > 0,
             Err(word) => {
                 let _record = observe::sleeping(event);
-                let result = blitz_io_futex::wait_until(event, word, deadline);
+                let result = blitz_io_futex::wait_deadline(event, word, deadline);
                 is_late = result == WaitResult::TimedOut;
             }
         }

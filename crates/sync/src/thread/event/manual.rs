@@ -93,7 +93,7 @@ pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
             return true;
         }
         let _record = observe::sleeping(event);
-        let result = blitz_io_futex::wait_until(event, word | SLEEPERS, deadline);
+        let result = blitz_io_futex::wait_deadline(event, word | SLEEPERS, deadline);
         if result == WaitResult::TimedOut {
             return look();
         }

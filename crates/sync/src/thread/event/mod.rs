@@ -237,13 +237,22 @@ impl Event {
     /// use blitz_io::thread::Event;
     /// use std::time::Instant;
     ///
-    /// assert!(Event::new_manual(true).wait_until(Instant::now()));
+    /// assert!(Event::new_manual(true).wait_deadline(Instant::now()));
     /// ```
     #[inline]
     #[track_caller]
     #[must_use = "the time may be up with the event unset"]
-    pub fn wait_until(&self, deadline: Instant) -> bool {
+    #[doc(alias = "wait_until")]
+    pub fn wait_deadline(&self, deadline: Instant) -> bool {
         self.wait_for_set(Some(deadline))
+    }
+
+    /// The former name of [`wait_deadline`](Self::wait_deadline).
+    #[track_caller]
+    #[must_use = "the time may be up with the event unset"]
+    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
+    pub fn wait_until(&self, deadline: Instant) -> bool {
+        self.wait_deadline(deadline)
     }
 
     /// Returns the number of announced waiters, as far as the algorithm knows. For models that need a

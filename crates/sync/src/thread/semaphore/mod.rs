@@ -223,37 +223,60 @@ impl Semaphore {
     /// use std::time::Duration;
     ///
     /// let none = Semaphore::new(0);
-    /// let result = none.try_acquire_for(Duration::from_millis(1));
+    /// let result = none.acquire_timeout(Duration::from_millis(1));
     /// assert_eq!(result.unwrap_err(), TryAcquireError::NoPermits);
     /// ```
     #[track_caller]
+    #[doc(alias = "try_acquire_for")]
+    pub fn acquire_timeout(
+        &self,
+        timeout: Duration,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.acquire_many_timeout(1, timeout)
+    }
+
+    /// The former name of [`acquire_timeout`](Self::acquire_timeout).
+    #[track_caller]
+    #[deprecated(since = "0.2.0", note = "use `acquire_timeout`")]
     pub fn try_acquire_for(
         &self,
         timeout: Duration,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.try_acquire_many_for(1, timeout)
+        self.acquire_timeout(timeout)
     }
 
     /// Takes one permit; waits for it no longer than until `deadline`.
     ///
     /// # Errors
     ///
-    /// See [`try_acquire_for`](Semaphore::try_acquire_for).
+    /// See [`acquire_timeout`](Semaphore::acquire_timeout).
     #[track_caller]
+    #[doc(alias = "try_acquire_until")]
+    pub fn acquire_deadline(
+        &self,
+        deadline: Instant,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.acquire_many_deadline(1, deadline)
+    }
+
+    /// The former name of [`acquire_deadline`](Self::acquire_deadline).
+    #[track_caller]
+    #[deprecated(since = "0.2.0", note = "use `acquire_deadline`")]
     pub fn try_acquire_until(
         &self,
         deadline: Instant,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.try_acquire_many_until(1, deadline)
+        self.acquire_deadline(deadline)
     }
 
     /// Takes `n` permits at once; waits for them no longer than `timeout`.
     ///
     /// # Errors
     ///
-    /// See [`try_acquire_for`](Semaphore::try_acquire_for).
+    /// See [`acquire_timeout`](Semaphore::acquire_timeout).
     #[track_caller]
-    pub fn try_acquire_many_for(
+    #[doc(alias = "try_acquire_many_for")]
+    pub fn acquire_many_timeout(
         &self,
         n: u32,
         timeout: Duration,
@@ -262,19 +285,42 @@ impl Semaphore {
             .map(|()| self.permit(n))
     }
 
+    /// The former name of [`acquire_many_timeout`](Self::acquire_many_timeout).
+    #[track_caller]
+    #[deprecated(since = "0.2.0", note = "use `acquire_many_timeout`")]
+    pub fn try_acquire_many_for(
+        &self,
+        n: u32,
+        timeout: Duration,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.acquire_many_timeout(n, timeout)
+    }
+
     /// Takes `n` permits at once; waits for them no longer than until
     /// `deadline`.
     ///
     /// # Errors
     ///
-    /// See [`try_acquire_for`](Semaphore::try_acquire_for).
+    /// See [`acquire_timeout`](Semaphore::acquire_timeout).
     #[track_caller]
-    pub fn try_acquire_many_until(
+    #[doc(alias = "try_acquire_many_until")]
+    pub fn acquire_many_deadline(
         &self,
         n: u32,
         deadline: Instant,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take_until(n, Some(deadline)).map(|()| self.permit(n))
+    }
+
+    /// The former name of [`acquire_many_deadline`](Self::acquire_many_deadline).
+    #[track_caller]
+    #[deprecated(since = "0.2.0", note = "use `acquire_many_deadline`")]
+    pub fn try_acquire_many_until(
+        &self,
+        n: u32,
+        deadline: Instant,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.acquire_many_deadline(n, deadline)
     }
 
     /// Takes one permit that keeps the semaphore alive.

@@ -1,0 +1,88 @@
+"""Compares the public functions with the rule of names that a page states. usage: names.py DOC PAGE
+
+DOC is what rustdoc made of the crates with all features. In PAGE the table below the heading with the
+anchor `{#names}` lists exceptions in backquotes, in its first column; `*::name` stands for any owner.
+Deprecated functions are not looked at: they are the names from before the rule.
+"""
+
+import glob
+import os
+import re
+import sys
+
+from interface import CRATES, FOREIGN, text
+
+# There are more; fewer mean that the pages are not understood.
+EXPECTED = 1500
+METHOD = re.compile(r'<section id="(?:ty)?method\.(\w+?)(?:-\d+)?" class="method">.*?<h4 class="code-header">(.*?)</h4></section>(.{0,200})', re.S)
+DEPRECATED = 'class="stab deprecated"'
+
+
+def functions(folder):
+    """Returns (path, declaration) of each function and method that is not deprecated."""
+    for crate in CRATES:
+        module = crate.replace("blitz_io_", "")
+        for path in sorted(glob.glob(f"{folder}/{crate}/**/*.html", recursive=True)):
+            page_of = re.fullmatch(r"(struct|enum|union|trait|fn)\.(\w+)\.html", os.path.basename(path))
+            if not page_of:
+                continue
+            with open(path, encoding="utf-8") as file:
+                page = file.read()
+            parts = [] if crate == "blitz_io" else [module]
+            parts += os.path.relpath(os.path.dirname(path), f"{folder}/{crate}").split(os.sep)
+            owner = "::".join([part for part in parts if part != "."] + [page_of[2]])
+            declaration = re.search(r'<pre class="rust item-decl">(.*?)</pre>(.*?)(?:<details|<h2|$)', page, re.S)
+            if page_of[1] == "fn":
+                if declaration and DEPRECATED not in declaration[2][:400]:
+                    yield owner, text(declaration[1])
+                continue
+            for name, head, after in METHOD.findall(page):
+                if DEPRECATED not in after:
+                    yield f"{owner}::{name}", text(head)
+
+
+def problem(path, declaration):
+    """Returns what is wrong with a name."""
+    name = path.rsplit("::", 1)[1] if "::" in path else path
+    if re.search(r"_(for|until)$", name) and re.search(r"\b(Duration|Instant)\b", declaration):
+        return "a time limit is `_timeout` or `_deadline`"
+    if name.endswith("_blocking"):
+        return "a function that blocks its thread begins with `blocking_`"
+    if re.search(r"\w_timeout$", name) and not re.match(r"(is|set)_", name) and "Duration" not in declaration:
+        return "`_timeout` takes a Duration"
+    if re.search(r"\w_deadline$", name) and not re.match(r"(is|set)_", name) and "Instant" not in declaration:
+        return "`_deadline` takes an Instant"
+    return None
+
+
+def exceptions(page):
+    with open(page, encoding="utf-8") as file:
+        section = file.read().split("{#names}")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("|")]
+    return {name for row in rows for name in re.findall(r"`([\w:*]+)`", row)}
+
+
+def main():
+    folder, page = sys.argv[1:]
+    found = {path: text for path, text in functions(folder) if not FOREIGN.search(path)}
+    if len(found) < EXPECTED:
+        sys.exit(f"only {len(found)} functions in {folder}")
+    allowed, used, problems = exceptions(page), set(), []
+    for path, declaration in sorted(found.items()):
+        if wrong := problem(path, declaration):
+            names = {path, "*::" + path.rsplit("::", 1)[-1]} & allowed
+            used |= names
+            if not names:
+                problems.append(f"names: {path}: {wrong}")
+    # More ways to wait are options, for all of these at once.
+    forms = [path for path in found if re.fullmatch(r"ipc::Sender::(?!.*value)(.*(send|loan).*|with)", path)]
+    if not 5 <= len(forms) <= 7:
+        problems.append(f"names: {len(forms)} forms of a send: {sorted(forms)}")
+    problems += [f"names: {name} is on the page, but is no exception" for name in sorted(allowed - used)]
+    print(f"names: {len(used)} exceptions among {len(found)} functions")
+    print("\n".join(problems))
+    sys.exit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()

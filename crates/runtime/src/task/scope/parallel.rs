@@ -1,0 +1,265 @@
+//! Children that are tasks of the runtime, and end before their parent goes on.
+//!
+//! 1. A child is in `tasks` from its start on, or is aborted: `spawn` starts it first and then adds it
+//!    under the lock, where it finds `None` once the scope has failed or ended.
+//! 2. The tracker counts a child until its future has been dropped. The scope's future closes the
+//!    tracker and waits for it, so no child is left when that future is ready.
+//! 3. The first panic is in `panic` before `failed` is notified. `Notify` keeps that permit until the
+//!    scope's future, its only waiter, takes it.
+
+use std::any::Any;
+use std::future::{Future, pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use blitz_io_core::debug_is_name;
+use blitz_io_sync::task::Notify;
+use blitz_io_sync::thread::Mutex;
+
+use super::super::{TaskTracker, spawn, spawn_blocking};
+use crate::task::raw::{AbortHandle, JoinHandle};
+
+type Panic = Box<dyn Any + Send>;
+
+/// Starts children of a [`parallel_scope`]. All clones start children of the same one, and a child may
+/// have one.
+///
+/// ```
+/// use blitz_io::{runtime::Runtime, task::{TaskScope, parallel_scope}};
+///
+/// async fn walk(scope: TaskScope, depth: u32) {
+///     for _ in 0..depth {
+///         let below = scope.clone();
+///         scope.spawn(async move { Box::pin(walk(below, depth - 1)).await });
+///     }
+/// }
+///
+/// Runtime::new()?.block_on(parallel_scope(|scope| walk(scope, 3)));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct TaskScope(Arc<Shared>);
+
+struct Shared {
+    children: TaskTracker,
+    /// `None` once children are to be aborted.
+    tasks: Mutex<Option<Vec<AbortHandle>>>,
+    panic: Mutex<Option<Panic>>,
+    failed: Notify,
+}
+
+/// Lets an async function have children that run in parallel, as tasks of the current runtime. The future
+/// is ready when the closure's future and all children have ended; its output is that of the closure's
+/// future.
+///
+/// The children are `'static`: they own what they use, or share it by an `Arc`. They cannot borrow from
+/// the function that awaits the scope. That would be unsound: its future may be leaked at any `.await`
+/// (`mem::forget`), and then the borrow ends without a destructor, while workers poll the children. So
+/// of three properties a scope has two:
+///
+/// | | awaited | parallel | borrows |
+/// |---|---|---|---|
+/// | [`scope`](super::scope()) | yes | no: all children are in one task | yes |
+/// | `parallel_scope` | yes | yes | no |
+/// | [`scope_blocking`](super::scope_blocking) | no: it blocks its thread | yes | yes |
+///
+/// A [`JoinSet`](crate::task::JoinSet) has such children too, but they may outlive the function: it
+/// aborts them when it is dropped, and does not wait.
+///
+/// # Panics
+///
+/// Outside of a runtime, if a child is started. If the closure, its future or a child panics: the rest is
+/// aborted, and when all children have ended the panic goes on here. The first one does, if there are
+/// several.
+///
+/// # Cancel safety
+///
+/// If the future is dropped, the closure's future is dropped and all children are aborted. Nothing
+/// waits for them then.
+///
+/// ```
+/// use blitz_io::{runtime::Runtime, task};
+/// use std::sync::Arc;
+///
+/// let numbers: Arc<[u64]> = (0..1000).collect();
+/// let sum = Runtime::new()?.block_on(task::parallel_scope(|scope| async move {
+///     let half = |range| {
+///         let numbers = numbers.clone();
+///         scope.spawn(async move { numbers[range].iter().sum::<u64>() })
+///     };
+///     let (left, right) = (half(0..500), half(500..1000));
+///     left.await.unwrap() + right.await.unwrap()
+/// }));
+/// assert_eq!(sum, 499_500);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub async fn parallel_scope<F, Fut>(f: F) -> Fut::Output
+where
+    F: FnOnce(TaskScope) -> Fut,
+    Fut: Future,
+{
+    let scope = TaskScope(Arc::new(Shared {
+        children: TaskTracker::new(),
+        tasks: Mutex::new(Some(Vec::new())),
+        panic: Mutex::new(None),
+        failed: Notify::new(),
+    }));
+    let shared = AbortOnDrop(scope.0.clone());
+    let output = {
+        let mut failed = pin!(shared.0.failed.notified());
+        let mut body = pin!(caught(async move { f(scope).await }));
+        poll_fn(|context| {
+            if failed.as_mut().poll(context).is_ready() {
+                return Poll::Ready(None);
+            }
+            body.as_mut().poll(context).map(Some)
+        })
+        .await
+        // The closure's future is dropped here, before the children are waited for.
+    };
+    let output = match output {
+        Some(Ok(output)) => Some(output),
+        Some(Err(panic)) => {
+            shared.0.fail(panic);
+            None
+        }
+        None => None,
+    };
+    shared.0.children.close();
+    shared.0.children.wait().await;
+    match (shared.0.panic.lock().take(), output) {
+        (None, Some(output)) => output,
+        (Some(panic), _) => resume_unwind(panic),
+        (None, None) => unreachable!("a scope that failed has a panic"),
+    }
+}
+
+impl TaskScope {
+    /// Starts a child, as a task of the current runtime. It runs even if its handle is dropped. Once the
+    /// scope has ended or failed, the child is aborted at once.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
+    ///
+    /// ```
+    /// use blitz_io::{runtime::Runtime, task::parallel_scope};
+    ///
+    /// let seven = Runtime::new()?.block_on(parallel_scope(|scope| async move {
+    ///     scope.spawn(async { 7 }).await.unwrap()
+    /// }));
+    /// assert_eq!(seven, 7);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let shared = self.0.clone();
+        let child = async move {
+            match caught(future).await {
+                Ok(output) => output,
+                Err(panic) => {
+                    shared.fail(panic);
+                    // That has aborted this task too.
+                    pending().await
+                }
+            }
+        };
+        self.remember(spawn(self.0.children.track_future(child)))
+    }
+
+    /// Runs a function that may block on the blocking pool, as a child. One that has begun is not aborted:
+    /// the scope waits for its end.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
+    ///
+    /// ```
+    /// use blitz_io::{runtime::Runtime, task::parallel_scope};
+    ///
+    /// let sum = Runtime::new()?.block_on(parallel_scope(|scope| async move {
+    ///     scope.spawn_blocking(|| (1..=4).sum::<u32>()).await.unwrap()
+    /// }));
+    /// assert_eq!(sum, 10);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, function: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let shared = self.0.clone();
+        let counted = self.0.children.token();
+        self.remember(spawn_blocking(move || {
+            let _counted = counted;
+            catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|panic| {
+                shared.fail(panic);
+                // The scope has the panic's value; the handle has an error too.
+                resume_unwind(Box::new("a child of a scope panicked"))
+            })
+        }))
+    }
+
+    fn remember<T>(&self, child: JoinHandle<T>) -> JoinHandle<T> {
+        let mut tasks = self.0.tasks.lock();
+        match &mut *tasks {
+            Some(tasks) => {
+                if tasks.len() == tasks.capacity() {
+                    tasks.retain(|task| !task.is_finished());
+                }
+                tasks.push(child.abort_handle());
+            }
+            None => {
+                drop(tasks);
+                child.abort();
+            }
+        }
+        child
+    }
+}
+
+impl Shared {
+    /// Keeps the first panic, and ends the scope.
+    fn fail(&self, panic: Panic) {
+        self.panic.lock().get_or_insert(panic);
+        self.failed.notify_one();
+        self.abort();
+    }
+
+    fn abort(&self) {
+        // An aborted task may be dropped in the call, and its destructors may start children.
+        let tasks = self.tasks.lock().take();
+        tasks.iter().flatten().for_each(AbortHandle::abort);
+    }
+}
+
+/// Aborts the children when the scope's future ends, for whatever reason: after a regular end there are
+/// none, and from then on there will be none.
+struct AbortOnDrop(Arc<Shared>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Awaits a future, and returns its panic as an error.
+async fn caught<F: Future>(future: F) -> Result<F::Output, Panic> {
+    let mut future = pin!(future);
+    poll_fn(
+        |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        },
+    )
+    .await
+}
+
+debug_is_name!(impl TaskScope);
