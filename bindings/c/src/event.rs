@@ -1,5 +1,5 @@
 //! An event: a flag that threads and fibers wait for, on a futex word. It has the protocol of
-//! `blitz_io_sync::event_word`.
+//! `protocol/event_word.rs`.
 
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;

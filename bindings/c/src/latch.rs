@@ -1,5 +1,5 @@
 //! A latch: a count that only goes down, on a futex word. It has the protocol of
-//! `blitz_io_sync::latch_word`.
+//! `protocol/latch_word.rs`.
 
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;

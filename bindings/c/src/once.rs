@@ -1,4 +1,4 @@
-//! One-time initialisation, on a futex word. It has the protocol of `blitz_io_sync::once_word`.
+//! One-time initialisation, on a futex word. It has the protocol of `protocol/once_word.rs`.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU32;

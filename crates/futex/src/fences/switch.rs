@@ -10,16 +10,23 @@
 //!    light stores may still be on their way: the rare side runs the barrier.
 //! 5. [`STRONG`]: for ever. Both sides fence for themselves.
 //!
-//! `UNKNOWN` → `REGISTERING` → `LIGHT` or `STRONG`; `LIGHT` → `LEAVING` → `LIGHT` or `STRONG`.
+//! | row | event | `UNKNOWN` | `REGISTERING` | `LIGHT` | `LEAVING` | `STRONG` |
+//! |---|---|---|---|---|---|---|
+//! | F1 | [`register`] begins | `REGISTERING` | | | | |
+//! | F2 | `register` ends, in the thread of F1 | · | `LIGHT`, or `STRONG` if the system refuses | · | · | · |
+//! | F3 | [`pass`] finds its barrier late | · | · | `LEAVING` | | |
+//! | F4 | the next barrier ends, in the thread of F3 | · | · | · | `LIGHT`, or `STRONG` if it was late too | · |
+//!
+//! An empty cell stays as it is, and `·` does not occur.
 //!
 //! # The switch
 //!
 //! Barriers that are late (`membarrier.rs`) come from a hypervisor that does not deliver interrupts
 //! to a running processor in time. So the thread that notices it
 //!
-//! 1. changes `LIGHT` to `LEAVING`; if that fails, another thread has begun the switch;
+//! 1. changes `LIGHT` to `LEAVING` (F3); if that fails, another thread has begun the switch;
 //! 2. runs the barrier again, and measures it, too;
-//! 3. stores `STRONG` if it was late again, and `LIGHT` otherwise.
+//! 3. stores `STRONG` if it was late again, and `LIGHT` otherwise (F4).
 //!
 //! # No store is missed
 //!
@@ -31,10 +38,10 @@
 //!    announcement; or after P's store, which R's look then sees.
 //! 2. *P did not read `LIGHT`.* Then it fenced between its store and its look, as R did.
 //! 3. *P read `LIGHT`, and R read `UNKNOWN` or `REGISTERING`.* R announced before it read, and
-//!    `LIGHT` was stored after that. P's look comes after its read of `LIGHT`, so it sees the
+//!    `LIGHT` was stored after that (F2). P's look comes after its read of `LIGHT`, so it sees the
 //!    announcement.
-//! 4. *P read `LIGHT`, and R read `STRONG`.* Before `STRONG`, the switching thread ran a barrier
-//!    (step 2 of the switch), and before that it had stored `LEAVING`. A read of the state after
+//! 4. *P read `LIGHT`, and R read `STRONG`.* Before `STRONG` (F4), the switching thread ran a barrier
+//!    (step 2 of the switch), and before that it had stored `LEAVING` (F3). A read of the state after
 //!    the barrier has passed P's processor returns `LEAVING` or `STRONG`. So P read `LIGHT`
 //!    before the barrier, and had stored its change before that: the barrier made the change
 //!    visible, and R's look sees it.
@@ -70,7 +77,7 @@ pub fn state() -> u8 {
     STATE.load(Ordering::Acquire)
 }
 
-/// Leaves `UNKNOWN`: asks the system for its barrier. Only one thread does.
+/// Rows F1 and F2. Leaves `UNKNOWN`: asks the system for its barrier. Only one thread does.
 #[cfg(not(loom))]
 #[cold]
 pub fn register(system_agrees: fn() -> bool) {
@@ -88,7 +95,7 @@ pub fn pass(barrier: fn() -> bool) {
     }
 }
 
-/// Handles a late barrier. Makes both sides fence for themselves if the next one is late, too.
+/// Rows F3 and F4. Handles a late barrier. Makes both sides fence for themselves if the next one is late, too.
 #[cold]
 fn leave_light(barrier: fn() -> bool) {
     if change(LIGHT, LEAVING) {
