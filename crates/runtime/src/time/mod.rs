@@ -7,7 +7,7 @@
 //!   runtime is paused and jumps from timer to timer.
 //!
 //! They need a runtime whose timers are enabled (`Builder::enable_time`). The resolution
-//! is 1/32 of a millisecond. A timer is part of the future that waits, so it does not allocate
+//! is 10 microseconds. A timer is part of the future that waits, so it does not allocate
 //! (an interval does, once). Starting and cancelling a timer takes two compare-and-swaps,
 //! besides the cost of its waker; moving its deadline to a later moment takes none. Each
 //! worker has its own timers, so workers do not contend for them.

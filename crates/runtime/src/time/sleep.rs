@@ -16,7 +16,7 @@ use crate::timers::wheel::Timer;
 
 /// Waits until `deadline`.
 ///
-/// The resolution is 1/32 of a millisecond, and a millisecond once tests have
+/// The resolution is 10 microseconds, and a millisecond once tests have
 /// [paused](super::pause) a clock of the process and in the drop-in package `tokio`: the future may
 /// be ready up to that much too late, besides what the system adds, but never too early. The
 /// runtime looks at the clock between polls of tasks. If the deadline had passed at its last look,

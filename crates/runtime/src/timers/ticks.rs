@@ -19,18 +19,19 @@ use super::clock::is_any_altered;
 
 /// Number of ticks in a millisecond.
 ///
-/// A longer tick fires more timers at once, and a shorter one comes closer to the deadline. The
-/// system adds about as much as a tick: Linux lets a thread sleep up to 50 microseconds too long. A
-/// tick divides a millisecond, so that the clock of a test shows the moments that the test expects.
+/// A longer tick fires more timers at once, and a shorter one comes closer to the deadline. Linux
+/// lets a thread sleep up to 50 microseconds too long, to which a tick adds little. A tick divides a
+/// millisecond, so that the clock of a test shows the moments that the test expects.
 ///
 /// With Tokio's names, timers have Tokio's resolution: libraries wait with timeouts of zero in loops.
 const PER_MILLI: u64 = if cfg!(feature = "_tokio_names") {
     1
 } else {
-    32
+    100
 };
 
 const NANOS_PER_TICK: u64 = 1_000_000 / PER_MILLI;
+const _: () = assert!(NANOS_PER_TICK * PER_MILLI == 1_000_000);
 
 static ANCHOR: OnceLock<Instant> = OnceLock::new();
 
@@ -66,10 +67,15 @@ pub(crate) fn nanos(time: Instant) -> u64 {
 pub(crate) fn of_deadline(deadline: Instant, origin: u64) -> u64 {
     let tick = not_before(deadline, origin);
     if is_any_altered() {
-        tick.next_multiple_of(PER_MILLI)
-    } else {
-        tick
+        return whole_millis(tick);
     }
+    tick
+}
+
+/// Returns the first tick of a whole millisecond that is not before a tick.
+#[cold]
+fn whole_millis(tick: u64) -> u64 {
+    tick.next_multiple_of(PER_MILLI)
 }
 
 /// Returns the first tick that is not before a deadline.
@@ -123,7 +129,7 @@ mod tests {
                 let deadline = start + Duration::from_micros(micros);
                 let fires = begin(not_before(deadline, origin), origin).unwrap();
                 let late = fires.checked_duration_since(deadline).unwrap();
-                assert!(late < Duration::from_micros(32), "{micros}: {late:?}");
+                assert!(late < Duration::from_micros(10), "{micros}: {late:?}");
             }
         }
     }
