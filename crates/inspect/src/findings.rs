@@ -65,9 +65,10 @@ use serde::{Deserialize, Serialize};
 use crate::graph::{
     Graph, is_beside_readers, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown,
 };
+use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter};
-use crate::snapshot::{Snapshot, Task, TaskState, Wait, Waiter};
+use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
 
 /// How sure a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -93,15 +94,6 @@ pub struct Finding {
     pub waiters: Vec<Waiter>,
     /// The waits of the chain.
     pub waits: Vec<Wait>,
-}
-
-/// A poll that takes longer than this is a finding, in milliseconds.
-const LONG_POLL: u64 = 1_000;
-
-/// Returns `true` if a task has been in one poll for longer. A thread that drives a future of its own
-/// keeps no other task waiting.
-pub(crate) fn is_long_poll(task: &Task) -> bool {
-    !task.is_root && task.poll_ms.is_some_and(|time| time >= LONG_POLL)
 }
 
 /// A woken task that is not polled for this time is a finding, in milliseconds.
@@ -174,7 +166,13 @@ fn has_lasted(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
         })
 }
 
-fn wait_stays(graph: &Graph<'_>, wait: &Wait, all: &BTreeSet<Waiter>, certain: bool) -> bool {
+/// Returns `true` if only waiters of this set can end a wait.
+pub(crate) fn wait_stays(
+    graph: &Graph<'_>,
+    wait: &Wait,
+    all: &BTreeSet<Waiter>,
+    certain: bool,
+) -> bool {
     let enders = graph.enders(wait);
     if enders.waiters.is_empty() || (certain && !enders.is_certain) {
         return false;
@@ -472,29 +470,6 @@ fn stopped_peers(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding
             ),
             waiters: std::iter::once(wait.waiter).chain(processes).collect(),
             waits: vec![wait.clone()],
-        });
-    }
-}
-
-fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
-    let snapshot = graph.snapshot;
-    for task in snapshot.tasks.iter().filter(|task| is_long_poll(task)) {
-        let time = task.poll_ms.unwrap_or_default();
-        let waiter = Waiter::Task(task.id);
-        let waits = graph.waits(waiter).iter();
-        let sleeps = waits.filter(|wait| wait.blocks_thread);
-        let waits = sleeps.map(|&wait| wait.clone()).collect();
-        found.push(Finding {
-            certainty: Certainty::Probable,
-            kind: "long-poll".into(),
-            summary: format!(
-                "{}, spawned at {}, has kept {} in one poll for {time} ms",
-                of_waiter(snapshot, waiter),
-                task.location,
-                of_waiter(snapshot, Waiter::Thread(task.thread)),
-            ),
-            waiters: vec![waiter],
-            waits,
         });
     }
 }

@@ -17,7 +17,7 @@ use crate::snapshot::{
     Contention, Fill, Job, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, waiter,
 };
 #[cfg(any(unix, windows))]
-use crate::stacks;
+use crate::stacks::{self, Way};
 
 /// The time between the two snapshots that a judgement needs.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -139,6 +139,7 @@ pub(crate) fn waits() -> Snapshot {
         }
     }
     snapshot.all_asleep = system.all_asleep;
+    snapshot.missing = system.missing;
     snapshot.handles_signals = system.handles_signals;
     snapshot
         .waits
@@ -180,10 +181,10 @@ pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
 
 /// Does the same as [`judged`] for a report, which has stacks.
 #[cfg(any(unix, windows))]
-pub(crate) fn judged_with_stacks() -> (Snapshot, Vec<Finding>) {
+pub(crate) fn judged_with_stacks(way: Way) -> (Snapshot, Vec<Finding>) {
     let (mut snapshot, findings) = judged();
     // Last: a thread that makes a copy of its stack runs.
-    stacks::add(&mut snapshot);
+    stacks::add(&mut snapshot, way);
     (snapshot, findings)
 }
 

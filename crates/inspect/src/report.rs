@@ -47,6 +47,9 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
     for wait in &snapshot.waits {
         describe(&mut text, snapshot, wait);
     }
+    for missing in &snapshot.missing {
+        wrap(&mut text, "", missing);
+    }
     for stack in &snapshot.stacks {
         describe_stack(&mut text, snapshot, stack);
     }
@@ -59,11 +62,18 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
 /// Writes the functions that a thread is in, the innermost one first.
 fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
     let thread = of_waiter(snapshot, Waiter::Thread(stack.thread));
+    let does = match stack.state.as_str() {
+        "" => String::new(),
+        state => format!(", which {state}"),
+    };
     if stack.frames.is_empty() {
-        let line = format!("no stack of {thread}: it blocks the signal, or does not run");
-        return wrap(text, "", &line);
+        let missing = match stack.missing.as_str() {
+            "" => "it blocks the signal, or does not run",
+            missing => missing,
+        };
+        return wrap(text, "", &format!("no stack of {thread}{does}: {missing}"));
     }
-    wrap(text, "", &format!("stack of {thread}:"));
+    wrap(text, "", &format!("stack of {thread}{does}:"));
     for frame in stack.frames.iter().take(FRAMES) {
         wrap(text, "  ", &end_of(without_arguments(&frame.function), 2));
         if !frame.location.is_empty() {
@@ -76,6 +86,9 @@ fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
             "  ",
             &format!("and {more} callers, which are in the JSON"),
         );
+    }
+    if !stack.missing.is_empty() {
+        wrap(text, "  ", &stack.missing);
     }
 }
 

@@ -57,6 +57,9 @@ pub struct Snapshot {
     /// `unknown futex`. Of some systems only.
     #[serde(default)]
     pub stacks: Vec<Stack>,
+    /// What the system does not tell this process, and what is missing because of that.
+    #[serde(default)]
+    pub missing: Vec<String>,
     /// The process itself, if it has such ends. After [`join`](crate::join), the other processes, too.
     #[serde(default)]
     pub processes: Vec<Process>,
@@ -253,8 +256,14 @@ pub struct Thread {
 pub struct Stack {
     /// The thread's number.
     pub thread: u64,
-    /// The innermost function comes first. Empty if the thread did not answer.
+    /// The innermost function comes first. Empty if there is no copy of the stack.
     pub frames: Vec<Frame>,
+    /// What the system says the thread does, such as `sleeps in the system call poll`; or an empty string.
+    #[serde(default)]
+    pub state: String,
+    /// Why functions are missing, or an empty string.
+    #[serde(default)]
+    pub missing: String,
 }
 
 /// A function that a thread is in.

@@ -145,6 +145,18 @@ fn nothing_certain_is_exit_status_0() {
     );
 }
 
+/// A report that may change what the program does says so before it asks.
+#[test]
+fn stacks_by_signals_have_a_warning() {
+    let home = process(&stuck());
+    assert_eq!(run(3, home.path(), &["why"]).err, "");
+    let ran = run(3, home.path(), &["why", "--stacks"]);
+    assert!(
+        ran.err.contains("EINTR") && ran.err.contains("epoll_wait"),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn the_graph_is_written_as_text_and_pictures() {
     let home = process(&stuck());

@@ -101,6 +101,40 @@ fn crossed_locks_are_a_deadlock() {
     assert_eq!(found[0].waits, crossed().waits);
 }
 
+/// The future of a `block_on` that blocks, unless it drives another future.
+#[test]
+fn a_root_that_blocks_is_a_long_poll() {
+    let root = Task {
+        is_root: true,
+        state: TaskState::Running,
+        poll_ms: Some(1_500),
+        ..task(1, 1)
+    };
+    let mut blocks = snapshot(vec![root.clone()], Vec::new());
+    let found = findings(&blocks, &blocks);
+    assert_eq!(found.len(), 1);
+    let summary = "block_on at main.rs:1 has kept thread 1 in one poll for 1500 ms";
+    assert_eq!(found[0].summary, summary);
+    let mut nested = wait(3, H(1), "block_on", lock(0, None));
+    nested.object = None;
+    blocks.waits.push(nested);
+    assert_eq!(findings(&blocks, &blocks), []);
+    blocks.waits.clear();
+    let inner = Task {
+        id: 2,
+        is_root: false,
+        ..root
+    };
+    blocks.tasks.push(inner);
+    let found = findings(&blocks, &blocks);
+    assert_eq!(
+        found.len(),
+        1,
+        "of the task in the set that the root drives"
+    );
+    assert_eq!(found[0].waiters, [T(2)]);
+}
+
 #[test]
 fn a_foreign_future_may_wake_its_task() {
     prevents(&crossed(), |snapshot| snapshot.tasks[0].wakers = 2);
@@ -516,15 +550,28 @@ fn a_report_has_the_stacks() {
         function: "server::sessions::update<(), server::Session>".into(),
         location: "src/sessions.rs:17".into(),
     };
-    let stack = |thread, frames| Stack { thread, frames };
+    let stack = |thread, frames| Stack {
+        thread,
+        frames,
+        ..Stack::default()
+    };
+    let asleep = Stack {
+        state: "sleeps in the system call poll".into(),
+        missing: "only a part".into(),
+        ..stack(3, vec![frame.clone()])
+    };
     let snapshot = Snapshot {
-        stacks: vec![stack(1, vec![frame; 18]), stack(2, Vec::new())],
+        stacks: vec![stack(1, vec![frame; 18]), stack(2, Vec::new()), asleep],
+        missing: vec!["no /proc".into()],
         ..Snapshot::default()
     };
     let text = report(&snapshot, &[]);
     for part in [
         "stack of thread 1:\n  server::sessions::update\n    at src/sessions.rs:17\n",
         "17\n  and 2 callers, which are in the JSON\nno stack of thread 2: it blocks the signal, or",
+        "stack of thread 3, which sleeps in the system call poll:\n  server::sessions::update\n",
+        "17\n  only a part\n",
+        "\nno /proc\n",
     ] {
         assert!(text.contains(part), "{text}");
     }
