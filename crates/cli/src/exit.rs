@@ -8,7 +8,7 @@ pub const CODES: &str = "\
 Exit codes:
   0    it worked
   1    the work failed: a scenario was not done right, a file could not be read or written
-  2    the arguments are wrong
+  2    the arguments are wrong, or `why` found a probable deadlock
   3    `why` found a wait that certainly never ends
   130  interrupted (what was measured until then is printed)";
 
@@ -21,6 +21,8 @@ pub enum Exit {
     Failed(String),
     /// The arguments are wrong. Code 2.
     Usage(String),
+    /// `why` found a probable deadlock, and nothing certain. Code 2.
+    Likely,
     /// `why` found a wait that certainly never ends. Code 3.
     Found,
     /// Ctrl-C. Code 130, as a shell reports SIGINT.
@@ -37,7 +39,7 @@ impl Exit {
         match self {
             Exit::Done => 0,
             Exit::Failed(_) => 1,
-            Exit::Usage(_) => 2,
+            Exit::Usage(_) | Exit::Likely => 2,
             Exit::Found => 3,
             Exit::Interrupted => 130,
         }

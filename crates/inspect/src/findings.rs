@@ -65,6 +65,7 @@ use serde::{Deserialize, Serialize};
 use crate::graph::{
     Graph, is_beside_readers, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown,
 };
+use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter};
@@ -109,6 +110,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     let mut likely = stuck(&earlier, &later, false);
     likely.retain(|waiter| !certain.contains(waiter));
     chains(&later, &likely, Certainty::Probable, &mut found);
+    held_cycles(&earlier, &later, &mut found);
     futurelocks(&earlier, &later, &mut found);
     lost_holders(&earlier, &later, &mut found);
     all_asleep(&earlier, &later, &mut found);

@@ -586,6 +586,14 @@ fn is_lock(wait: &Wait) -> bool {
         || matches!(wait.kind.as_str(), "thread::Once" | "fork-join")
 }
 
+/// Returns `true` if a task waits for something that a task holds, or for the end of one.
+pub(crate) fn is_held(wait: &Wait) -> bool {
+    let permits = ["Semaphore", "thread::Semaphore", "ipc::Semaphore"];
+    let ends = ["JoinSet", "scope", "pipeline"];
+    let kind = wait.kind.as_str();
+    is_lock(wait) || wait.task.is_some() || permits.contains(&kind) || ends.contains(&kind)
+}
+
 /// Returns `true` if a release has chosen this future, which has a waker of its own.
 fn is_chosen(wait: &Wait) -> bool {
     wait.is_handed && !wait.is_direct

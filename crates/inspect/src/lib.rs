@@ -19,6 +19,7 @@ mod chain;
 mod dot;
 mod findings;
 mod graph;
+mod held_cycle;
 mod join;
 mod long_poll;
 mod long_wait;

@@ -4,6 +4,8 @@
 mod busy;
 mod channels;
 mod futexes;
+#[cfg(unix)]
+mod handlers;
 mod idle;
 mod locks;
 #[cfg(unix)]
@@ -123,6 +125,24 @@ const PROGRAMS: &[(&str, fn())] = &[
         run(channels::receivers_in_a_registry())
     }),
     ("threads_crossed_queues", channels::threads_crossed_queues),
+    #[cfg(unix)]
+    ("handlers_two_mutexes", || {
+        run_system(handlers::two_mutexes())
+    }),
+    #[cfg(unix)]
+    ("handlers_two_semaphores", || {
+        run_system(handlers::two_semaphores())
+    }),
+    #[cfg(unix)]
+    ("handler_awaits_its_task", || {
+        run_system(handlers::awaits_its_task())
+    }),
+    #[cfg(unix)]
+    (
+        "idle_handler_reads",
+        || run_system(handlers::holder_reads()),
+    ),
+    ("root_blocks", || run(tasks::root_blocks())),
     #[cfg(unix)]
     ("peer_never_answers", || {
         run_system(system::peer_never_answers())

@@ -62,9 +62,9 @@ A process answers if
   - it belongs to the same user.
 
 Exit codes:
-  0    it worked; `why` found nothing that certainly never ends
+  0    it worked; `why` found nothing that certainly never ends, and no deadlock
   1    no such process answers, or a file could not be written
-  2    the arguments are wrong
+  2    `why` found a probable deadlock; or the arguments are wrong, and nothing is on standard output
   3    `why` found a wait that certainly never ends";
 
 /// Lists the processes that answer.
@@ -102,8 +102,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
 /// Returns the exit for the worst finding.
 fn judged(answer: &Answer) -> Exit {
     let mut findings = answer.findings.iter();
-    if findings.any(|f| f.certainty == Certainty::Certain) {
+    if findings.clone().any(|f| f.certainty == Certainty::Certain) {
         Exit::Found
+    } else if findings.any(|finding| finding.kind == "deadlock") {
+        Exit::Likely
     } else {
         Exit::Done
     }

@@ -101,6 +101,76 @@ fn crossed_locks_are_a_deadlock() {
     assert_eq!(found[0].waits, crossed().waits);
 }
 
+/// Two tasks that took two locks in two orders a while ago. Each also waits for a socket.
+fn crossed_handlers() -> Snapshot {
+    let mut snapshot = crossed();
+    for id in [1, 2] {
+        let mut socket = wait(id + 2, T(id), "socket", lock(0, None));
+        socket.object = None;
+        socket.source = Some("read from 192.0.2.7:80".into());
+        snapshot.waits.push(socket);
+        snapshot.tasks[id as usize - 1].wakers = 2;
+    }
+    for wait in &mut snapshot.waits {
+        wait.waiting_ms += 1_000;
+    }
+    snapshot
+}
+
+#[test]
+fn a_cycle_of_locks_whose_tasks_also_wait_for_sockets_is_a_probable_deadlock() {
+    let found = findings(&crossed_handlers(), &crossed_handlers());
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(
+        (found[0].certainty, &*found[0].kind),
+        (Certainty::Probable, "deadlock")
+    );
+    assert_eq!(found[0].waiters, [T(1), T(2)]);
+    assert_eq!(found[0].waits.len(), 4);
+    let end = "and can go on only if a client goes away; also waiting: task 1 \"t1\" for socket (read from";
+    assert!(found[0].summary.contains(end), "{found:#?}");
+}
+
+#[test]
+fn a_cycle_of_locks_that_may_end_is_no_finding() {
+    let changes: [(&str, fn(&mut Snapshot)); 6] = [
+        ("a timer", |both| both.waits[2].kind = "Sleep".into()),
+        ("a deadline", |both| both.waits[2].is_timed = true),
+        ("it is new", |both| both.waits[0].waiting_ms = 900),
+        ("a poll", |both| {
+            both.tasks[0].polls += u64::from(both.at_ms == 0)
+        }),
+        ("it runs", |both| both.tasks[1].state = TaskState::Running),
+        ("another holder", |both| {
+            both.waits[0].object.as_mut().unwrap().holder = Some(T(3));
+        }),
+    ];
+    for (name, change) in changes {
+        let (earlier, mut later) = (crossed_handlers(), crossed_handlers());
+        change(&mut later);
+        assert_eq!(findings(&earlier, &later), [], "{name}");
+    }
+    // Another future of the task may hold the lock.
+    let mut own = crossed_handlers();
+    own.waits[0].object.as_mut().unwrap().holder = Some(T(1));
+    own.waits[1].object.as_mut().unwrap().holder = Some(T(2));
+    assert_eq!(findings(&own, &own), []);
+}
+
+#[test]
+fn tasks_that_wait_for_messages_and_sockets_are_no_finding() {
+    let mut idle = crossed_handlers();
+    for (wait, other) in idle.waits.iter_mut().zip([T(2), T(1)]) {
+        wait.kind = "mpsc::Receiver".into();
+        wait.object = Some(Object {
+            id: wait.id,
+            sender: Some(other),
+            ..Object::default()
+        });
+    }
+    assert_eq!(findings(&idle, &idle), []);
+}
+
 /// The future of a `block_on` that blocks, unless it drives another future.
 #[test]
 fn a_root_that_blocks_is_a_long_poll() {
