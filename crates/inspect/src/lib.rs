@@ -15,6 +15,7 @@
 //! stacks that can be read while they sleep. `ask_with_peers` follows waits for
 //! shared memory into other processes, and [`join`] makes one snapshot of theirs.
 
+mod alike;
 mod chain;
 mod dot;
 mod findings;
@@ -86,7 +87,7 @@ mod unwind;
 
 pub use blitz_io_core::inspect::Named;
 pub use chain::Chains;
-pub use dot::dot;
+pub use dot::{dot, dot_of_findings};
 pub use findings::{Certainty, Finding, findings};
 pub use join::join;
 pub use names::{of_target, of_waiter};

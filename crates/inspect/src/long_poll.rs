@@ -2,7 +2,7 @@
 
 use crate::findings::{Certainty, Finding};
 use crate::graph::Graph;
-use crate::names::of_waiter;
+use crate::names::{of_waiter, short};
 use crate::snapshot::{Snapshot, Task, Wait, Waiter};
 
 /// A poll that takes longer than this is a finding, in milliseconds.
@@ -17,7 +17,7 @@ pub(crate) fn in_long_poll(snapshot: &Snapshot) -> impl Iterator<Item = &Task> {
         let mut waits = snapshot.waits.iter();
         let is_inner = |task: &Task| task.id != root.id && task.thread == root.thread;
         tasks.any(|task| is_inner(task) && task.poll_ms.is_some() && task.poll_ms <= root.poll_ms)
-            || waits.any(|wait| is_block_on(wait) && wait.thread == root.thread)
+            || waits.any(|wait| is_block_on(wait) && wait.waiter == Waiter::Task(root.id))
     };
     let mut tasks = snapshot.tasks.iter().filter(is_long);
     std::iter::from_fn(move || tasks.find(|task| !task.is_root || !drives_another(task)))
@@ -37,7 +37,7 @@ pub(crate) fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
         let waits = sleeps.map(|&wait| wait.clone()).collect();
         // The name of a root has its location.
         let place = match &task.location {
-            place if !task.is_root => format!(", spawned at {place},"),
+            place if !task.is_root => format!(", spawned at {},", short(place)),
             _ => String::new(),
         };
         found.push(Finding {

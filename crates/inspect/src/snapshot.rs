@@ -22,7 +22,7 @@ pub struct Snapshot {
     pub pid: u32,
     /// The threads that have waited or held a lock.
     pub threads: Vec<Thread>,
-    /// The tasks that have not ended.
+    /// The tasks that have not ended, in the order of their numbers.
     pub tasks: Vec<Task>,
     /// The closures on threads for blocking work.
     #[serde(default)]
@@ -427,7 +427,8 @@ impl Snapshot {
     /// Returns a task that has not ended.
     #[must_use]
     pub fn task(&self, id: u64) -> Option<&Task> {
-        self.tasks.iter().find(|task| task.id == id)
+        let at = self.tasks.binary_search_by_key(&id, |task| task.id).ok()?;
+        self.tasks.get(at)
     }
 
     /// Returns a closure on a thread for blocking work that has not ended.

@@ -185,8 +185,18 @@ fn a_root_that_blocks_is_a_long_poll() {
     assert_eq!(found.len(), 1);
     let summary = "block_on at main.rs:1 has kept thread 1 in one poll for 1500 ms";
     assert_eq!(found[0].summary, summary);
-    let mut nested = wait(3, H(1), "block_on", lock(0, None));
-    nested.object = None;
+    let own = Wait {
+        object: None,
+        task: Some(1),
+        ..wait(3, H(1), "block_on", lock(0, None))
+    };
+    blocks.waits.push(own.clone());
+    assert_eq!(findings(&blocks, &blocks).len(), 1, "its own");
+    let nested = Wait {
+        waiter: T(1),
+        task: Some(2),
+        ..own
+    };
     blocks.waits.push(nested);
     assert_eq!(findings(&blocks, &blocks), []);
     blocks.waits.clear();
