@@ -7,6 +7,8 @@ mod futexes;
 #[cfg(unix)]
 mod handlers;
 mod idle;
+#[cfg(unix)]
+mod live;
 mod locks;
 #[cfg(unix)]
 mod processes;
@@ -221,6 +223,10 @@ fn main() -> ExitCode {
     };
     #[cfg(unix)]
     blitz_io::inspect::on_signal(libc::SIGQUIT).expect("a program can handle SIGQUIT");
+    #[cfg(unix)]
+    if live::is_asked() {
+        live::start();
+    }
     program();
     ExitCode::SUCCESS
 }
@@ -231,7 +237,12 @@ fn run(program: impl Future<Output = ()>) {
         .worker_threads(2)
         .enable_all()
         .build();
-    runtime.expect("the system has threads").block_on(program);
+    let runtime = runtime.expect("the system has threads");
+    #[cfg(unix)]
+    if live::is_asked() {
+        runtime.block_on(async { live::spawn_all() });
+    }
+    runtime.block_on(program);
 }
 
 /// The same for a program that cannot go on after an error of the system.
