@@ -75,9 +75,9 @@ fn state(thread: &Path) -> String {
 
 /// Returns the number of the system call, if it is in one, the stack pointer and the next instruction of a
 /// thread that sleeps.
-fn sleep(line: &str) -> Option<(Option<i64>, u64, u64)> {
+fn sleep(line: &str) -> Option<(Option<libc::c_long>, u64, u64)> {
     let mut words = line.split_ascii_whitespace();
-    let call: i64 = words.next()?.parse().ok()?;
+    let call: libc::c_long = words.next()?.parse().ok()?;
     let mut ends = words.rev();
     let mut number = || u64::from_str_radix(ends.next()?.strip_prefix("0x")?, 16).ok();
     let (pc, stack_pointer) = (number()?, number()?);
@@ -85,7 +85,7 @@ fn sleep(line: &str) -> Option<(Option<i64>, u64, u64)> {
 }
 
 /// Returns the name of a system call in which threads sleep, or its number.
-fn name_of(call: i64) -> String {
+fn name_of(call: libc::c_long) -> String {
     const EACH: &[(libc::c_long, &str)] = &[
         (libc::SYS_futex, "futex"),
         (libc::SYS_futex_waitv, "futex_waitv"),
@@ -137,7 +137,7 @@ fn name_of(call: i64) -> String {
         (libc::SYS_pause, "pause"),
     ];
     let mut all = EACH.iter();
-    match all.find(|&&(number, _)| i64::from(number) == call) {
+    match all.find(|&&(number, _)| number == call) {
         Some((_, name)) => format!("the system call {name}"),
         None => format!("system call {call}"),
     }
