@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::findings::Finding;
+use crate::finding::Finding;
 use crate::snapshot::{Snapshot, Wait, Waiter, process_and_number};
 
 /// The largest number of blocks in a picture.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::findings::Finding;
+use crate::finding::Finding;
 #[cfg(windows)]
 use crate::pipe as local;
 use crate::protocol::{LIMIT_OF_ANSWER, PLAIN, WITH_SIGNALS, WITHOUT_STACKS};

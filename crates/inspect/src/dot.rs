@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use crate::alike::excerpt;
-use crate::findings::{Certainty, Finding};
+use crate::finding::{Certainty, Finding};
 use crate::graph::Graph as Waits;
 use crate::names::{of_segment, of_target, of_time, of_waiter, short, within_process};
 use crate::snapshot::{ProcessState, Snapshot, Wait, Waiter, process_and_number};

@@ -60,42 +60,14 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
-use crate::graph::{
-    Graph, is_beside_readers, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown,
-};
+use crate::finding::{Certainty, Finding};
+use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown};
 use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
-
-/// How sure a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Certainty {
-    /// By the semantics of the primitives, no step of the program ends this wait.
-    Certain,
-    /// It looks so; the finding says why it is not certain.
-    Probable,
-}
-
-/// Something that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// How sure it is.
-    pub certainty: Certainty,
-    /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `all-asleep`,
-    /// `stopped-peer`, `long-poll`, `not-polled` or `long-wait`.
-    pub kind: String,
-    /// One sentence.
-    pub summary: String,
-    /// The threads, tasks and processes concerned, in the order of the chain.
-    pub waiters: Vec<Waiter>,
-    /// The waits of the chain.
-    pub waits: Vec<Wait>,
-}
+use crate::stays::wait_stays;
 
 /// A woken task that is not polled for this time is a finding, in milliseconds.
 pub(crate) const LONG_SCHEDULED: u64 = 1_000;
@@ -166,35 +138,6 @@ fn has_lasted(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
                 && before.state == TaskState::Idle
                 && now.state == TaskState::Idle
         })
-}
-
-/// Returns `true` if only waiters of this set can end a wait.
-pub(crate) fn wait_stays(
-    graph: &Graph<'_>,
-    wait: &Wait,
-    all: &BTreeSet<Waiter>,
-    certain: bool,
-) -> bool {
-    let enders = graph.enders(wait);
-    if enders.waiters.is_empty() || (certain && !enders.is_certain) {
-        return false;
-    }
-    // A reader that waits beside readers waits behind a writer, which might give up.
-    if is_beside_readers(wait) && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
-        return false;
-    }
-    let mut waiters = enders.waiters.iter();
-    if enders.needs_all {
-        waiters.all(|ender| all.contains(ender))
-    } else {
-        waiters.any(|ender| all.contains(ender))
-    }
-}
-
-/// Returns `true` if writers wait for the same lock, and none of them may proceed.
-fn writers_stay(graph: &Graph<'_>, read: &Wait, all: &BTreeSet<Waiter>) -> bool {
-    let mut writers = graph.writers(read).peekable();
-    writers.peek().is_some() && writers.all(|wait| !wait.is_timed && all.contains(&wait.waiter))
 }
 
 /// Follows the enders from each stuck waiter to the cycle, and reports each cycle once.

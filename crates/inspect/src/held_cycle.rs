@@ -17,10 +17,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::findings::{Certainty, Finding, wait_stays};
+use crate::finding::{Certainty, Finding};
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{TaskState, Wait, Waiter};
+use crate::stays::wait_stays;
 
 /// A shorter wait is no finding, in milliseconds.
 const SHORT: u64 = 1_000;

@@ -18,6 +18,7 @@
 mod alike;
 mod chain;
 mod dot;
+mod finding;
 mod findings;
 mod graph;
 mod held_cycle;
@@ -27,6 +28,7 @@ mod long_wait;
 mod names;
 mod report;
 mod snapshot;
+mod stays;
 mod tree;
 
 #[cfg(any(unix, windows))]
@@ -88,7 +90,8 @@ mod unwind;
 pub use blitz_io_core::inspect::Named;
 pub use chain::Chains;
 pub use dot::{dot, dot_of_findings};
-pub use findings::{Certainty, Finding, findings};
+pub use finding::{Certainty, Finding};
+pub use findings::findings;
 pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;

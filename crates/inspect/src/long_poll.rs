@@ -1,6 +1,6 @@
 //! Polls that last, each of which keeps a thread.
 
-use crate::findings::{Certainty, Finding};
+use crate::finding::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_waiter, short};
 use crate::snapshot::{Snapshot, Task, Wait, Waiter};

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::findings::{Certainty, Finding};
+use crate::finding::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Contention, Resource, Snapshot, Wait, Waiter};

@@ -10,7 +10,8 @@ use std::io;
 use std::thread;
 
 use crate::client::{Answer, ask, ask_with_stacks, ask_without_stacks, list};
-use crate::findings::{Finding, findings};
+use crate::finding::Finding;
+use crate::findings::findings;
 use crate::join::join;
 use crate::process;
 use crate::snapshot::{Process, ProcessState, Snapshot};

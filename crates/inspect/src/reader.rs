@@ -8,7 +8,8 @@ use std::time::Duration;
 use blitz_io_core::inspect as records;
 
 use crate::ends;
-use crate::findings::{Finding, LONG_SCHEDULED, findings, never_polled};
+use crate::finding::Finding;
+use crate::findings::{LONG_SCHEDULED, findings, never_polled};
 use crate::graph::QUEUED_JOB;
 use crate::process;
 use crate::runtimes::runtimes;

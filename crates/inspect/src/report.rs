@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::alike::{blocks, without_waits};
-use crate::findings::{Certainty, Finding};
+use crate::finding::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_target, of_time, of_waiter, short, within_process};
 use crate::snapshot::{End, Fill, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter};
