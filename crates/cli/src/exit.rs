@@ -8,7 +8,7 @@ pub const CODES: &str = "\
 Exit codes:
   0    it worked
   1    the work failed: a scenario was not done right, a file could not be read or written
-  2    the arguments are wrong
+  2    the arguments are wrong, or `why` found a probable deadlock
   3    `why` found a wait that certainly never ends; `sim` found a failure
   4    `sim` found a deadlock
   5    `sim` found a livelock
@@ -23,6 +23,8 @@ pub enum Exit {
     Failed(String),
     /// The arguments are wrong. Code 2.
     Usage(String),
+    /// `why` found a probable deadlock, and nothing certain. Code 2.
+    Likely,
     /// `why` found a wait that certainly never ends, or `sim` a failure. Code 3.
     Found,
     /// `sim` found a deadlock. Code 4.
@@ -43,7 +45,7 @@ impl Exit {
         match self {
             Exit::Done => 0,
             Exit::Failed(_) => 1,
-            Exit::Usage(_) => 2,
+            Exit::Usage(_) | Exit::Likely => 2,
             Exit::Found => 3,
             Exit::Deadlock => 4,
             Exit::Livelock => 5,

@@ -9,7 +9,11 @@
 //! action is to do so: `exec` sets the action back, and keeps what is pending. (Go's scheduler uses the same
 //! signal.) If the program handles `SIGURG`, its handler stays, and there are no copies. The signal is not
 //! sent to a thread that blocks it, or has not handled one yet. It restarts system calls, apart from those
-//! that the system never restarts: such a call returns `EINTR`.
+//! that the system never restarts: such a call returns `EINTR`. So only a report that asks for it
+//! (`blitz why --stacks`) sends the signal.
+//!
+//! Nor is the signal sent to a thread with a filter of system calls (seccomp): the handler makes calls that the
+//! filter may answer with the end of the process.
 //!
 //! # The handler
 //!
@@ -33,6 +37,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io_observe::Request;
 
+use crate::proc_files::is_filtered;
 use crate::unwind::{REGISTERS, Registers};
 
 const PAGE: usize = 4096;
@@ -42,7 +47,7 @@ const PAGES: usize = 64;
 static COPIED: Request<Copied> = Request::new(Copied {
     registers: Registers {
         pc: 0,
-        values: [0; REGISTERS],
+        values: [None; REGISTERS],
     },
     parts: [const {
         libc::iovec {
@@ -68,26 +73,35 @@ struct Copied {
 // SAFETY: the pointers of the parts mean nothing outside of the handler.
 unsafe impl Send for Copied {}
 
-/// Returns the registers of a thread and the memory at its stack pointer. `None` if it does not answer
-/// until the deadline, or blocks the signal, or there is no signal. Calls must not overlap.
-pub(crate) fn capture(thread: u32, deadline: Instant) -> Option<(Registers, Vec<u8>)> {
-    let signal = signal()?;
-    let masks = masks(thread)?;
-    let bit = 1 << (signal - 1);
-    if masks.blocked & bit != 0 || masks.pending & bit != 0 {
-        return None;
+/// Returns the registers of a thread and the memory at its stack pointer, or why there is no copy. Calls must not
+/// overlap.
+pub(crate) fn capture(
+    thread: u32,
+    deadline: Instant,
+) -> Result<(Registers, Vec<u8>), &'static str> {
+    let status = fs::read_to_string(format!("/proc/self/task/{thread}/status"));
+    let status = status.map_err(|_| "/proc does not have it")?;
+    if is_filtered(&status) {
+        return Err("it has a filter of system calls (seccomp), which may forbid the copy");
     }
-    if !COPIED.ask(thread.into()) {
-        return None;
+    let signal = signal().ok_or("the program handles SIGURG")?;
+    let masks = masks(&status).ok_or("/proc does not say which signals it blocks")?;
+    let bit = 1 << (signal - 1);
+    if masks.blocked & bit != 0 {
+        return Err("it blocks the signal");
+    }
+    if masks.pending & bit != 0 || !COPIED.ask(thread.into()) {
+        return Err("it has not answered an earlier signal");
     }
     // SAFETY: the call takes numbers only. The signal's action is our handler.
     let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, signal) } == 0;
     while sent && !COPIED.is_filled() && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(1));
     }
-    COPIED.end(thread.into(), |copied| {
+    let copy = COPIED.end(thread.into(), |copied| {
         (copied.registers, copied.stack[..copied.length].to_vec())
-    })
+    });
+    copy.ok_or("it did not run in time")
 }
 
 /// Returns the signal, as a mask of the system; 0 if there is none yet.
@@ -147,8 +161,7 @@ struct Masks {
     pending: u64,
 }
 
-fn masks(thread: u32) -> Option<Masks> {
-    let status = fs::read_to_string(format!("/proc/self/task/{thread}/status")).ok()?;
+fn masks(status: &str) -> Option<Masks> {
     let mask = |name| {
         let mut lines = status.lines();
         let digits = lines.find_map(|line| line.strip_prefix(name))?;
@@ -221,9 +234,9 @@ fn registers(context: &libc::ucontext_t) -> Registers {
         libc::REG_R15,
     ];
     let of_context = &context.uc_mcontext.gregs;
-    let mut values = [0; REGISTERS];
+    let mut values = [None; REGISTERS];
     for (value, index) in values.iter_mut().zip(ORDER) {
-        *value = of_context[index as usize] as u64;
+        *value = Some(of_context[index as usize] as u64);
     }
     Registers {
         pc: of_context[libc::REG_RIP as usize] as u64,
@@ -234,9 +247,11 @@ fn registers(context: &libc::ucontext_t) -> Registers {
 #[cfg(target_arch = "aarch64")]
 fn registers(context: &libc::ucontext_t) -> Registers {
     let of_context = &context.uc_mcontext;
-    let mut values = [0; REGISTERS];
-    values[..31].copy_from_slice(&of_context.regs);
-    values[31] = of_context.sp;
+    let mut values = [None; REGISTERS];
+    let of_context_and_stack = of_context.regs.iter().chain([&of_context.sp]);
+    for (value, &register) in values.iter_mut().zip(of_context_and_stack) {
+        *value = Some(register);
+    }
     Registers {
         pc: of_context.pc,
         values,

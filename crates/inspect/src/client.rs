@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::findings::Finding;
+use crate::finding::Finding;
 #[cfg(windows)]
 use crate::pipe as local;
-use crate::protocol::{LIMIT_OF_ANSWER, WITH_STACKS, WITHOUT_STACKS};
+use crate::protocol::{LIMIT_OF_ANSWER, PLAIN, WITH_SIGNALS, WITHOUT_STACKS};
 use crate::snapshot::Snapshot;
 #[cfg(unix)]
 use crate::socket as local;
@@ -34,17 +34,29 @@ pub fn list() -> io::Result<Vec<(u32, String)>> {
     Ok(found)
 }
 
-/// Asks a process, which [`list`] has named.
+/// Asks a process, which [`list`] has named. No thread of it gets a signal, and no system call of it ends early:
+/// the answer has the parts of stacks that the system shows while threads sleep.
 ///
 /// # Errors
 ///
 /// Fails if the process cannot be reached, belongs to another user, does not begin to answer in five
 /// seconds, or does not end its answer in thirty. On Windows, a stopped process lets this call wait.
 pub fn ask(pid: u32, name: &str) -> io::Result<Answer> {
-    send(pid, name, WITH_STACKS)
+    send(pid, name, PLAIN)
 }
 
-/// Does the same for an answer without stacks, for which no thread gets a signal.
+/// Does the same for an answer with whole stacks. For these, up to sixteen threads get `SIGURG`, which lets some
+/// of their system calls fail with `EINTR`: `nanosleep`, `poll`, `epoll_wait`, `sem_timedwait` and `semop`, and
+/// operations of sockets that have a timeout.
+///
+/// # Errors
+///
+/// The errors are those of [`ask`].
+pub fn ask_with_stacks(pid: u32, name: &str) -> io::Result<Answer> {
+    send(pid, name, WITH_SIGNALS)
+}
+
+/// Does the same as [`ask`] for an answer without stacks.
 ///
 /// # Errors
 ///

@@ -53,7 +53,7 @@ enum State {
     /// The client has sent this question.
     Has(u8),
     Reads {
-        answer: Arc<[u8]>,
+        answer: Arc<Vec<u8>>,
         sent: usize,
     },
     Gone,
@@ -175,7 +175,7 @@ impl Clients {
             let Some(question) = questions.next() else {
                 break;
             };
-            let answer = (self.answers)(question).ok().map(Arc::from);
+            let answer = (self.answers)(question).ok().map(Arc::new);
             let clients = self.clients.iter_mut();
             for client in clients.filter(|client| client.question() == Some(question)) {
                 client.until = Instant::now() + LIMIT_OF_ANSWER;

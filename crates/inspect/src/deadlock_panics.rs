@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use blitz_io_observe::{Caller, Root};
 
-use crate::findings::{Finding, finding_of};
+use crate::finding::Finding;
+use crate::findings::finding_of;
 use crate::report::report;
 use crate::snapshot::{Snapshot, Waiter};
 use crate::watchdog::Watchdog;

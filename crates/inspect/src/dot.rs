@@ -1,11 +1,12 @@
 //! The graph of waits in the language of Graphviz.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
-use crate::findings::{Certainty, Finding};
+use crate::alike::excerpt;
+use crate::finding::{Certainty, Finding};
 use crate::graph::Graph as Waits;
-use crate::names::{of_segment, of_target, of_time, of_waiter, within_process};
+use crate::names::{of_segment, of_target, of_time, of_waiter, short, within_process};
 use crate::snapshot::{ProcessState, Snapshot, Wait, Waiter, process_and_number};
 
 /// Writes the graph: boxes for threads and tasks, rounded ones for objects, a line from each waiter
@@ -20,8 +21,33 @@ use crate::snapshot::{ProcessState, Snapshot, Wait, Waiter, process_and_number};
 /// ```
 #[must_use]
 pub fn dot(snapshot: &Snapshot, findings: &[Finding]) -> String {
+    draw(snapshot, findings, HashMap::new())
+}
+
+/// Writes the part of the graph that a person wants to see: the waits of the findings and their neighbours, or without
+/// findings all of them. Of threads and tasks that look alike there is one, with the number of the others.
+///
+/// # Examples
+///
+/// ```
+/// assert!(blitz_io_inspect::dot_of_findings(&Default::default(), &[]).starts_with("digraph"));
+/// ```
+#[must_use]
+pub fn dot_of_findings(snapshot: &Snapshot, findings: &[Finding]) -> String {
+    let (waits, more) = excerpt(snapshot, findings);
+    let part = Snapshot {
+        waits,
+        objects: None,
+        ..snapshot.clone()
+    };
+    draw(&part, findings, more)
+}
+
+/// `more`: the numbers of others like these.
+fn draw(snapshot: &Snapshot, findings: &[Finding], more: HashMap<Waiter, usize>) -> String {
     let mut graph = Graph {
         has_clusters: snapshot.processes.len() > 1,
+        more,
         ..Graph::default()
     };
     let waits = Waits::new(snapshot);
@@ -30,7 +56,7 @@ pub fn dot(snapshot: &Snapshot, findings: &[Finding]) -> String {
             finding.waits.iter().any(|w| w.id == wait.id)
         });
         let from = graph.waiter(snapshot, findings, wait.waiter);
-        let label = format!("{}\n{}", of_time(wait), wait.location);
+        let label = format!("{}\n{}", of_time(wait), short(&wait.location));
         if let Some(task) = wait.task {
             let to = graph.waiter(snapshot, findings, Waiter::Task(task));
             graph.edge(from, to, label.trim_end(), color, "solid");
@@ -79,6 +105,8 @@ fn color(findings: &[Finding], names: impl Fn(&Finding) -> bool) -> &'static str
 #[derive(Default)]
 struct Graph {
     has_clusters: bool,
+    /// For some waiters, the number of others like them.
+    more: HashMap<Waiter, usize>,
     /// The numbers of the nodes that exist.
     numbers: BTreeMap<Node, usize>,
     /// The text of each process's nodes, by the index of the process.
@@ -123,8 +151,11 @@ impl Graph {
             _ = write!(
                 label,
                 "\n{}",
-                task.map_or("has ended", |task| task.location.as_str())
+                task.map_or("has ended", |task| short(&task.location))
             );
+        }
+        if let Some(more) = self.more.get(&waiter) {
+            _ = write!(label, "\nand {more} more like this");
         }
         self.node(Node::Waiter(waiter), &label, color, "", Some(process))
     }

@@ -60,49 +60,14 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
-use crate::graph::{
-    Graph, is_beside_readers, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown,
-};
+use crate::finding::{Certainty, Finding};
+use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown};
+use crate::held_cycle::held_cycles;
+use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter};
-use crate::snapshot::{Snapshot, Task, TaskState, Wait, Waiter};
-
-/// How sure a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Certainty {
-    /// By the semantics of the primitives, no step of the program ends this wait.
-    Certain,
-    /// It looks so; the finding says why it is not certain.
-    Probable,
-}
-
-/// Something that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// How sure it is.
-    pub certainty: Certainty,
-    /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `all-asleep`,
-    /// `stopped-peer`, `long-poll`, `not-polled` or `long-wait`.
-    pub kind: String,
-    /// One sentence.
-    pub summary: String,
-    /// The threads, tasks and processes concerned, in the order of the chain.
-    pub waiters: Vec<Waiter>,
-    /// The waits of the chain.
-    pub waits: Vec<Wait>,
-}
-
-/// A poll that takes longer than this is a finding, in milliseconds.
-const LONG_POLL: u64 = 1_000;
-
-/// Returns `true` if a task has been in one poll for longer. A thread that drives a future of its own
-/// keeps no other task waiting.
-pub(crate) fn is_long_poll(task: &Task) -> bool {
-    !task.is_root && task.poll_ms.is_some_and(|time| time >= LONG_POLL)
-}
+use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
+use crate::stays::wait_stays;
 
 /// A woken task that is not polled for this time is a finding, in milliseconds.
 pub(crate) const LONG_SCHEDULED: u64 = 1_000;
@@ -117,6 +82,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     let mut likely = stuck(&earlier, &later, false);
     likely.retain(|waiter| !certain.contains(waiter));
     chains(&later, &likely, Certainty::Probable, &mut found);
+    held_cycles(&earlier, &later, &mut found);
     futurelocks(&earlier, &later, &mut found);
     lost_holders(&earlier, &later, &mut found);
     all_asleep(&earlier, &later, &mut found);
@@ -172,29 +138,6 @@ fn has_lasted(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
                 && before.state == TaskState::Idle
                 && now.state == TaskState::Idle
         })
-}
-
-fn wait_stays(graph: &Graph<'_>, wait: &Wait, all: &BTreeSet<Waiter>, certain: bool) -> bool {
-    let enders = graph.enders(wait);
-    if enders.waiters.is_empty() || (certain && !enders.is_certain) {
-        return false;
-    }
-    // A reader that waits beside readers waits behind a writer, which might give up.
-    if is_beside_readers(wait) && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
-        return false;
-    }
-    let mut waiters = enders.waiters.iter();
-    if enders.needs_all {
-        waiters.all(|ender| all.contains(ender))
-    } else {
-        waiters.any(|ender| all.contains(ender))
-    }
-}
-
-/// Returns `true` if writers wait for the same lock, and none of them may proceed.
-fn writers_stay(graph: &Graph<'_>, read: &Wait, all: &BTreeSet<Waiter>) -> bool {
-    let mut writers = graph.writers(read).peekable();
-    writers.peek().is_some() && writers.all(|wait| !wait.is_timed && all.contains(&wait.waiter))
 }
 
 /// Follows the enders from each stuck waiter to the cycle, and reports each cycle once.
@@ -472,29 +415,6 @@ fn stopped_peers(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding
             ),
             waiters: std::iter::once(wait.waiter).chain(processes).collect(),
             waits: vec![wait.clone()],
-        });
-    }
-}
-
-fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
-    let snapshot = graph.snapshot;
-    for task in snapshot.tasks.iter().filter(|task| is_long_poll(task)) {
-        let time = task.poll_ms.unwrap_or_default();
-        let waiter = Waiter::Task(task.id);
-        let waits = graph.waits(waiter).iter();
-        let sleeps = waits.filter(|wait| wait.blocks_thread);
-        let waits = sleeps.map(|&wait| wait.clone()).collect();
-        found.push(Finding {
-            certainty: Certainty::Probable,
-            kind: "long-poll".into(),
-            summary: format!(
-                "{}, spawned at {}, has kept {} in one poll for {time} ms",
-                of_waiter(snapshot, waiter),
-                task.location,
-                of_waiter(snapshot, Waiter::Thread(task.thread)),
-            ),
-            waiters: vec![waiter],
-            waits,
         });
     }
 }

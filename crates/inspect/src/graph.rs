@@ -582,6 +582,14 @@ pub(crate) fn is_unknown(wait: &Wait) -> bool {
     wait.semantics.mode == Mode::Unknown
 }
 
+/// Returns `true` if a task waits for something that a task holds, or for the end of one.
+pub(crate) fn is_held(wait: &Wait) -> bool {
+    let of_a_lock = [EndedBy::Holder, EndedBy::Writer, EndedBy::Readers];
+    wait.task.is_some()
+        || of_a_lock.contains(&wait.semantics.ended_by)
+        || matches!(wait.semantics.mode, Mode::Permit | Mode::Join)
+}
+
 /// Returns `true` if a release has chosen this future, which has a waker of its own.
 fn is_chosen(wait: &Wait) -> bool {
     wait.is_handed && !wait.is_direct

@@ -11,19 +11,25 @@
 //! the figures of the runtimes.
 //!
 //! `serve` answers the same from outside, on a Unix socket or a named pipe, to `blitz why` and `blitz top`.
-//! Its report has the stacks of threads that the records do not explain. `ask_with_peers` follows waits for
+//! Its report has what the system says about threads that the records do not explain, with the part of their
+//! stacks that can be read while they sleep. `ask_with_peers` follows waits for
 //! shared memory into other processes, and [`join`] makes one snapshot of theirs.
 
+mod alike;
 mod chain;
 mod dot;
+mod finding;
 mod findings;
 mod graph;
+mod held_cycle;
 mod join;
+mod long_poll;
 mod long_wait;
 mod names;
 mod report;
 mod semantics;
 mod snapshot;
+mod stays;
 mod tree;
 
 #[cfg(any(unix, windows))]
@@ -40,6 +46,8 @@ mod listener;
 mod peers;
 #[cfg(windows)]
 mod pipe;
+#[cfg(all(feature = "records", any(target_os = "linux", target_os = "android")))]
+mod proc_files;
 #[cfg(any(unix, feature = "records"))]
 mod process;
 #[cfg(any(unix, windows))]
@@ -72,12 +80,19 @@ mod capture;
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
+mod outside;
+#[cfg(all(
+    feature = "records",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 mod unwind;
 
 pub use blitz_io_observe::{EndedBy, Hands, Kind, Mode, Named, Semantics};
 pub use chain::Chains;
-pub use dot::dot;
-pub use findings::{Certainty, Finding, findings};
+pub use dot::{dot, dot_of_findings};
+pub use finding::{Certainty, Finding};
+pub use findings::findings;
 pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
@@ -87,18 +102,18 @@ pub use snapshot::{
 };
 pub use tree::tree;
 
+#[cfg(any(unix, windows))]
+pub use client::{Answer, ask, ask_with_stacks, ask_without_stacks, list};
 /// Asks a process as [`ask`] does: on this system, no processes share memory.
 #[cfg(windows)]
-pub use client::ask as ask_with_peers;
-#[cfg(any(unix, windows))]
-pub use client::{Answer, ask, ask_without_stacks, list};
+pub use client::{ask as ask_with_peers, ask_with_stacks as ask_with_peers_and_stacks};
 #[cfg(feature = "records")]
 pub use deadlock_panics::{DeadlockPanics, panic_on_deadlock};
 #[cfg(feature = "records")]
 #[doc(hidden)]
 pub use ends::RegisteredEnd;
 #[cfg(unix)]
-pub use peers::ask_with_peers;
+pub use peers::{ask_with_peers, ask_with_peers_and_stacks};
 #[cfg(feature = "records")]
 pub use reader::{deadlocks, snapshot};
 #[cfg(feature = "records")]

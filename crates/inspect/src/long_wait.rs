@@ -1,11 +1,11 @@
 //! Waits that last much longer than others for the same object have lasted.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crate::findings::{Certainty, Finding};
+use crate::finding::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_target, of_waiter};
-use crate::snapshot::{Contention, Object, Snapshot, Wait, Waiter};
+use crate::snapshot::{Contention, Resource, Snapshot, Wait, Waiter};
 
 /// A wait is long if it lasts so many times longer than 999 of 1,000 others.
 const TIMES: f64 = 100.0;
@@ -18,12 +18,15 @@ const SHORT: u64 = 1_000;
 pub(crate) fn long_waits(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
     let snapshot = later.snapshot;
     let explained: HashSet<Waiter> = found.iter().flat_map(|f| f.waiters.clone()).collect();
+    let objects = snapshot.objects.iter().flatten();
+    let objects: HashMap<u64, &Resource> =
+        objects.map(|object| (object.object.id, object)).collect();
     for wait in &snapshot.waits {
         let has_lasted = wait.waiting_ms >= SHORT && earlier.same(wait).is_some();
         if wait.is_timed || !has_lasted || explained.contains(&wait.waiter) {
             continue;
         }
-        if let Some(usual) = usual(snapshot, wait) {
+        if let Some(usual) = usual(&objects, wait) {
             if wait.waiting_ms as f64 > TIMES * usual {
                 found.push(finding(snapshot, wait, usual));
             }
@@ -32,11 +35,8 @@ pub(crate) fn long_waits(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
 }
 
 /// Returns the milliseconds within which 999 of 1,000 waits of this kind for the same object have ended.
-fn usual(snapshot: &Snapshot, wait: &Wait) -> Option<f64> {
-    let id = wait.object.as_ref()?.id;
-    let is_it = |object: &Object| object.id == id;
-    let objects = snapshot.objects.as_ref()?;
-    let resource = objects.iter().find(|resource| is_it(&resource.object))?;
+fn usual(objects: &HashMap<u64, &Resource>, wait: &Wait) -> Option<f64> {
+    let resource = objects.get(&wait.object.as_ref()?.id)?;
     let mut contention = resource.contention.iter();
     percentile(contention.find(|contention| contention.kind == wait.kind)?)
 }

@@ -30,7 +30,7 @@ pub fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
 pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
     let (kind, id, name) = match waiter {
         Waiter::Task(id) => match snapshot.task(id) {
-            Some(task) if task.is_root => return format!("block_on at {}", task.location),
+            Some(task) if task.is_root => return format!("block_on at {}", short(&task.location)),
             Some(task) => ("task", id, Some(task.name.as_str())),
             None => match snapshot.job(id) {
                 Some(job) => ("job", id, Some(job.name.as_str())),
@@ -115,5 +115,38 @@ fn of_object(object: &Object) -> String {
     match &object.name {
         Some(name) => format!("\"{name}\""),
         None => format!("{:#x}", object.id),
+    }
+}
+
+/// Returns a place in a program without the folders of a registry or compiler before it, such as
+/// `axum-0.8.9/src/serve/mod.rs:275`.
+pub(crate) fn short(place: &str) -> &str {
+    for (folder, skipped) in [
+        ("/registry/src/", 1),
+        ("/git/checkouts/", 0),
+        ("/rustc/", 1),
+    ] {
+        if let Some((_, rest)) = place.split_once(folder) {
+            return rest.splitn(skipped + 1, '/').last().unwrap_or(rest);
+        }
+    }
+    place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_in_packages_are_short() {
+        let folder = "/home/a/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/";
+        let place = "axum-0.8.9/src/serve/mod.rs:275";
+        assert_eq!(short(&format!("{folder}{place}")), place);
+        assert_eq!(
+            short("/rustc/59807616e/library/std/src/lib.rs:1"),
+            "library/std/src/lib.rs:1"
+        );
+        assert_eq!(short("src/main.rs:7"), "src/main.rs:7");
+        assert_eq!(short(""), "");
     }
 }

@@ -9,13 +9,14 @@ use std::collections::HashMap;
 use std::io;
 use std::thread;
 
-use crate::client::{Answer, ask, ask_without_stacks, list};
-use crate::findings::{Finding, findings};
+use crate::client::{Answer, ask, ask_with_stacks, ask_without_stacks, list};
+use crate::finding::Finding;
+use crate::findings::findings;
 use crate::join::join;
 use crate::process;
 use crate::snapshot::{Process, ProcessState, Snapshot};
 
-/// [`ask`] or [`ask_without_stacks`].
+/// [`ask`], [`ask_with_stacks`] or [`ask_without_stacks`].
 type Ask = fn(u32, &str) -> io::Result<Answer>;
 
 /// More processes than this are not asked.
@@ -29,6 +30,19 @@ const PROCESSES: usize = 200;
 ///
 /// The errors are those of [`ask`], for the first process. If that is stopped, this fails at once.
 pub fn ask_with_peers(pid: u32, name: &str) -> io::Result<Answer> {
+    ask_all(pid, name, ask)
+}
+
+/// Does the same, and asks each process as [`ask_with_stacks`] does, which lets system calls fail with `EINTR`.
+///
+/// # Errors
+///
+/// The errors are those of [`ask_with_peers`].
+pub fn ask_with_peers_and_stacks(pid: u32, name: &str) -> io::Result<Answer> {
+    ask_all(pid, name, ask_with_stacks)
+}
+
+fn ask_all(pid: u32, name: &str, ask: Ask) -> io::Result<Answer> {
     let asked = process::other(pid).0;
     if asked.state == ProcessState::Stopped {
         let message = "it is stopped; it answers once it gets SIGCONT";

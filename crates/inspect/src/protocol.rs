@@ -8,7 +8,10 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 /// The time from the beginning of an answer to its end.
 pub(crate) const LIMIT_OF_ANSWER: Duration = Duration::from_secs(30);
 
-/// The byte with which a client asks for an answer with stacks.
-pub(crate) const WITH_STACKS: u8 = b'?';
+/// The byte with which a client asks for an answer with the stacks that can be read without a signal. Older
+/// versions send signals for it.
+pub(crate) const PLAIN: u8 = b'?';
+/// The byte for an answer whose stacks the threads copy when they get a signal.
+pub(crate) const WITH_SIGNALS: u8 = b'!';
 /// The byte for an answer without stacks. Older versions have no stacks, and answer any byte.
 pub(crate) const WITHOUT_STACKS: u8 = b'-';

@@ -8,7 +8,8 @@ use std::time::Duration;
 use blitz_io_observe as records;
 
 use crate::ends;
-use crate::findings::{Finding, LONG_SCHEDULED, findings, never_polled};
+use crate::finding::Finding;
+use crate::findings::{LONG_SCHEDULED, findings, never_polled};
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::sleepers;
@@ -16,7 +17,7 @@ use crate::snapshot::{
     Contention, Fill, Job, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, waiter,
 };
 #[cfg(any(unix, windows))]
-use crate::stacks;
+use crate::stacks::{self, Way};
 
 /// The time between the two snapshots that a judgement needs.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -139,6 +140,7 @@ pub(crate) fn waits() -> Snapshot {
         }
     }
     snapshot.all_asleep = system.all_asleep;
+    snapshot.missing = system.missing;
     snapshot.handles_signals = system.handles_signals;
     snapshot
         .waits
@@ -180,10 +182,10 @@ pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
 
 /// Does the same as [`judged`] for a report, which has stacks.
 #[cfg(any(unix, windows))]
-pub(crate) fn judged_with_stacks() -> (Snapshot, Vec<Finding>) {
+pub(crate) fn judged_with_stacks(way: Way) -> (Snapshot, Vec<Finding>) {
     let (mut snapshot, findings) = judged();
     // Last: a thread that makes a copy of its stack runs.
-    stacks::add(&mut snapshot);
+    stacks::add(&mut snapshot, way);
     (snapshot, findings)
 }
 

@@ -4,12 +4,15 @@ use std::fmt::Write;
 
 use blitz_io_observe::Mode;
 
-use crate::findings::{Certainty, Finding};
+use crate::alike::{blocks, without_waits};
+use crate::finding::{Certainty, Finding};
 use crate::graph::Graph;
-use crate::names::{of_target, of_time, of_waiter, within_process};
-use crate::snapshot::{End, Fill, Process, ProcessState, Snapshot, Stack, Wait, Waiter};
+use crate::names::{of_target, of_time, of_waiter, short, within_process};
+use crate::snapshot::{End, Fill, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter};
 
 const COLUMNS: usize = 60;
+/// A finding shows each of so many waits.
+const EACH: usize = 16;
 /// The functions of a stack that are shown.
 const FRAMES: usize = 16;
 
@@ -40,14 +43,22 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
             "",
             &format!("{certainty}: {}: {}", finding.kind, finding.summary),
         );
-        for wait in &finding.waits {
-            describe(&mut text, snapshot, wait);
+        if finding.waits.len() <= EACH {
+            for wait in &finding.waits {
+                describe(&mut text, snapshot, wait);
+            }
+        } else {
+            describe_blocks(&mut text, snapshot, &finding.waits);
         }
     }
     let (tasks, waits) = (snapshot.tasks.len(), snapshot.waits.len());
     _ = writeln!(text, "\n{tasks} tasks, {waits} waits");
-    for wait in &snapshot.waits {
-        describe(&mut text, snapshot, wait);
+    describe_blocks(&mut text, snapshot, &snapshot.waits);
+    for (waiter, more) in without_waits(snapshot) {
+        describe_task(&mut text, snapshot, waiter, more);
+    }
+    for missing in &snapshot.missing {
+        wrap(&mut text, "", missing);
     }
     for stack in &snapshot.stacks {
         describe_stack(&mut text, snapshot, stack);
@@ -58,18 +69,80 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
     text
 }
 
+/// Writes the waits of each waiter, and the number of the waiters that look the same.
+fn describe_blocks(text: &mut String, snapshot: &Snapshot, waits: &[Wait]) {
+    for block in blocks(snapshot, waits) {
+        for wait in &block.waits {
+            describe(text, snapshot, wait);
+        }
+        let waiter = block.waits.first().map(|wait| wait.waiter);
+        let task = waiter
+            .and_then(Waiter::task)
+            .and_then(|id| snapshot.task(id));
+        // The name of a root has its location.
+        if let Some(task) = task.filter(|task| !task.is_root && !task.location.is_empty()) {
+            wrap(
+                text,
+                "    ",
+                &format!("spawned at {}", short(&task.location)),
+            );
+        }
+        if block.more != 0 {
+            wrap(text, "    ", &format!("and {} more like this", block.more));
+        }
+    }
+}
+
+/// Describes a task without a recorded wait, and says how many others are like it.
+fn describe_task(text: &mut String, snapshot: &Snapshot, waiter: Waiter, more: usize) {
+    let Some(task) = waiter.task().and_then(|id| snapshot.task(id)) else {
+        return;
+    };
+    let does = match task.state {
+        TaskState::Idle => "waits for something without a record",
+        TaskState::Scheduled => "is ready",
+        TaskState::Running => "runs",
+    };
+    wrap(
+        text,
+        "  ",
+        &format!("{} {does}", of_waiter(snapshot, waiter)),
+    );
+    if !task.is_root && !task.location.is_empty() {
+        wrap(
+            text,
+            "    ",
+            &format!("spawned at {}", short(&task.location)),
+        );
+    }
+    if more != 0 {
+        wrap(text, "    ", &format!("and {more} more like this"));
+    }
+}
+
 /// Writes the functions that a thread is in, the innermost one first.
 fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
     let thread = of_waiter(snapshot, Waiter::Thread(stack.thread));
+    let does = match stack.state.as_str() {
+        "" => String::new(),
+        state => format!(", which {state}"),
+    };
     if stack.frames.is_empty() {
-        let line = format!("no stack of {thread}: it blocks the signal, or does not run");
-        return wrap(text, "", &line);
+        let missing = match stack.missing.as_str() {
+            "" => "it blocks the signal, or does not run",
+            missing => missing,
+        };
+        return wrap(text, "", &format!("no stack of {thread}{does}: {missing}"));
     }
-    wrap(text, "", &format!("stack of {thread}:"));
+    wrap(text, "", &format!("stack of {thread}{does}:"));
     for frame in stack.frames.iter().take(FRAMES) {
         wrap(text, "  ", &end_of(without_arguments(&frame.function), 2));
         if !frame.location.is_empty() {
-            wrap(text, "    ", &format!("at {}", end_of(&frame.location, 7)));
+            wrap(
+                text,
+                "    ",
+                &format!("at {}", end_of(short(&frame.location), 7)),
+            );
         }
     }
     if let more @ 1.. = stack.frames.len().saturating_sub(FRAMES) {
@@ -78,6 +151,9 @@ fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
             "  ",
             &format!("and {more} callers, which are in the JSON"),
         );
+    }
+    if !stack.missing.is_empty() {
+        wrap(text, "  ", &stack.missing);
     }
 }
 
@@ -152,8 +228,8 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
     let time = of_time(wait);
     wrap(text, "  ", &format!("{waiter} waits {time} for {target}"));
     // The name of a `block_on` is its location.
-    if !wait.location.is_empty() && !target.ends_with(&wait.location) {
-        wrap(text, "    ", &format!("at {}", wait.location));
+    if !wait.location.is_empty() && !target.ends_with(short(&wait.location)) {
+        wrap(text, "    ", &format!("at {}", short(&wait.location)));
     }
     if let Some(end) = snapshot.end(wait) {
         describe_peers(text, snapshot, wait, end);

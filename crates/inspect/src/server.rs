@@ -12,8 +12,9 @@ use blitz_io_core::PerProcess;
 use crate::client::Answer;
 #[cfg(windows)]
 use crate::pipe::Listener;
-use crate::protocol::WITHOUT_STACKS;
+use crate::protocol::{WITH_SIGNALS, WITHOUT_STACKS};
 use crate::reader::{judged, judged_with_stacks};
+use crate::stacks::Way;
 #[cfg(unix)]
 use crate::{clients::Clients, listener};
 
@@ -60,10 +61,10 @@ fn start() -> io::Result<()> {
 }
 
 fn answer(question: u8) -> io::Result<Vec<u8>> {
-    let (snapshot, findings) = if question == WITHOUT_STACKS {
-        judged()
-    } else {
-        judged_with_stacks()
+    let (snapshot, findings) = match question {
+        WITHOUT_STACKS => judged(),
+        WITH_SIGNALS => judged_with_stacks(Way::Signals),
+        _ => judged_with_stacks(Way::Outside),
     };
     Ok(serde_json::to_vec(&Answer { snapshot, findings })?)
 }

@@ -9,6 +9,7 @@ use std::thread;
 use crate::process;
 use crate::reader::judged_with_stacks;
 use crate::report::report;
+use crate::stacks::Way;
 
 /// Prints the report to standard error each time the process gets `signal`, and replaces the signal's
 /// default action. Takes a number, or a `SignalKind` of `blitz_io::signal`.
@@ -39,7 +40,7 @@ pub fn on_signal(signal: impl Into<c_int>) -> io::Result<()> {
         .spawn(move || {
             // The sender is never dropped.
             while signals.read_exact(&mut [0]).is_ok() {
-                let (snapshot, findings) = judged_with_stacks();
+                let (snapshot, findings) = judged_with_stacks(Way::Outside);
                 // Standard error may be closed.
                 _ = io::stderr().write_all(report(&snapshot, &findings).as_bytes());
             }

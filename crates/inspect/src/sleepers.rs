@@ -41,6 +41,8 @@ pub(crate) struct Sleepers {
     pub(crate) sleepers: Vec<Sleeper>,
     pub(crate) all_asleep: Option<u64>,
     pub(crate) handles_signals: bool,
+    /// What the system does not tell.
+    pub(crate) missing: Vec<String>,
 }
 
 /// Asks the system.
@@ -97,17 +99,22 @@ fn runs_on(snapshot: &Snapshot, thread: u64) -> Option<Waiter> {
 mod system {
     use std::fs;
     use std::hash::{DefaultHasher, Hash, Hasher};
-    use std::os::unix::fs::FileExt;
+    use std::io;
     use std::path::Path;
 
     use super::{Sleeper, Sleepers};
+    use crate::proc_files::{memory, runs};
     use crate::process::{is_own, own_signals};
     use crate::stacks;
 
     pub(super) fn read() -> Sleepers {
         let mut all = Sleepers::default();
-        let Ok(threads) = fs::read_dir("/proc/self/task") else {
-            return all;
+        let threads = match fs::read_dir(THREADS) {
+            Ok(threads) => threads,
+            Err(error) => {
+                all.missing.push(without_threads(&error));
+                return all;
+            }
         };
         let mut seen = DefaultHasher::new();
         let mut all_asleep = true;
@@ -129,6 +136,17 @@ mod system {
         all.handles_signals = handles_signals();
         all.all_asleep = (all_asleep && !all.sleepers.is_empty()).then(|| seen.finish());
         all
+    }
+
+    /// The folders of this process's threads.
+    const THREADS: &str = "/proc/self/task";
+
+    /// Says what a report lacks in a program that sees no `/proc`, such as one in a chroot.
+    fn without_threads(error: &io::Error) -> String {
+        format!(
+            "The process cannot read {THREADS} ({error}). So this report has no thread without a record, no stack, \
+             and no finding `all-asleep`."
+        )
     }
 
     enum Look {
@@ -170,12 +188,6 @@ mod system {
             is_timed,
         };
         Some((sleeper, needs_us))
-    }
-
-    /// Returns the number of times that a processor has begun to run a thread.
-    fn runs(thread: &Path) -> Option<u64> {
-        let text = fs::read_to_string(thread.join("schedstat")).ok()?;
-        text.split_ascii_whitespace().nth(2)?.parse().ok()
     }
 
     /// A word on which a thread sleeps.
@@ -220,9 +232,11 @@ mod system {
         /// `FUTEX2_PRIVATE`.
         const PRIVATE: u32 = 128;
         let [list, count, _, timeout, ..] = arguments(line, libc::SYS_futex_waitv)?;
-        let mut bytes = vec![0; SIZE * count.min(MOST) as usize];
-        let memory = fs::File::open("/proc/self/mem").ok()?;
-        memory.read_exact_at(&mut bytes, list).ok()?;
+        let length = SIZE * count.min(MOST) as usize;
+        let bytes = memory(list, length);
+        if bytes.len() != length {
+            return None;
+        }
         let words = bytes.chunks_exact(SIZE).map(|entry| {
             let (address, flags) = (entry[8..16].try_into(), entry[16..20].try_into());
             Some(Word {
@@ -317,6 +331,12 @@ mod system {
             assert_eq!(sleeps(address, 2, 0), Some((words.into(), false)));
             assert_eq!(sleeps(0, 2, 0), None, "no memory");
             assert_eq!(futexes(&line(libc::SYS_futex, [address, 2, 0, 0])), None);
+        }
+
+        #[test]
+        fn a_report_without_proc_says_what_it_lacks() {
+            let missing = without_threads(&io::ErrorKind::NotFound.into());
+            assert!(missing.contains("/proc/self/task (") && missing.contains("all-asleep"));
         }
 
         #[test]

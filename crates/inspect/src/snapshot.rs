@@ -23,7 +23,7 @@ pub struct Snapshot {
     pub pid: u32,
     /// The threads that have waited or held a lock.
     pub threads: Vec<Thread>,
-    /// The tasks that have not ended.
+    /// The tasks that have not ended, in the order of their numbers.
     pub tasks: Vec<Task>,
     /// The closures on threads for blocking work.
     #[serde(default)]
@@ -58,6 +58,9 @@ pub struct Snapshot {
     /// `unknown futex`. Of some systems only.
     #[serde(default)]
     pub stacks: Vec<Stack>,
+    /// What the system does not tell this process, and what is missing because of that.
+    #[serde(default)]
+    pub missing: Vec<String>,
     /// The process itself, if it has such ends. After [`join`](crate::join), the other processes, too.
     #[serde(default)]
     pub processes: Vec<Process>,
@@ -254,8 +257,14 @@ pub struct Thread {
 pub struct Stack {
     /// The thread's number.
     pub thread: u64,
-    /// The innermost function comes first. Empty if the thread did not answer.
+    /// The innermost function comes first. Empty if there is no copy of the stack.
     pub frames: Vec<Frame>,
+    /// What the system says the thread does, such as `sleeps in the system call poll`; or an empty string.
+    #[serde(default)]
+    pub state: String,
+    /// Why functions are missing, or an empty string.
+    #[serde(default)]
+    pub missing: String,
 }
 
 /// A function that a thread is in.
@@ -422,7 +431,8 @@ impl Snapshot {
     /// Returns a task that has not ended.
     #[must_use]
     pub fn task(&self, id: u64) -> Option<&Task> {
-        self.tasks.iter().find(|task| task.id == id)
+        let at = self.tasks.binary_search_by_key(&id, |task| task.id).ok()?;
+        self.tasks.get(at)
     }
 
     /// Returns a closure on a thread for blocking work that has not ended.

@@ -1,14 +1,26 @@
 //! The stacks of the threads that a report cannot explain: those that have been in one poll for long, and
 //! those in a futex without a record.
 //!
+//! By default, no thread notices that it is looked at: `outside.rs` has what the system shows of a thread that
+//! sleeps. If the client asks for it, each thread gets a signal and copies its stack itself (`capture.rs`).
+//!
 //! The look-up of names takes the lock of the crate `backtrace`, which a thread has only while it looks up
 //! names itself.
 
 use crate::snapshot::Snapshot;
 
+/// The source of the stacks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The system shows them, of threads that sleep. No thread notices it.
+    Outside,
+    /// Each thread copies its own when it gets a signal. System calls may fail with `EINTR`.
+    Signals,
+}
+
 /// Adds the stacks to a snapshot of this process, which was made just now.
-pub(crate) fn add(snapshot: &mut Snapshot) {
-    system::add(snapshot);
+pub(crate) fn add(snapshot: &mut Snapshot, way: Way) {
+    system::add(snapshot, way);
 }
 
 /// Returns the inspector's signal, as a mask of the system; 0 if there is none.
@@ -30,10 +42,13 @@ mod system {
 
     use crate::capture::capture;
     pub(super) use crate::capture::mask as signal;
-    use crate::findings::is_long_poll;
     use crate::graph::is_unknown;
+    use crate::long_poll::in_long_poll;
+    use crate::outside::{Seen, look};
     use crate::snapshot::{Frame, Snapshot, Stack};
     use crate::unwind::callers;
+
+    use super::Way;
 
     /// More threads are not asked.
     const THREADS: usize = 16;
@@ -45,29 +60,45 @@ mod system {
     /// Serialises the captures.
     static TURN: PerProcess<Mutex<()>> = PerProcess::new(Mutex::default);
 
-    pub(super) fn add(snapshot: &mut Snapshot) {
+    pub(super) fn add(snapshot: &mut Snapshot, way: Way) {
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let end = Instant::now() + LIMIT_OF_ALL;
         snapshot.stacks = threads(snapshot)
             .into_iter()
             .map(|(thread, system)| {
-                let copied = capture(system, end.min(Instant::now() + LIMIT));
+                let Seen { state, stack } = look(system);
+                let (copied, missing) = match way {
+                    Way::Outside => (stack, without_signal(&state)),
+                    Way::Signals => match capture(system, end.min(Instant::now() + LIMIT)) {
+                        Ok(copied) => (Some(copied), String::new()),
+                        Err(reason) => (stack, format!("not the whole stack: {reason}")),
+                    },
+                };
                 let addresses = copied.map(|(registers, stack)| callers(registers, &stack));
+                let frames = addresses.iter().flatten().flat_map(|&a| frames(a));
                 Stack {
                     thread,
-                    frames: addresses
-                        .iter()
-                        .flatten()
-                        .flat_map(|&a| frames(a))
-                        .collect(),
+                    frames: frames.collect(),
+                    state,
+                    missing,
                 }
             })
             .collect();
     }
 
+    /// Says why a stack that was read from outside may have no more functions.
+    fn without_signal(state: &str) -> String {
+        let reason = if state.starts_with("sleeps in") {
+            "what the system shows without a signal to the thread"
+        } else {
+            "the system shows no stack of a thread that runs"
+        };
+        format!("{reason}; `blitz why --stacks` sends one")
+    }
+
     /// Returns the threads whose stacks are wanted, and their numbers of the system.
     fn threads(snapshot: &Snapshot) -> Vec<(u64, u32)> {
-        let tasks = snapshot.tasks.iter().filter(|task| is_long_poll(task));
+        let tasks = in_long_poll(snapshot);
         let waits = snapshot.waits.iter().filter(|wait| is_unknown(wait));
         let wanted = tasks
             .map(|task| task.thread)
@@ -110,10 +141,16 @@ mod system {
 
     #[cfg(test)]
     mod tests {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::net::UnixStream;
         use std::sync::mpsc::{Sender, channel};
         use std::thread;
 
+        use blitz_io_observe::Kind;
+
         use super::*;
+        use crate::proc_files::runs;
+        use crate::snapshot::{Thread, Wait, Waiter};
 
         fn own_number() -> u32 {
             // SAFETY: the call has no preconditions.
@@ -166,17 +203,15 @@ mod system {
                     block_signals();
                     tell_and_wait(&number, &lock);
                 });
-                assert!(capture(numbers.recv().unwrap(), far()).is_none());
+                let blocks = capture(numbers.recv().unwrap(), far());
+                assert_eq!(blocks.err(), Some("it blocks the signal"));
                 assert!(
-                    capture(sleeps, far()).is_some(),
+                    capture(sleeps, far()).is_ok(),
                     "the other one still answers"
                 );
                 drop(held);
             });
-            assert!(
-                capture(u32::MAX, far()).is_none(),
-                "there is no such thread"
-            );
+            assert!(capture(u32::MAX, far()).is_err(), "there is no such thread");
         }
 
         /// `exec` sets the action of a signal back to the default one, and a pending signal stays.
@@ -198,6 +233,185 @@ mod system {
             // SAFETY: `status` is a place for a number.
             assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
             assert!(libc::WIFEXITED(status), "signal {}", libc::WTERMSIG(status));
+        }
+
+        /// A wait of a thread that no report explains.
+        fn unexplained(thread: u64) -> Wait {
+            Wait {
+                id: thread,
+                waiter: Waiter::Thread(thread),
+                thread,
+                kind: Kind::UnknownFutex.name().into(),
+                semantics: Kind::UnknownFutex.semantics(),
+                object: None,
+                task: None,
+                source: None,
+                location: String::new(),
+                since_ms: 0,
+                waiting_ms: 0,
+                is_timed: true,
+                blocks_thread: true,
+                is_direct: false,
+                is_handed: false,
+            }
+        }
+
+        static HOUR: libc::timespec = libc::timespec {
+            tv_sec: 3600,
+            tv_nsec: 0,
+        };
+
+        fn read_with_timeout() {
+            let (stream, _other) = UnixStream::pair().unwrap();
+            stream
+                .set_read_timeout(Some(Duration::from_secs(3600)))
+                .unwrap();
+            let mut byte = [0];
+            // SAFETY: the descriptor is open, and the pointer is to one byte.
+            unsafe { libc::recv(stream.as_raw_fd(), byte.as_mut_ptr().cast(), 1, 0) };
+        }
+
+        fn nanosleep() {
+            // SAFETY: the pointers are to a time and to nothing.
+            unsafe { libc::nanosleep(&raw const HOUR, std::ptr::null_mut()) };
+        }
+
+        fn poll() {
+            // SAFETY: there are no descriptors.
+            unsafe { libc::poll(std::ptr::null_mut(), 0, 3_600_000) };
+        }
+
+        fn epoll_wait() {
+            // SAFETY: the pointer is to one event.
+            unsafe {
+                let epoll = libc::epoll_create1(0);
+                let mut event: libc::epoll_event = std::mem::zeroed();
+                libc::epoll_wait(epoll, &raw mut event, 1, 3_600_000);
+            }
+        }
+
+        fn sem_timedwait() {
+            // SAFETY: the semaphore is initialised before it is used, and the pointers are to values.
+            unsafe {
+                let mut semaphore: libc::sem_t = std::mem::zeroed();
+                libc::sem_init(&raw mut semaphore, 0, 0);
+                let mut end: libc::timespec = std::mem::zeroed();
+                libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut end);
+                end.tv_sec += 3600;
+                libc::sem_timedwait(&raw mut semaphore, &raw const end);
+            }
+        }
+
+        /// Such a call fails with `EINTR` if its thread gets a signal. A thread that has not run has not
+        /// returned from its call.
+        #[test]
+        fn no_system_call_ends_early_because_a_report_is_made() {
+            let calls: [(fn(), &str); 5] = [
+                (read_with_timeout, "recvfrom"),
+                (nanosleep, "nanosleep"),
+                (poll, "poll"),
+                (epoll_wait, "epoll_"),
+                (sem_timedwait, "futex"),
+            ];
+            let (number, numbers) = channel();
+            let mut snapshot = Snapshot::default();
+            for (id, (call, name)) in (1..).zip(calls) {
+                let number = number.clone();
+                // It ends with the process.
+                thread::spawn(move || {
+                    number.send(own_number()).unwrap();
+                    call();
+                });
+                let system = numbers.recv().unwrap();
+                while !look(system).state.contains(name) {
+                    thread::yield_now();
+                }
+                snapshot.threads.push(Thread {
+                    id,
+                    name: name.into(),
+                    system: Some(system),
+                });
+                snapshot.waits.push(unexplained(id));
+            }
+            let has_run = |snapshot: &Snapshot| -> Vec<u64> {
+                let system = snapshot.threads.iter().filter_map(|thread| thread.system);
+                let folders = system.map(|thread| format!("/proc/self/task/{thread}"));
+                folders
+                    .map(|folder| runs(folder.as_ref()).unwrap())
+                    .collect()
+            };
+            let before = has_run(&snapshot);
+            add(&mut snapshot, Way::Outside);
+            assert_eq!(has_run(&snapshot), before);
+            for (stack, (_, name)) in snapshot.stacks.iter().zip(calls) {
+                assert!(stack.state.contains(name), "{stack:?}");
+                assert!(!stack.frames.is_empty(), "{stack:?}");
+                assert!(stack.missing.contains("--stacks"), "{stack:?}");
+            }
+            assert_eq!(snapshot.stacks.len(), calls.len());
+        }
+
+        #[test]
+        fn the_stack_of_a_thread_that_sleeps_is_read_without_a_signal() {
+            let lock = Mutex::new(());
+            let (number, numbers) = channel();
+            let held = lock.lock().unwrap();
+            thread::scope(|scope| {
+                scope.spawn(|| tell_and_wait(&number, &lock));
+                let sleeps = numbers.recv().unwrap();
+                let is_there = || {
+                    let (registers, stack) = look(sleeps).stack?;
+                    let mut functions = callers(registers, &stack).into_iter().flat_map(frames);
+                    functions.find(|frame| frame.function.ends_with("waits_here"))
+                };
+                while is_there().is_none() {
+                    thread::yield_now();
+                }
+                drop(held);
+            });
+        }
+
+        /// The filter ends the process at `process_vm_readv`, which the handler of the signal calls.
+        #[test]
+        fn a_thread_with_a_filter_of_system_calls_gets_no_signal() {
+            let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+            let lock = Mutex::new(());
+            let (number, numbers) = channel();
+            let held = lock.lock().unwrap();
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    forbid(libc::SYS_process_vm_readv);
+                    tell_and_wait(&number, &lock);
+                });
+                let reason = capture(numbers.recv().unwrap(), far()).err();
+                assert!(reason.is_some_and(|reason| reason.contains("seccomp")));
+                drop(held);
+            });
+        }
+
+        /// Ends the process at this system call of the thread.
+        fn forbid(call: libc::c_long) {
+            const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+            const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+            const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+            let step = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
+            let mut steps = [
+                step(LOAD, 0, 0),
+                step(EQUAL, 1, u32::try_from(call).unwrap()),
+                step(RETURN, 0, libc::SECCOMP_RET_KILL_PROCESS),
+                step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
+            ];
+            let program = libc::sock_fprog {
+                len: 4,
+                filter: steps.as_mut_ptr(),
+            };
+            let filter = (&raw const program).cast::<c_void>();
+            // SAFETY: the filter has as many steps as it says, and the system copies them.
+            let result = unsafe {
+                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+                libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, filter)
+            };
+            assert_eq!(result, 0);
         }
 
         #[test]
@@ -233,7 +447,7 @@ mod system {
 mod system {
     use crate::snapshot::Snapshot;
 
-    pub(super) fn add(_: &mut Snapshot) {}
+    pub(super) fn add(_: &mut Snapshot, _: super::Way) {}
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(super) fn signal() -> u64 {

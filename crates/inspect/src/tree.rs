@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::graph::Graph;
-use crate::names::{of_target, of_time, of_waiter};
+use crate::names::{of_target, of_time, of_waiter, short};
 use crate::snapshot::{Snapshot, Waiter};
 
 /// Writes the chain of waits of a thread or task: what it waits for, which threads or tasks have that,
@@ -25,7 +25,7 @@ pub fn tree(snapshot: &Snapshot, waiter: Waiter) -> String {
         seen: BTreeSet::from([waiter]),
     };
     if let Some(task) = waiter.task().and_then(|id| snapshot.task(id)) {
-        _ = write!(tree.text, " spawned at {}", task.location);
+        _ = write!(tree.text, " spawned at {}", short(&task.location));
     }
     tree.waits(waiter, 0);
     tree.text
@@ -49,7 +49,7 @@ impl Tree<'_> {
             let target = of_target(snapshot, wait);
             let mut line = format!("waits {time} for {target}");
             if !wait.location.is_empty() {
-                _ = write!(line, " at {}", wait.location);
+                _ = write!(line, " at {}", short(&wait.location));
             }
             self.line(depth, &line);
             if let Some(task) = wait.task {

@@ -6,6 +6,14 @@
 //!
 //! Nothing is read through an address of the stack: a value of the stack is taken from the copy, or not
 //! at all. So a wrong table ends the list of callers too early, and does no more harm.
+//!
+//! # Without the frame pointer
+//!
+//! Of a thread that sleeps, the system tells two registers only. That is enough for functions that keep the
+//! stack pointer. A function with a frame pointer, as those of the standard library are, needs that register,
+//! which only one of the inner functions may have saved. Otherwise the frame ends where the stack has the address
+//! behind an instruction that calls just this function: the nearest such place counts. A function that is reached
+//! by a jump ends the list.
 
 use std::ffi::{c_int, c_void};
 use std::slice;
@@ -14,6 +22,8 @@ use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, Pointer, Register,
     RegisterRule, UnwindContext, UnwindSection,
 };
+
+use crate::proc_files::memory;
 
 /// A longer list of callers is cut off.
 const FRAMES: usize = 96;
@@ -27,18 +37,33 @@ const NUMBERS: (usize, Option<usize>) = (7, None);
 #[cfg(target_arch = "aarch64")]
 const NUMBERS: (usize, Option<usize>) = (31, Some(30));
 
+/// The number of the frame pointer, where calls can be recognised.
+#[cfg(target_arch = "x86_64")]
+const FRAME_POINTER: Option<u16> = Some(6);
+#[cfg(target_arch = "aarch64")]
+const FRAME_POINTER: Option<u16> = None;
+/// The search for the end of a frame looks at so many words.
+const WORDS: u64 = 512;
+
 /// The state of a thread within a function.
 #[derive(Clone, Copy)]
 pub(crate) struct Registers {
     /// The next instruction.
     pub(crate) pc: u64,
-    /// The values of the registers, in the order of the tables.
-    pub(crate) values: [u64; REGISTERS],
+    /// The values of the registers, in the order of the tables; `None` if one is not known.
+    pub(crate) values: [Option<u64>; REGISTERS],
 }
 
 impl Registers {
+    /// Those that the system tells of a thread which sleeps.
+    pub(crate) fn outside(pc: u64, stack_pointer: u64) -> Self {
+        let mut values = [None; REGISTERS];
+        values[NUMBERS.0] = Some(stack_pointer);
+        Self { pc, values }
+    }
+
     pub(crate) fn stack_pointer(&self) -> u64 {
-        self.values[NUMBERS.0]
+        self.values[NUMBERS.0].unwrap_or(0)
     }
 }
 
@@ -103,11 +128,16 @@ impl Module<'_> {
         let row = function
             .unwind_info_for_address(&frames, &self.bases, &mut context, address)
             .ok()?;
-        let value = |register: Register| registers.values.get(usize::from(register.0)).copied();
+        let value = |register: Register| *registers.values.get(usize::from(register.0))?;
         let frame = match row.cfa() {
-            CfaRule::RegisterAndOffset { register, offset } => {
-                value(*register)?.wrapping_add_signed(*offset)
-            }
+            CfaRule::RegisterAndOffset { register, offset } => match value(*register) {
+                Some(value) => value.wrapping_add_signed(*offset),
+                None if Some(register.0) == FRAME_POINTER => {
+                    let start = function.initial_address();
+                    end_of_frame(start, registers.stack_pointer(), read)?
+                }
+                None => return None,
+            },
             CfaRule::Expression(_) => return None,
         };
         let before = |register: Register| match row.register(register) {
@@ -121,15 +151,47 @@ impl Module<'_> {
         let mut caller = *registers;
         for (number, value) in caller.values.iter_mut().enumerate() {
             // A register without a rule, or with one that needs more than the copy, keeps its value.
-            *value = before(Register(number as u16)).unwrap_or(*value);
+            *value = before(Register(number as u16)).or(*value);
         }
-        caller.values[stack_pointer] = frame;
+        caller.values[stack_pointer] = Some(frame);
         // Only the innermost function may have saved it nowhere.
-        let unsaved = link
-            .filter(|_| is_innermost)
-            .map(|link| registers.values[link]);
+        let link = link.filter(|_| is_innermost);
+        let unsaved = link.and_then(|link| registers.values[link]);
         caller.pc = before(function.cie().return_address_register()).or(unsaved)?;
         Some(caller)
+    }
+}
+
+/// Returns the end of the frame of the function that begins at `start`: the nearest place on the stack behind the
+/// address of an instruction that follows a call of it.
+fn end_of_frame(start: u64, bottom: u64, read: &impl Fn(u64) -> Option<u64>) -> Option<u64> {
+    let mut places = (0..WORDS).map(|word| bottom.wrapping_add(8 * word));
+    let place = places.find(|&place| read(place).is_some_and(|address| calls(address, start)))?;
+    Some(place + 8)
+}
+
+/// Returns `true` if the instruction before this address calls the function that begins at `start`.
+fn calls(address: u64, start: u64) -> bool {
+    /// The length of the longer one of the two instructions.
+    const LENGTH: usize = 6;
+    let mut is_code = false;
+    in_module(address, |_| is_code = true);
+    let Some(before) = address.checked_sub(LENGTH as u64).filter(|_| is_code) else {
+        return false;
+    };
+    let bytes = memory(before, LENGTH);
+    let [first, second, distance @ ..] = &*bytes else {
+        return false;
+    };
+    let Ok(distance) = <[u8; 4]>::try_from(distance) else {
+        return false;
+    };
+    let target = address.wrapping_add_signed(i32::from_le_bytes(distance).into());
+    match (first, second) {
+        (_, 0xe8) => target == start,
+        // Through a table of addresses.
+        (0xff, 0x15) => memory(target, 8) == start.to_le_bytes(),
+        _ => false,
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::findings::{Certainty, Finding, findings};
+use crate::finding::{Certainty, Finding};
+use crate::findings::findings;
 use crate::reader::waits;
 use crate::snapshot::{Snapshot, Waiter};
 

@@ -4,7 +4,11 @@
 mod busy;
 mod channels;
 mod futexes;
+#[cfg(unix)]
+mod handlers;
 mod idle;
+#[cfg(unix)]
+mod live;
 mod locks;
 #[cfg(unix)]
 mod processes;
@@ -124,6 +128,24 @@ const PROGRAMS: &[(&str, fn())] = &[
     }),
     ("threads_crossed_queues", channels::threads_crossed_queues),
     #[cfg(unix)]
+    ("handlers_two_mutexes", || {
+        run_system(handlers::two_mutexes())
+    }),
+    #[cfg(unix)]
+    ("handlers_two_semaphores", || {
+        run_system(handlers::two_semaphores())
+    }),
+    #[cfg(unix)]
+    ("handler_awaits_its_task", || {
+        run_system(handlers::awaits_its_task())
+    }),
+    #[cfg(unix)]
+    (
+        "idle_handler_reads",
+        || run_system(handlers::holder_reads()),
+    ),
+    ("root_blocks", || run(tasks::root_blocks())),
+    #[cfg(unix)]
     ("peer_never_answers", || {
         run_system(system::peer_never_answers())
     }),
@@ -201,6 +223,10 @@ fn main() -> ExitCode {
     };
     #[cfg(unix)]
     blitz_io::inspect::on_signal(libc::SIGQUIT).expect("a program can handle SIGQUIT");
+    #[cfg(unix)]
+    if live::is_asked() {
+        live::start();
+    }
     program();
     ExitCode::SUCCESS
 }
@@ -211,7 +237,12 @@ fn run(program: impl Future<Output = ()>) {
         .worker_threads(2)
         .enable_all()
         .build();
-    runtime.expect("the system has threads").block_on(program);
+    let runtime = runtime.expect("the system has threads");
+    #[cfg(unix)]
+    if live::is_asked() {
+        runtime.block_on(async { live::spawn_all() });
+    }
+    runtime.block_on(program);
 }
 
 /// The same for a program that cannot go on after an error of the system.

@@ -81,6 +81,22 @@ pub async fn blocked_worker() {
     _ = spawn("blocks", async move { read_state(&lock) }).await;
 }
 
+/// The future of `block_on` itself blocks its thread.
+pub async fn root_blocks() {
+    let lock = Arc::new(thread::Mutex::new(()));
+    let held = lock.clone();
+    let (locked, is_locked) = oneshot::channel();
+    std::thread::spawn(move || {
+        let _guard = held.lock();
+        _ = locked.send(());
+        loop {
+            std::thread::park();
+        }
+    });
+    _ = is_locked.await;
+    read_state(&lock);
+}
+
 fn read_state(lock: &thread::Mutex<()>) {
     drop(lock.lock());
 }

@@ -8,12 +8,23 @@ use std::process::Command;
 
 #[cfg(target_os = "linux")]
 use blitz_io_inspect::Frame;
+#[cfg(target_os = "linux")]
+use blitz_io_inspect::ask_with_stacks;
 use blitz_io_inspect::{Answer, Certainty, Fill, Finding, Waiter, ask};
 use program::Program;
 
 impl Program {
     /// Asks until the answer has come to this state.
     fn until(&mut self, is_there: impl Fn(&Answer) -> bool) -> Answer {
+        self.until_asked(ask, is_there)
+    }
+
+    /// The same with another question.
+    fn until_asked(
+        &mut self,
+        ask: impl Fn(u32, &str) -> std::io::Result<Answer>,
+        is_there: impl Fn(&Answer) -> bool,
+    ) -> Answer {
         loop {
             self.still_runs();
             match ask(self.0.id(), "blitz-io-hangs") {
@@ -27,11 +38,7 @@ impl Program {
 /// Waits for a finding, whose certainty, kind and number of waiters must be these.
 fn finds(program: &str, certainty: Certainty, kind: &str, waiters: usize) -> (Answer, Finding) {
     let mut program = Program::start(program);
-    let answer = program.until(|answer| {
-        let is_found = answer.findings.iter().any(|f| f.kind == kind);
-        // A thread without a processor has no stack in the first answers.
-        is_found && (answer.snapshot.stacks.iter()).all(|stack| !stack.frames.is_empty())
-    });
+    let answer = program.until(|answer| answer.findings.iter().any(|f| f.kind == kind));
     let finding = answer
         .findings
         .iter()
@@ -430,22 +437,22 @@ fn two_std_mutexes() {
     assert_eq!(finding.certainty, Certainty::Certain, "{finding:#?}");
     assert_eq!(finding.waiters.len(), 3, "{finding:#?}");
     for name in ["report", "transfer"] {
-        let mut threads = answer.snapshot.threads.iter();
-        let thread = threads.find(|thread| thread.name == name).unwrap();
-        has_stack(&answer, thread.id, "lock_both", "futexes.rs");
+        program.until(|answer| {
+            let mut threads = answer.snapshot.threads.iter();
+            let thread = threads.find(|thread| thread.name == name).unwrap();
+            has_stack(answer, thread.id, "lock_both", "futexes.rs")
+        });
     }
 }
 
 /// The stack of the thread has a function whose name ends so, in this file.
 #[cfg(target_os = "linux")]
-fn has_stack(answer: &Answer, thread: u64, function: &str, file: &str) {
+fn has_stack(answer: &Answer, thread: u64, function: &str, file: &str) -> bool {
     let mut stacks = answer.snapshot.stacks.iter();
-    let stack = stacks.find(|stack| stack.thread == thread);
-    let stack = stack.expect("it is captured");
     let is_it = |frame: &Frame| {
         frame.function.ends_with(function) && frame.location.contains(&format!("src/{file}:"))
     };
-    assert!(stack.frames.iter().any(is_it), "{stack:#?}");
+    stacks.any(|stack| stack.thread == thread && stack.frames.iter().any(is_it))
 }
 
 /// The other worker is idle, and the thread that awaits the task has a record.
@@ -459,7 +466,8 @@ fn std_mutex_in_a_task() {
     let finding = &answer.findings[0];
     assert_eq!(finding.waits.len(), 1, "{finding:#?}");
     assert_eq!(finding.waits[0].kind, "unknown futex");
-    has_stack(&answer, finding.waits[0].thread, "update", "futexes.rs");
+    let thread = finding.waits[0].thread;
+    program.until(|answer| has_stack(answer, thread, "update", "futexes.rs"));
 }
 
 #[test]
@@ -674,8 +682,32 @@ fn blocked_worker() {
     let (answer, finding) = finds("blocked_worker", Certainty::Probable, "long-poll", 1);
     assert_eq!(names(&answer, &finding).0, ["blocks"]);
     assert_eq!(finding.waits.len(), 1, "the lock: {finding:#?}");
-    #[cfg(target_os = "linux")]
-    has_stack(&answer, finding.waits[0].thread, "read_state", "tasks.rs");
+}
+
+/// The thread that sleeps is not woken for its stack. The one that spins has a stack only if it gets a signal.
+#[test]
+#[cfg(target_os = "linux")]
+fn stacks_of_long_polls() {
+    let polls = |answer: &Answer| {
+        let mut tasks = answer.snapshot.tasks.iter();
+        let task = tasks.find(|task| task.poll_ms.is_some() && !task.is_root);
+        task.map(|task| task.thread)
+    };
+    let mut sleeps = Program::start("blocked_worker");
+    sleeps.until(|answer| {
+        polls(answer).is_some_and(|thread| has_stack(answer, thread, "read_state", "tasks.rs"))
+    });
+    let mut spins = Program::start("busy_first_poll");
+    spins.until(|answer| {
+        let stacks = answer.snapshot.stacks.iter();
+        let has_none = |stack: &blitz_io_inspect::Stack| {
+            stack.frames.is_empty() && stack.missing.contains("--stacks")
+        };
+        stacks.clone().count() == 1 && stacks.clone().all(has_none)
+    });
+    spins.until_asked(ask_with_stacks, |answer| {
+        polls(answer).is_some_and(|thread| has_stack(answer, thread, "spin", "tasks.rs"))
+    });
 }
 
 #[test]
@@ -708,8 +740,6 @@ fn busy_first_poll() {
         .and_then(|id| answer.snapshot.task(id));
     let task = task.expect("it is polled");
     assert!(task.location.contains("tasks.rs"), "{task:#?}");
-    #[cfg(target_os = "linux")]
-    has_stack(&answer, task.thread, "spin", "tasks.rs");
 }
 
 #[test]
@@ -852,6 +882,39 @@ fn source_of(program: &mut Program, task: &str, kind: &str) -> String {
     source(&answer).unwrap()
 }
 
+/// Their connections also wait for their sockets, as hyper's do.
+#[test]
+fn handlers_that_wait_for_each_other() {
+    for (program, tasks, objects) in [
+        (
+            "handlers_two_mutexes",
+            ["report", "transfer"],
+            &["accounts", "audit"][..],
+        ),
+        (
+            "handlers_two_semaphores",
+            ["download", "upload"],
+            &["files", "sockets"],
+        ),
+        ("handler_awaits_its_task", ["child", "parent"], &["state"]),
+    ] {
+        let (answer, finding) = finds(program, Certainty::Probable, "deadlock", 2);
+        assert_eq!(answer.findings[0], finding, "it comes first");
+        assert_eq!(names(&answer, &finding).0, tasks);
+        assert_eq!(names(&answer, &finding).1, objects);
+        let end = "can go on only if a client goes away";
+        assert!(finding.summary.contains(end), "{finding:#?}");
+        assert!(finding.waits.iter().any(|wait| wait.kind == "socket"));
+    }
+}
+
+#[test]
+fn root_blocks() {
+    let (_, finding) = finds("root_blocks", Certainty::Probable, "long-poll", 1);
+    assert!(finding.summary.starts_with("block_on at "), "{finding:#?}");
+    assert_eq!(finding.waits.len(), 1, "the lock: {finding:#?}");
+}
+
 #[test]
 fn peer_never_answers() {
     let mut program = Program::start("peer_never_answers");
@@ -957,6 +1020,7 @@ fine! {
     idle_join_sleeper
     idle_set_of_sleepers
     idle_fork_join
+    idle_handler_reads
     idle_readers
     idle_semaphore
     idle_thread_holder_sleeps

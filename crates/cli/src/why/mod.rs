@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_inspect::{Answer, Certainty, ask_with_peers, dot, list, report};
+use blitz_io_inspect::{
+    Answer, Certainty, ask_with_peers, ask_with_peers_and_stacks, dot, list, report,
+};
 
 use crate::exit::Exit;
 use crate::output;
@@ -36,7 +38,19 @@ pub struct Arguments {
     /// Prints the report again every second
     #[arg(long)]
     watch: bool,
+    /// Lets threads copy their whole stacks; their system calls may then fail with EINTR
+    #[arg(long)]
+    stacks: bool,
 }
+
+/// What `--stacks` does to the process.
+const WARNING: &str = "\
+warning: --stacks sends SIGURG to up to sixteen threads of the process: those in a poll of over a second,
+and those in a futex without a record. Once, these calls of such a thread may fail with EINTR: nanosleep,
+poll, ppoll, select, epoll_wait, sem_timedwait, semop, msgrcv, io_getevents, pause, and operations of a
+socket with a timeout. The standard library and this one call again, but TcpStream::read and
+UdpSocket::recv with a timeout return the error.
+";
 
 /// The requirements of `ps` and `why`, at the end of `--help`.
 pub const SETUP: &str = "\
@@ -48,9 +62,9 @@ A process answers if
   - it belongs to the same user.
 
 Exit codes:
-  0    it worked; `why` found nothing that certainly never ends
+  0    it worked; `why` found nothing that certainly never ends, and no deadlock
   1    no such process answers, or a file could not be written
-  2    the arguments are wrong
+  2    `why` found a probable deadlock; or the arguments are wrong, and nothing is on standard output
   3    `why` found a wait that certainly never ends";
 
 /// Lists the processes that answer.
@@ -68,17 +82,32 @@ pub fn list_processes() -> Result<Exit, Exit> {
 /// Reports the waits of one process.
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let (pid, name) = choose(arguments.process.as_deref())?;
+    let ask = if arguments.stacks {
+        output::tell(WARNING);
+        ask_with_peers_and_stacks
+    } else {
+        ask_with_peers
+    };
     loop {
-        let answer = ask_with_peers(pid, &name).map_err(|error| failed(pid, &error))?;
+        let answer = ask(pid, &name).map_err(|error| failed(pid, &error))?;
         write_files(arguments, &name, &answer)?;
         show(arguments, &answer)?;
         if !arguments.watch {
-            let is_certain =
-                |finding: &blitz_io_inspect::Finding| finding.certainty == Certainty::Certain;
-            let found = answer.findings.iter().any(is_certain);
-            return Ok(if found { Exit::Found } else { Exit::Done });
+            return Ok(judged(&answer));
         }
         thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// Returns the exit for the worst finding.
+fn judged(answer: &Answer) -> Exit {
+    let mut findings = answer.findings.iter();
+    if findings.clone().any(|f| f.certainty == Certainty::Certain) {
+        Exit::Found
+    } else if findings.any(|finding| finding.kind == "deadlock") {
+        Exit::Likely
+    } else {
+        Exit::Done
     }
 }
 

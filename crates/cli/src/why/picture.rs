@@ -1,6 +1,6 @@
 //! The graph of waits as a picture, and a page with the report below it.
 
-use blitz_io_inspect::{Answer, dot, report};
+use blitz_io_inspect::{Answer, dot_of_findings, report};
 use layout::backends::svg::SVGWriter;
 use layout::gv::{DotParser, GraphBuilder};
 
@@ -9,7 +9,7 @@ pub fn svg(answer: &Answer) -> Result<String, String> {
     if answer.snapshot.waits.is_empty() {
         return Ok(EMPTY.into());
     }
-    let text = dot(&answer.snapshot, &answer.findings);
+    let text = dot_of_findings(&answer.snapshot, &answer.findings);
     let graph = DotParser::new(&text).process()?;
     let mut builder = GraphBuilder::new();
     builder.visit_graph(&graph);
@@ -22,6 +22,15 @@ pub fn svg(answer: &Answer) -> Result<String, String> {
 const EMPTY: &str = "<svg width=\"200\" height=\"40\" xmlns=\"http://www.w3.org/2000/svg\">\
                      <text x=\"10\" y=\"25\">no waits</text></svg>";
 
+/// In dark mode, the picture's colours are turned, and their hues stay: a certain finding is red. On a phone, the
+/// picture scrolls by itself.
+const STYLE: &str = ":root { color-scheme: light dark } \
+    body { font-family: sans-serif; margin: 1em } \
+    .picture { overflow-x: auto } svg { height: auto } \
+    pre { white-space: pre-wrap; overflow-wrap: anywhere } \
+    @media (min-width: 60em) { svg { max-width: 100% } } \
+    @media (prefers-color-scheme: dark) { svg { filter: invert(1) hue-rotate(180deg) } }";
+
 /// Returns a page without links to other files.
 pub fn html(name: &str, answer: &Answer) -> Result<String, String> {
     let picture = svg(answer)?;
@@ -32,9 +41,8 @@ pub fn html(name: &str, answer: &Answer) -> Result<String, String> {
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
-         <style>body {{ font-family: sans-serif; margin: 1em }} \
-         svg {{ max-width: 100%; height: auto }} pre {{ white-space: pre-wrap }}</style>\n\
-         </head>\n<body>\n<h1>{title}</h1>\n{picture}\n<pre>{report}</pre>\n</body>\n</html>\n"
+         <style>{STYLE}</style>\n\
+         </head>\n<body>\n<h1>{title}</h1>\n<div class=\"picture\">{picture}</div>\n<pre>{report}</pre>\n</body>\n</html>\n"
     ))
 }
 

@@ -147,6 +147,32 @@ fn nothing_certain_is_exit_status_0() {
 }
 
 #[test]
+fn a_probable_deadlock_is_exit_status_2() {
+    let mut answer = stuck();
+    answer.findings[0].certainty = blitz_io_inspect::Certainty::Probable;
+    let kinds = [("deadlock", 2), ("long-wait", 0)];
+    for (kind, code) in kinds {
+        answer.findings[0].kind = kind.into();
+        let home = process(&answer);
+        let ran = run(code, home.path(), &["why"]);
+        let said = format!("nothing certain\nprobable: {kind}: ");
+        assert!(ran.out.starts_with(&said), "{ran:?}");
+    }
+}
+
+/// A report that may change what the program does says so before it asks.
+#[test]
+fn stacks_by_signals_have_a_warning() {
+    let home = process(&stuck());
+    assert_eq!(run(3, home.path(), &["why"]).err, "");
+    let ran = run(3, home.path(), &["why", "--stacks"]);
+    assert!(
+        ran.err.contains("EINTR") && ran.err.contains("epoll_wait"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn the_graph_is_written_as_text_and_pictures() {
     let home = process(&stuck());
     let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();

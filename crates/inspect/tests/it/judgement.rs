@@ -107,6 +107,119 @@ fn crossed_locks_are_a_deadlock() {
     assert_eq!(found[0].waits, crossed().waits);
 }
 
+/// Two tasks that took two locks in two orders a while ago. Each also waits for a socket.
+fn crossed_handlers() -> Snapshot {
+    let mut snapshot = crossed();
+    for id in [1, 2] {
+        let mut socket = wait(id + 2, T(id), Kind::Readable, lock(0, None));
+        socket.object = None;
+        socket.source = Some("read from 192.0.2.7:80".into());
+        snapshot.waits.push(socket);
+        snapshot.tasks[id as usize - 1].wakers = 2;
+    }
+    for wait in &mut snapshot.waits {
+        wait.waiting_ms += 1_000;
+    }
+    snapshot
+}
+
+#[test]
+fn a_cycle_of_locks_whose_tasks_also_wait_for_sockets_is_a_probable_deadlock() {
+    let found = findings(&crossed_handlers(), &crossed_handlers());
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(
+        (found[0].certainty, &*found[0].kind),
+        (Certainty::Probable, "deadlock")
+    );
+    assert_eq!(found[0].waiters, [T(1), T(2)]);
+    assert_eq!(found[0].waits.len(), 4);
+    let end = "and can go on only if a client goes away; also waiting: task 1 \"t1\" for socket (read from";
+    assert!(found[0].summary.contains(end), "{found:#?}");
+}
+
+#[test]
+fn a_cycle_of_locks_that_may_end_is_no_finding() {
+    type Change = fn(&mut Snapshot);
+    let changes: [(&str, Change); 6] = [
+        ("a timer", |both| both.waits[2].kind = "Sleep".into()),
+        ("a deadline", |both| both.waits[2].is_timed = true),
+        ("it is new", |both| both.waits[0].waiting_ms = 900),
+        ("a poll", |both| both.tasks[0].polls += 1),
+        ("it runs", |both| both.tasks[1].state = TaskState::Running),
+        ("another holder", |both| {
+            both.waits[0].object.as_mut().unwrap().holder = Some(T(3));
+        }),
+    ];
+    for (name, change) in changes {
+        let (earlier, mut later) = (crossed_handlers(), crossed_handlers());
+        change(&mut later);
+        assert_eq!(findings(&earlier, &later), [], "{name}");
+    }
+    // Another future of the task may hold the lock.
+    let mut own = crossed_handlers();
+    own.waits[0].object.as_mut().unwrap().holder = Some(T(1));
+    own.waits[1].object.as_mut().unwrap().holder = Some(T(2));
+    assert_eq!(findings(&own, &own), []);
+}
+
+#[test]
+fn tasks_that_wait_for_messages_and_sockets_are_no_finding() {
+    let mut idle = crossed_handlers();
+    for (wait, other) in idle.waits.iter_mut().zip([T(2), T(1)]) {
+        wait.kind = "mpsc::Receiver".into();
+        wait.object = Some(Object {
+            id: wait.id,
+            sender: Some(other),
+            ..Object::default()
+        });
+    }
+    assert_eq!(findings(&idle, &idle), []);
+}
+
+/// The future of a `block_on` that blocks, unless it drives another future.
+#[test]
+fn a_root_that_blocks_is_a_long_poll() {
+    let root = Task {
+        is_root: true,
+        state: TaskState::Running,
+        poll_ms: Some(1_500),
+        ..task(1, 1)
+    };
+    let mut blocks = snapshot(vec![root.clone()], Vec::new());
+    let found = findings(&blocks, &blocks);
+    assert_eq!(found.len(), 1);
+    let summary = "block_on at main.rs:1 has kept thread 1 in one poll for 1500 ms";
+    assert_eq!(found[0].summary, summary);
+    let own = Wait {
+        object: None,
+        task: Some(1),
+        ..wait(3, H(1), Kind::BlockOn, lock(0, None))
+    };
+    blocks.waits.push(own.clone());
+    assert_eq!(findings(&blocks, &blocks).len(), 1, "its own");
+    let nested = Wait {
+        waiter: T(1),
+        task: Some(2),
+        ..own
+    };
+    blocks.waits.push(nested);
+    assert_eq!(findings(&blocks, &blocks), []);
+    blocks.waits.clear();
+    let inner = Task {
+        id: 2,
+        is_root: false,
+        ..root
+    };
+    blocks.tasks.push(inner);
+    let found = findings(&blocks, &blocks);
+    assert_eq!(
+        found.len(),
+        1,
+        "of the task in the set that the root drives"
+    );
+    assert_eq!(found[0].waiters, [T(2)]);
+}
+
 #[test]
 fn a_foreign_future_may_wake_its_task() {
     prevents(&crossed(), |snapshot| snapshot.tasks[0].wakers = 2);
@@ -522,15 +635,28 @@ fn a_report_has_the_stacks() {
         function: "server::sessions::update<(), server::Session>".into(),
         location: "src/sessions.rs:17".into(),
     };
-    let stack = |thread, frames| Stack { thread, frames };
+    let stack = |thread, frames| Stack {
+        thread,
+        frames,
+        ..Stack::default()
+    };
+    let asleep = Stack {
+        state: "sleeps in the system call poll".into(),
+        missing: "only a part".into(),
+        ..stack(3, vec![frame.clone()])
+    };
     let snapshot = Snapshot {
-        stacks: vec![stack(1, vec![frame; 18]), stack(2, Vec::new())],
+        stacks: vec![stack(1, vec![frame; 18]), stack(2, Vec::new()), asleep],
+        missing: vec!["no /proc".into()],
         ..Snapshot::default()
     };
     let text = report(&snapshot, &[]);
     for part in [
         "stack of thread 1:\n  server::sessions::update\n    at src/sessions.rs:17\n",
         "17\n  and 2 callers, which are in the JSON\nno stack of thread 2: it blocks the signal, or",
+        "stack of thread 3, which sleeps in the system call poll:\n  server::sessions::update\n",
+        "17\n  only a part\n",
+        "\nno /proc\n",
     ] {
         assert!(text.contains(part), "{text}");
     }

@@ -1,5 +1,6 @@
 //! The tests of this crate that can share a process, in one program: it is linked once, not once a
 //! file, for every system and sanitizer. `serve.rs` needs a process that nothing else serves.
 
+mod alike;
 mod judgement;
 mod processes;

@@ -1,0 +1,158 @@
+//! Cycles of locks, permits and awaited tasks whose tasks also wait for something else.
+//!
+//! Two handlers of an HTTP server that take two locks in two orders wait for each other. But the task of each is
+//! that of its connection, which also waits for its socket: if the client goes away, the server drops the handler
+//! and its guard. So no rule of `findings.rs` has them, which need that *each* wait of a task lasts.
+//!
+//! Here a task counts as stuck if *one* of its waits is stuck, and none of the others is known to end:
+//!
+//! 1. The stuck wait is for something that a task holds or is: a lock, a permit, or the end of a task. Tasks that
+//!    wait for each other's messages look the same when nothing is to be done.
+//! 2. It lasts for a second, as a holder may just be slow, and the task was not polled between the snapshots.
+//! 3. No wait of the task has a deadline or is a timer.
+//! 4. Another wait with known enders is stuck, too.
+//!
+//! A task that waits only for itself is none: another future of it may hold the lock, and proceed. The same is
+//! possible in a longer cycle, so all these findings are probable.
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Certainty, Finding};
+use crate::graph::{Graph, is_held};
+use crate::names::{of_target, of_waiter};
+use crate::snapshot::{TaskState, Wait, Waiter};
+use crate::stays::wait_stays;
+
+/// A shorter wait is no finding, in milliseconds.
+const SHORT: u64 = 1_000;
+/// The summary names so many other waits.
+const NAMES: usize = 4;
+
+/// Adds the cycles of waiters that no finding has.
+pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
+    let stuck = stuck(earlier, later);
+    let explained: BTreeSet<Waiter> = found.iter().flat_map(|f| f.waiters.clone()).collect();
+    let mut seen = explained.clone();
+    for &start in &stuck {
+        let mut path: Vec<(Waiter, &Wait)> = Vec::new();
+        let mut here = start;
+        let at = loop {
+            if let Some(at) = path.iter().position(|&(waiter, _)| waiter == here) {
+                break at;
+            }
+            let next = next_of(later, &stuck, here).filter(|_| !seen.contains(&here));
+            let Some((wait, next)) = next else {
+                break path.len();
+            };
+            path.push((here, wait));
+            here = next;
+        };
+        seen.extend(path.iter().map(|&(waiter, _)| waiter));
+        let cycle = &path[at..];
+        if cycle.len() > 1 {
+            found.push(finding(later, cycle));
+        }
+    }
+}
+
+/// Returns the waiters that have a stuck wait, and none that may end in a way that is known.
+fn stuck(earlier: &Graph<'_>, later: &Graph<'_>) -> BTreeSet<Waiter> {
+    let has_lasted = |&waiter: &Waiter| {
+        let held = later.waits(waiter).iter().filter(|wait| is_held(wait));
+        let lasts = |wait: &&Wait| wait.waiting_ms >= SHORT && earlier.same(wait).is_some();
+        let may_end = |wait: &&Wait| wait.is_timed || wait.kind == "Sleep";
+        held.copied().any(|wait| lasts(&wait))
+            && !later.waits(waiter).iter().any(may_end)
+            && is_idle(earlier, later, waiter)
+    };
+    let mut all: BTreeSet<Waiter> = later.waiters().filter(has_lasted).collect();
+    loop {
+        let stays = |waiter: &Waiter| {
+            let mut graphs = [earlier, later].into_iter();
+            graphs.all(|graph| {
+                let mut held = graph.waits(*waiter).iter().filter(|wait| is_held(wait));
+                held.clone().next().is_some()
+                    && held.all(|wait| wait_stays(graph, wait, &all, false))
+            })
+        };
+        let kept: BTreeSet<Waiter> = all.iter().copied().filter(stays).collect();
+        if kept.len() == all.len() {
+            return all;
+        }
+        all = kept;
+    }
+}
+
+/// Returns `true` if the waiter has not run between the snapshots.
+fn is_idle(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
+    let Waiter::Task(id) = waiter else {
+        return true;
+    };
+    if later.waits(waiter).iter().any(|wait| wait.blocks_thread) {
+        return true;
+    }
+    let both = earlier.task(id).zip(later.task(id));
+    both.is_some_and(|(before, now)| before.polls == now.polls && now.state == TaskState::Idle)
+}
+
+fn next_of<'a>(
+    graph: &Graph<'a>,
+    stuck: &BTreeSet<Waiter>,
+    waiter: Waiter,
+) -> Option<(&'a Wait, Waiter)> {
+    let held = graph.waits(waiter).iter().filter(|wait| is_held(wait));
+    held.copied().find_map(|wait| {
+        let enders = graph.enders(wait).waiters.into_iter();
+        let mut others = enders.filter(|ender| stuck.contains(ender) && *ender != waiter);
+        others.next().map(|next| (wait, next))
+    })
+}
+
+fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
+    let snapshot = graph.snapshot;
+    let name = |waiter: Waiter| of_waiter(snapshot, waiter);
+    let mut waits: Vec<Wait> = cycle.iter().map(|&(_, wait)| wait.clone()).collect();
+    let mut others: Vec<String> = Vec::new();
+    let mut only_sockets = true;
+    for &(waiter, _) in cycle {
+        let all = graph.waits(waiter);
+        for &wait in all.iter().filter(|wait| !is_held(wait)) {
+            only_sockets &= wait.kind == "socket";
+            others.push(format!(
+                "{} for {}",
+                name(waiter),
+                of_target(snapshot, wait)
+            ));
+            waits.push(wait.clone());
+        }
+        let wakers = waiter.task().and_then(|id| graph.task(id));
+        if wakers.is_some_and(|task| task.wakers > all.len()) {
+            only_sockets = false;
+            others.push(format!("{} for something without a record", name(waiter)));
+        }
+    }
+    let names: Vec<String> = cycle.iter().map(|&(waiter, _)| name(waiter)).collect();
+    let mut summary = format!("{} wait for each other", names.join(", "));
+    if !others.is_empty() {
+        let end = if only_sockets {
+            "if a client goes away"
+        } else {
+            "if another of their waits ends"
+        };
+        if let more @ 1.. = others.len().saturating_sub(NAMES) {
+            others.truncate(NAMES);
+            others.push(format!("{more} more"));
+        }
+        summary = format!(
+            "{summary}, and can go on only {end}; also waiting: {}",
+            others.join(", ")
+        );
+    }
+    Finding {
+        certainty: Certainty::Probable,
+        kind: "deadlock".into(),
+        summary,
+        waiters: cycle.iter().map(|&(waiter, _)| waiter).collect(),
+        waits,
+    }
+}

@@ -1,0 +1,35 @@
+//! Decides if a wait lasts, given a set of waiters none of which may proceed.
+
+use std::collections::BTreeSet;
+
+use crate::graph::{Graph, is_beside_readers};
+use crate::snapshot::{Wait, Waiter};
+
+/// Returns `true` if only waiters of this set can end a wait.
+pub(crate) fn wait_stays(
+    graph: &Graph<'_>,
+    wait: &Wait,
+    all: &BTreeSet<Waiter>,
+    certain: bool,
+) -> bool {
+    let enders = graph.enders(wait);
+    if enders.waiters.is_empty() || (certain && !enders.is_certain) {
+        return false;
+    }
+    // A reader that waits beside readers waits behind a writer, which might give up.
+    if is_beside_readers(wait) && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
+        return false;
+    }
+    let mut waiters = enders.waiters.iter();
+    if enders.needs_all {
+        waiters.all(|ender| all.contains(ender))
+    } else {
+        waiters.any(|ender| all.contains(ender))
+    }
+}
+
+/// Returns `true` if writers wait for the same lock, and none of them may proceed.
+fn writers_stay(graph: &Graph<'_>, read: &Wait, all: &BTreeSet<Waiter>) -> bool {
+    let mut writers = graph.writers(read).peekable();
+    writers.peek().is_some() && writers.all(|wait| !wait.is_timed && all.contains(&wait.waiter))
+}

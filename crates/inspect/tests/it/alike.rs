@@ -1,0 +1,99 @@
+//! Reports and pictures of many waits, most of which are alike.
+
+use blitz_io_inspect::{
+    Object, Snapshot, Task, TaskState, Wait, Waiter, dot, dot_of_findings, findings, report,
+};
+use blitz_io_observe::Kind;
+
+const REGISTRY: &str = "/home/a/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/";
+
+fn task(id: u64, name: &str) -> Task {
+    Task {
+        id,
+        name: name.into(),
+        location: format!("{REGISTRY}axum-0.8.9/src/serve/mod.rs:275"),
+        is_root: false,
+        state: TaskState::Idle,
+        thread: 1,
+        poll_ms: None,
+        wakers: 1,
+        polls: 3,
+    }
+}
+
+fn wait(task: u64, kind: Kind) -> Wait {
+    Wait {
+        id: task,
+        waiter: Waiter::Task(task),
+        thread: 1,
+        kind: kind.name().into(),
+        semantics: kind.semantics(),
+        object: None,
+        task: None,
+        source: None,
+        location: format!("{REGISTRY}axum-0.8.9/src/lib.rs:7"),
+        since_ms: 0,
+        waiting_ms: 500,
+        is_timed: false,
+        blocks_thread: false,
+        is_direct: true,
+        is_handed: false,
+    }
+}
+
+/// Two tasks that wait for each other, and many connections, some of them without a recorded wait.
+fn service() -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    for id in 1..=30_000 {
+        snapshot.tasks.push(task(id, "connection"));
+        if id % 3 != 0 {
+            let mut wait = wait(id, Kind::Readable);
+            wait.source = Some(format!("read from 192.0.2.7:{id}"));
+            snapshot.waits.push(wait);
+        }
+    }
+    for (id, other) in [(30_001, 30_002), (30_002, 30_001)] {
+        snapshot.tasks.push(task(id, "handler"));
+        snapshot.waits.push(Wait {
+            object: Some(Object {
+                id,
+                holder: Some(Waiter::Task(other)),
+                ..Object::default()
+            }),
+            ..wait(id, Kind::Mutex)
+        });
+    }
+    snapshot
+}
+
+#[test]
+fn a_report_of_many_tasks_has_few_lines() {
+    let snapshot = service();
+    let text = report(&snapshot, &findings(&snapshot, &snapshot));
+    assert!(text.lines().count() < 40, "{text}");
+    for part in [
+        "and 19999 more like this",
+        "and 9999 more like this",
+        "waits for something without a record\n",
+        "at axum-0.8.9/src/lib.rs:7",
+        "spawned at axum-0.8.9/src/serve/mod.rs:275",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("registry"), "{text}");
+}
+
+#[test]
+fn a_picture_has_the_findings_and_their_neighbours() {
+    let mut snapshot = service();
+    let nodes = |text: &str| text.matches("shape=box").count();
+    let text = dot_of_findings(&snapshot, &findings(&snapshot, &snapshot));
+    assert_eq!(nodes(&text), 4, "two handlers and two mutexes: {text}");
+    // Without a finding, all that is alike is one node.
+    snapshot.waits.truncate(20_000);
+    let text = dot_of_findings(&snapshot, &[]);
+    assert_eq!(nodes(&text), 2, "a connection and its socket: {text}");
+    assert!(text.contains("and 19999 more like this"), "{text}");
+    snapshot.waits.truncate(10);
+    assert_eq!(nodes(&dot(&snapshot, &[])), 20, "the whole graph");
+}

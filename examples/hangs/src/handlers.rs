@@ -1,0 +1,118 @@
+//! Hangs of handlers in a server. A connection's task polls the handler, and its socket to see that the client is
+//! still there, as hyper does; so it waits for both.
+
+use std::io;
+use std::sync::Arc;
+
+use blitz_io::inspect::Named;
+use blitz_io::io::AsyncReadExt;
+use blitz_io::net::{TcpListener, TcpStream};
+use blitz_io::sync::{Barrier, Mutex, Semaphore};
+use blitz_io::task::JoinHandle;
+
+use crate::spawn;
+
+/// A listener and its address, to which the clients of a test connect.
+struct Server(TcpListener);
+
+impl Server {
+    async fn new() -> io::Result<Self> {
+        TcpListener::bind("127.0.0.1:0").await.map(Self)
+    }
+
+    /// Connects a client, which stays, and runs the handler for it.
+    async fn serve<F>(
+        &self,
+        name: &'static str,
+        handler: F,
+    ) -> io::Result<(TcpStream, JoinHandle<()>)>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let client = TcpStream::connect(self.0.local_addr()?).await?;
+        let (mut stream, _) = self.0.accept().await?;
+        let connection = async move {
+            blitz_io::select! {
+                () = handler => {}
+                _ = stream.read_u8() => {}
+            }
+        };
+        Ok((client, spawn(name, connection)))
+    }
+}
+
+/// Two handlers take two mutexes in two orders.
+pub async fn two_mutexes() -> io::Result<()> {
+    let one = Arc::new(Mutex::new(()).named("accounts"));
+    let two = Arc::new(Mutex::new(()).named("audit"));
+    let both = Arc::new(Barrier::new(2));
+    let handler = |first: &Arc<Mutex<()>>, second: &Arc<Mutex<()>>| {
+        let (first, second, both) = (first.clone(), second.clone(), both.clone());
+        async move {
+            let _first = first.lock().await;
+            both.wait().await;
+            let _second = second.lock().await;
+        }
+    };
+    let server = Server::new().await?;
+    let transfer = server.serve("transfer", handler(&one, &two)).await?;
+    let report = server.serve("report", handler(&two, &one)).await?;
+    _ = (transfer.1.await, report.1.await);
+    Ok(())
+}
+
+/// The same with two semaphores.
+pub async fn two_semaphores() -> io::Result<()> {
+    let one = Arc::new(Semaphore::new(1).named("files"));
+    let two = Arc::new(Semaphore::new(1).named("sockets"));
+    let both = Arc::new(Barrier::new(2));
+    let handler = |first: &Arc<Semaphore>, second: &Arc<Semaphore>| {
+        let (first, second, both) = (first.clone(), second.clone(), both.clone());
+        async move {
+            let _first = first.acquire().await;
+            both.wait().await;
+            let _second = second.acquire().await;
+        }
+    };
+    let server = Server::new().await?;
+    let upload = server.serve("upload", handler(&one, &two)).await?;
+    let download = server.serve("download", handler(&two, &one)).await?;
+    _ = (upload.1.await, download.1.await);
+    Ok(())
+}
+
+/// A handler awaits a task that wants the handler's lock.
+pub async fn awaits_its_task() -> io::Result<()> {
+    let lock = Arc::new(Mutex::new(()).named("state"));
+    let handler = async move {
+        let _guard = lock.lock().await;
+        let wants = lock.clone();
+        _ = spawn("child", async move { drop(wants.lock().await) }).await;
+    };
+    let server = Server::new().await?;
+    let parent = server.serve("parent", handler).await?;
+    _ = parent.1.await;
+    Ok(())
+}
+
+/// A handler waits for a lock whose holder waits for its client, which is healthy.
+pub async fn holder_reads() -> io::Result<()> {
+    let lock = Arc::new(Mutex::new(()));
+    let both = Arc::new(Barrier::new(2));
+    let server = Server::new().await?;
+    let client = TcpStream::connect(server.0.local_addr()?).await?;
+    let (mut stream, _) = server.0.accept().await?;
+    let (held, locked) = (lock.clone(), both.clone());
+    let holds = server.serve("holds", async move {
+        let _guard = held.lock().await;
+        locked.wait().await;
+        _ = stream.read_u8().await;
+    });
+    let holds = holds.await?;
+    both.wait().await;
+    let wants = server.serve("wants", async move { drop(lock.lock().await) });
+    let wants = wants.await?;
+    _ = (holds.1.await, wants.1.await);
+    drop(client);
+    Ok(())
+}
