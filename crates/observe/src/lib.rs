@@ -8,6 +8,28 @@
 //! Two back ends listen: `records`, with the feature `inspect`, and `resource`, with the feature `tracing`.
 //! Without a feature its types are empty and their methods do nothing, so that a primitive needs no `cfg`
 //! and keeps its size.
+//!
+//! A primitive has one field, [`Observed`]; a future that waits for it one, [`Waiting`]; and a path that blocks a
+//! thread one guard, [`Blocking`]. [`Kind`] says which primitive it is, and by its [`Semantics`] who ends the
+//! wait. A new primitive is one entry there.
+//!
+//! # Points
+//!
+//! | point | call | back end |
+//! |---|---|---|
+//! | a primitive is made | [`Observed::with_span`], [`Observed::here`] | records: its location; spans: a resource |
+//! | it is named | [`Named`] | records |
+//! | it is acquired, released, handed over | [`Object::acquired`], [`Object::released`], [`Object::handed_over`] and their kin | records: its holders |
+//! | its permits change | [`Resource::taken`], [`Resource::given_back`] | spans: its state |
+//! | an operation begins | [`Observed::waiting`], [`Waiting::new`] | spans |
+//! | it is polled | [`Waiting::poll`] | spans |
+//! | it waits as a future | [`Waiting::begin`] | records |
+//! | it ends, or is cancelled | [`Waiting::end`], or the drop of [`Waiting`] | records, spans |
+//! | a thread may block | [`Observed::block`], [`Blocking`] | records |
+//! | it sleeps, and is woken | [`sleeping`], and the drop of [`Sleeping`] | records |
+//! | a future is driven by a thread | [`Root::blocking`] | records |
+//! | a closure goes to a thread for blocking work | [`About`] | records |
+//! | a worker looks at the clock, or blocks | [`cache_time`], [`forget_time`] | records: the time of waits that begin |
 
 // Its pages are for readers of its source.
 #![allow(rustdoc::private_intra_doc_links)]
