@@ -10,8 +10,8 @@ use super::Builder;
 use super::handle::{EnterGuard, Handle};
 use super::metrics::RuntimeMetrics;
 use crate::enter;
+use crate::kernel::task::JoinHandle;
 use crate::scheduler::current_thread::CurrentThread;
-use crate::task::raw::JoinHandle;
 use crate::trace::traced;
 #[cfg(all(feature = "inspect", not(loom)))]
 use blitz_io_core::inspect::{Caller, Root};

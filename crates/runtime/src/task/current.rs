@@ -1,6 +1,6 @@
 //! The id of the running task.
 
-use crate::task::raw::Id;
+use crate::kernel::task::Id;
 
 /// Returns the id of the task that runs on this thread.
 ///

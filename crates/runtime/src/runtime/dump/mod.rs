@@ -14,7 +14,7 @@ use blitz_io_core::inspect as records;
 use blitz_io_inspect::{TaskState, Waiter};
 
 use super::Handle;
-use crate::task::raw::Id;
+use crate::kernel::task::Id;
 use crate::task::yield_now;
 
 pub use capture::{Root, TraceMeta, trace_with};

@@ -17,11 +17,9 @@
 use std::cell::Cell;
 use std::mem;
 use std::ptr::{self, NonNull};
-#[cfg(not(loom))]
 use std::thread;
 use std::thread::ThreadId;
 
-#[cfg(not(loom))]
 use blitz_io_core::coop;
 use blitz_io_core::{Random, inspect};
 
@@ -37,34 +35,33 @@ loom::thread_local! {
 }
 
 /// The state of one thread; see the module documentation.
-pub(crate) struct Context {
+pub struct Context {
     /// The runtime that `spawn` and timers use, as an address.
-    pub(crate) current: Cell<Current>,
+    pub current: Cell<Current>,
     /// Number of guards that have set [`current`](Self::current).
-    pub(crate) depth: Cell<usize>,
+    pub depth: Cell<usize>,
     /// Number of closures that look at the current runtime by reference at the moment.
-    pub(crate) looking: Cell<u32>,
+    pub looking: Cell<u32>,
     /// The thread's use: it drives tasks, blocks for a future, or neither.
-    pub(crate) entered: Cell<Entered>,
+    pub entered: Cell<Entered>,
     /// The scheduler that the thread works for, if it is a worker. Its flavor decides the type
     /// that [`worker`](Self::worker) points to.
-    pub(crate) worker_of: Cell<Current>,
+    pub worker_of: Cell<Current>,
     /// The worker that this thread is at the moment, if it is one.
-    pub(crate) worker: Cell<*const ()>,
+    pub worker: Cell<*const ()>,
     /// The timers of that worker, if there are any.
-    pub(crate) wheel: Cell<*const ()>,
+    pub wheel: Cell<*const ()>,
     /// The set of local tasks (`LocalSet`) that is being polled.
-    pub(crate) local_set: Cell<*const ()>,
+    pub local_set: Cell<*const ()>,
     /// The header of the task that is being polled or whose parts are being dropped, with
     /// a [`MARK`].
     task: Cell<*const ()>,
     /// A future has yielded whose waker is not that of the current task.
-    #[cfg(not(loom))]
     yielded: Cell<bool>,
     /// The thread's number. To ask the system's library for it counts references.
-    pub(crate) thread: Cell<Option<ThreadId>>,
+    pub thread: Cell<Option<ThreadId>>,
     /// Random numbers for the order of stealing and the like.
-    pub(crate) random: Cell<Random>,
+    pub random: Cell<Random>,
 }
 
 /// Bit in the pointer to a task: the task requests its place at the end of the queue.
@@ -72,22 +69,20 @@ const MARK: usize = 1;
 
 /// Which kind of scheduler an address is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flavor {
+pub enum Flavor {
     /// None: there is no current runtime.
     Absent,
     /// `current_thread::Shared`.
-    #[cfg_attr(loom, allow(dead_code))]
     CurrentThread,
     /// `multi_thread::Shared`.
-    #[cfg_attr(loom, allow(dead_code))]
     MultiThread,
 }
 
 /// A runtime's scheduler, as an address. The code that sets it keeps the scheduler alive.
 #[derive(Clone, Copy)]
-pub(crate) struct Current {
-    pub(crate) flavor: Flavor,
-    pub(crate) shared: *const (),
+pub struct Current {
+    pub flavor: Flavor,
+    pub shared: *const (),
 }
 
 impl Current {
@@ -99,11 +94,10 @@ impl Current {
 
 /// A thread's use: it drives tasks, blocks for a future, or neither.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entered {
+pub enum Entered {
     /// It does neither: it may start to.
     No,
     /// It does.
-    #[cfg_attr(loom, allow(dead_code))]
     Yes {
         /// `block_in_place` may block here.
         allow_block_in_place: bool,
@@ -122,7 +116,6 @@ impl Context {
             wheel: Cell::new(ptr::null()),
             local_set: Cell::new(ptr::null()),
             task: Cell::new(ptr::null()),
-            #[cfg(not(loom))]
             yielded: Cell::new(false),
             thread: Cell::new(None),
             random: Cell::new(Random::unseeded()),
@@ -131,7 +124,7 @@ impl Context {
 
     /// Returns a number below `below`, from this thread's sequence.
     #[inline]
-    pub(crate) fn random(&self, below: u32) -> u32 {
+    pub fn random(&self, below: u32) -> u32 {
         let mut random = self.random.get();
         let number = random.below(below);
         self.random.set(random);
@@ -139,19 +132,19 @@ impl Context {
     }
 
     /// Returns the header of the current task, or null.
-    pub(crate) fn task(&self) -> *const () {
+    pub fn task(&self) -> *const () {
         self.task.get().map_addr(|address| address & !MARK)
     }
 
     /// Makes this the current task, for a fiber.
-    pub(crate) fn set_task(&self, task: *const ()) {
+    pub fn set_task(&self, task: *const ()) {
         self.task.set(task);
     }
 
     /// Returns the worker that this thread is for the scheduler at `shared`; null if it is
     /// none of its workers. The type follows from the scheduler's.
     #[inline]
-    pub(crate) fn worker_for(&self, shared: *const ()) -> *const () {
+    pub fn worker_for(&self, shared: *const ()) -> *const () {
         if self.worker_of.get().shared == shared {
             self.worker.get()
         } else {
@@ -162,7 +155,7 @@ impl Context {
     /// Returns the worker that this thread is for a scheduler of this flavor; null if it works for
     /// none, or one of the other flavor.
     #[inline]
-    pub(crate) fn worker_as(&self, flavor: Flavor) -> *const () {
+    pub fn worker_as(&self, flavor: Flavor) -> *const () {
         if self.worker_of.get().flavor == flavor {
             self.worker.get()
         } else {
@@ -172,7 +165,7 @@ impl Context {
 
     /// Makes the thread the worker `worker` of a scheduler, until the guard is dropped. Both
     /// must stay where they are so long.
-    pub(crate) fn set_worker(&self, scheduler: Current, worker: *const ()) -> WorkerGuard {
+    pub fn set_worker(&self, scheduler: Current, worker: *const ()) -> WorkerGuard {
         WorkerGuard {
             worker_of: self.worker_of.replace(scheduler),
             worker: self.worker.replace(worker),
@@ -182,7 +175,7 @@ impl Context {
 
 /// Undoes [`Context::set_worker`].
 #[must_use]
-pub(crate) struct WorkerGuard {
+pub struct WorkerGuard {
     worker_of: Current,
     worker: *const (),
 }
@@ -199,11 +192,11 @@ impl Drop for WorkerGuard {
 
 /// Undoes [`enter_task`].
 #[must_use]
-pub(crate) struct TaskGuard(*const ());
+pub struct TaskGuard(*const ());
 
 /// Makes `task` the current one until the guard is dropped.
 #[inline]
-pub(crate) fn enter_task<T>(task: NonNull<T>) -> TaskGuard {
+pub fn enter_task<T>(task: NonNull<T>) -> TaskGuard {
     const { assert!(align_of::<T>() > MARK) };
     with(|context| TaskGuard(context.task.replace(plain(task))))
 }
@@ -217,7 +210,7 @@ impl Drop for TaskGuard {
 
 /// Requests a place at the end of the queue for a task. Returns `false` if it is not the current one.
 #[inline]
-pub(crate) fn step_back<T>(task: NonNull<T>) -> bool {
+pub fn step_back<T>(task: NonNull<T>) -> bool {
     let (plain, marked) = (plain(task), plain(task).wrapping_byte_add(MARK));
     with(|context| {
         let current = context.task.get();
@@ -230,16 +223,14 @@ pub(crate) fn step_back<T>(task: NonNull<T>) -> bool {
 }
 
 /// Returns `true` if this thread runs the tasks of a scheduler.
-#[cfg(not(loom))]
 #[inline]
-pub(crate) fn is_worker() -> bool {
+pub fn is_worker() -> bool {
     with(|context| !context.worker.get().is_null())
 }
 
 /// Records a yield of a future whose waker is its own: that of `block_on`, or of a combinator.
-#[cfg(not(loom))]
 #[inline]
-pub(crate) fn yields() {
+pub fn yields() {
     with(|context| context.yielded.set(true));
 }
 
@@ -247,15 +238,14 @@ pub(crate) fn yields() {
 /// own, or was turned away by an operation because its budget is used up. Then a wake-up during
 /// the poll does not mean that there is something for it to do. For a scheduler, within the
 /// budget of the poll.
-#[cfg(not(loom))]
 #[inline]
-pub(crate) fn take_yielded() -> bool {
+pub fn take_yielded() -> bool {
     with(|context| context.yielded.take()) || coop::is_refused()
 }
 
 /// Returns `true` if the task, which is the current one, has requested its place at the end of the queue.
 #[inline]
-pub(crate) fn has_stepped_back<T>(task: NonNull<T>) -> bool {
+pub fn has_stepped_back<T>(task: NonNull<T>) -> bool {
     with(|context| !ptr::eq(context.task.get(), plain(task)))
 }
 
@@ -266,7 +256,7 @@ fn plain<T>(task: NonNull<T>) -> *const () {
 
 /// Gives the thread's context to `with`.
 #[inline]
-pub(crate) fn with<R>(with: impl FnOnce(&Context) -> R) -> R {
+pub fn with<R>(with: impl FnOnce(&Context) -> R) -> R {
     const { assert!(!mem::needs_drop::<Context>()) };
     // The whole of `with` in `LocalKey::with` would not be inlined into its caller.
     let context = CONTEXT.with(ptr::from_ref);
@@ -282,9 +272,8 @@ pub fn random(below: u32) -> u32 {
 }
 
 /// Returns this thread's number.
-#[cfg(not(loom))]
 #[inline]
-pub(crate) fn thread_id() -> ThreadId {
+pub fn thread_id() -> ThreadId {
     with(|context| {
         let known = context.thread.get();
         known.unwrap_or_else(|| {

@@ -2,9 +2,9 @@
 
 use std::future::Future;
 
-use super::TaskTracker;
+use crate::kernel::task::JoinHandle;
+use crate::kernel::task_tracker::TaskTracker;
 use crate::runtime::Handle;
-use crate::task::raw::JoinHandle;
 use crate::task::{self, LocalSet};
 
 impl TaskTracker {

@@ -29,7 +29,7 @@ impl Waiting {
 }
 
 /// The sleeping workers; see the module documentation.
-pub(super) struct Sleepers {
+pub struct Sleepers {
     /// The parked workers that were not called. The last one has been asleep the shortest. A
     /// parked monitor is the first.
     parked: Vec<usize>,
@@ -37,13 +37,13 @@ pub(super) struct Sleepers {
     /// Largest number of workers that may wait in one driver.
     most_waiting: usize,
     /// Workers wait in drivers.
-    pub(super) uses_drivers: bool,
-    pub(super) monitor: Option<Place>,
+    pub uses_drivers: bool,
+    pub monitor: Option<Place>,
 }
 
 impl Sleepers {
     /// Creates the state in which no worker sleeps.
-    pub(super) fn new(workers: usize, drivers: usize, most_waiting: usize) -> Self {
+    pub fn new(workers: usize, drivers: usize, most_waiting: usize) -> Self {
         Self {
             parked: Vec::with_capacity(workers),
             drivers: vec![Waiting::default(); drivers].into(),
@@ -54,7 +54,7 @@ impl Sleepers {
     }
 
     /// Returns the place where the worker `index`, whose driver is `own`, goes to sleep.
-    pub(super) fn place(&self, index: usize, own: usize, exclusive: bool) -> Place {
+    pub fn place(&self, index: usize, own: usize, exclusive: bool) -> Place {
         let is_empty = |&driver: &usize| self.drivers[driver].is_empty(exclusive);
         let may_join = !exclusive && !self.drivers[own].is_exclusive;
         let count = self.drivers.len();
@@ -71,7 +71,7 @@ impl Sleepers {
     }
 
     /// Adds a worker that goes to sleep at `place`.
-    pub(super) fn add(&mut self, place: Place, exclusive: bool, is_monitor: bool) {
+    pub fn add(&mut self, place: Place, exclusive: bool, is_monitor: bool) {
         match place {
             Place::Parked(index) if is_monitor => self.parked.insert(0, index),
             Place::Parked(index) => self.parked.push(index),
@@ -86,7 +86,7 @@ impl Sleepers {
     }
 
     /// Returns `true` if a worker that was not called sleeps at `place`.
-    pub(super) fn has(&self, place: Place) -> bool {
+    pub fn has(&self, place: Place) -> bool {
         match place {
             Place::Parked(index) => self.parked.contains(&index),
             Place::Driver(driver) => self.drivers[driver].waiting > 0,
@@ -94,7 +94,7 @@ impl Sleepers {
     }
 
     /// Removes a worker at `place`, which was not called and gets up.
-    pub(super) fn remove(&mut self, place: Place) {
+    pub fn remove(&mut self, place: Place) {
         match place {
             Place::Parked(index) => self.parked.retain(|&other| other != index),
             Place::Driver(driver) => {
@@ -106,7 +106,7 @@ impl Sleepers {
 
     /// Calls a worker that waits; if there is none, the parked worker that has been asleep the
     /// shortest; a parked monitor last.
-    pub(super) fn call(&mut self) -> Option<Place> {
+    pub fn call(&mut self) -> Option<Place> {
         if let Some(driver) = self.fullest() {
             self.drivers[driver].waiting -= 1;
             self.drivers[driver].called += 1;
@@ -116,7 +116,7 @@ impl Sleepers {
     }
 
     /// Takes a call for a worker at `place`. Returns whether there are more; `None` if there is none.
-    pub(super) fn take_call(&mut self, place: Place) -> Option<bool> {
+    pub fn take_call(&mut self, place: Place) -> Option<bool> {
         let Place::Driver(driver) = place else {
             return (!self.has(place)).then_some(false);
         };
@@ -127,13 +127,13 @@ impl Sleepers {
     }
 
     /// Returns `true` if any thread waits in this driver, also if it was called.
-    pub(super) fn has_threads(&self, driver: usize) -> bool {
+    pub fn has_threads(&self, driver: usize) -> bool {
         self.drivers[driver].waiting + self.drivers[driver].called > 0
     }
 
     /// Returns the place of the next monitor: the parked worker that has been asleep the longest, or else the
     /// workers that wait in a driver.
-    pub(super) fn next_monitor(&self) -> Option<Place> {
+    pub fn next_monitor(&self) -> Option<Place> {
         let parked = self.parked.first().copied().map(Place::Parked);
         parked.or_else(|| self.fullest().map(Place::Driver))
     }
@@ -146,8 +146,7 @@ impl Sleepers {
     }
 
     /// Returns the number of drivers.
-    #[cfg(any(feature = "io", loom))]
-    pub(super) fn drivers(&self) -> usize {
+    pub fn drivers(&self) -> usize {
         self.drivers.len()
     }
 }

@@ -109,7 +109,7 @@ const BUSY: usize = NOTIFIED | RUNNING | COMPLETE;
 const NEW: usize = (2 * REF_ONE) | JOIN_INTEREST | NOTIFIED;
 
 /// The state of a task; see the module documentation.
-pub(super) struct State {
+pub struct State {
     word: AtomicUsize,
     /// Under the model checker the memory of a task stays, and the checker sees each use that is
     /// not ordered before its release.
@@ -119,12 +119,12 @@ pub(super) struct State {
 
 /// A value of the word.
 #[derive(Clone, Copy)]
-pub(super) struct Snapshot(usize);
+pub struct Snapshot(usize);
 
 /// The treatment of a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub(super) enum Start {
+pub enum Start {
     /// Poll the future.
     Poll,
     /// Drop it.
@@ -134,7 +134,7 @@ pub(super) enum Start {
 /// How a poll ended that gave no output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub(super) enum End {
+pub enum End {
     /// The task waits. The thread that polled it must not touch it any more.
     Idle,
     /// A waker set `NOTIFIED` during the poll. The thread that polled has the token.
@@ -146,7 +146,7 @@ pub(super) enum End {
 /// The work that is left to a thread that wakes a task and gives up the waker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub(super) enum WakeByValue {
+pub enum WakeByValue {
     /// Nothing; the waker's reference is used up.
     Nothing,
     /// Queue the token; the waker's reference is used up.
@@ -160,7 +160,7 @@ pub(super) enum WakeByValue {
 /// The work that is left to the completer of a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub(super) enum Complete {
+pub enum Complete {
     /// Nothing; the task's own reference is released.
     Nothing,
     /// Wake the join handle, whose waker is now the completer's; release the task's
@@ -174,7 +174,7 @@ pub(super) enum Complete {
 /// The work that is left to a join handle's drop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub(super) enum DropJoin {
+pub enum DropJoin {
     /// Nothing; its reference is released.
     Nothing,
     /// Drop the output if it is still stored, then release the reference.
@@ -194,7 +194,7 @@ fn invariant(holds: bool) {
 
 impl State {
     /// Returns the state of a new task, with a token.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             word: AtomicUsize::new(NEW),
             #[cfg(loom)]
@@ -220,13 +220,13 @@ impl State {
 
     /// Returns the current word.
     #[inline]
-    pub(super) fn load(&self) -> Snapshot {
+    pub fn load(&self) -> Snapshot {
         Snapshot(self.word().load(Ordering::Acquire))
     }
 
     /// Begins to poll, for the holder of a token.
     #[inline]
-    pub(super) fn start(&self) -> Start {
+    pub fn start(&self) -> Start {
         let word = self.word().load(Ordering::Acquire);
         // A yield has left the task running, and no waker has been used since.
         if word & (RUNNING | NOTIFIED | CANCELLED) == RUNNING {
@@ -249,7 +249,7 @@ impl State {
 
     /// Ends a poll without an output.
     #[inline]
-    pub(super) fn end(&self) -> End {
+    pub fn end(&self) -> End {
         let before = self.change().fetch_sub(RUNNING, Ordering::AcqRel);
         if before & NOTIFIED == 0 {
             return End::Idle;
@@ -269,7 +269,7 @@ impl State {
 
     /// Wakes the task. Returns `true` if the caller now owns the token and must queue it.
     #[inline]
-    pub(super) fn wake(&self) -> bool {
+    pub fn wake(&self) -> bool {
         // Also if the task is notified already: the poll that follows must see the
         // earlier writes of the waking thread.
         self.change().fetch_or(NOTIFIED, Ordering::AcqRel) & BUSY == 0
@@ -278,7 +278,7 @@ impl State {
     /// Wakes the task and gives up a reference; with a token only if the caller needs
     /// none to queue it (`early`).
     #[inline]
-    pub(super) fn wake_by_value(&self, early: bool) -> WakeByValue {
+    pub fn wake_by_value(&self, early: bool) -> WakeByValue {
         let mut word = self.word().load(Ordering::Relaxed);
         loop {
             let woken = word | NOTIFIED;
@@ -297,7 +297,7 @@ impl State {
 
     /// Requests that the future be dropped. Returns `true` if the caller now owns the token and
     /// must queue it.
-    pub(super) fn cancel(&self) -> bool {
+    pub fn cancel(&self) -> bool {
         if self.load().is_complete() {
             return false;
         }
@@ -306,7 +306,7 @@ impl State {
     }
 
     /// Cancels the task. Returns `true` if the task was waiting: then it is the caller's to drop.
-    pub(super) fn shut_down(&self) -> bool {
+    pub fn shut_down(&self) -> bool {
         let mut word = self.word().load(Ordering::Acquire);
         loop {
             if word & COMPLETE != 0 {
@@ -323,7 +323,7 @@ impl State {
 
     /// Records that there is an output.
     #[inline]
-    pub(super) fn complete(&self) -> Complete {
+    pub fn complete(&self) -> Complete {
         let mut word = self.word().load(Ordering::Acquire);
         loop {
             invariant(word & (RUNNING | COMPLETE) == RUNNING);
@@ -343,7 +343,7 @@ impl State {
     /// Ends a task without an output or a join handle. Returns `true` if the
     /// caller must free the task.
     #[inline]
-    pub(super) fn complete_detached(&self) -> bool {
+    pub fn complete_detached(&self) -> bool {
         if self.is_unique() {
             return true;
         }
@@ -353,7 +353,7 @@ impl State {
 
     /// The task never was given to a scheduler: it is complete with an error. Only
     /// while no other thread knows it.
-    pub(super) fn complete_unborn(&self) {
+    pub fn complete_unborn(&self) {
         self.word()
             .store(REF_ONE | JOIN_INTEREST | COMPLETE, Ordering::Relaxed);
     }
@@ -366,7 +366,7 @@ impl State {
 
     /// Adds one reference.
     #[inline]
-    pub(super) fn acquire(&self) {
+    pub fn acquire(&self) {
         let before = self.change().fetch_add(REF_ONE, Ordering::Relaxed);
         if before > usize::MAX / 2 {
             std::process::abort();
@@ -375,28 +375,27 @@ impl State {
 
     /// Releases one reference. Returns `true` if the caller must free the task.
     #[inline]
-    pub(super) fn release(&self) -> bool {
+    pub fn release(&self) -> bool {
         self.change().fetch_sub(REF_ONE, Ordering::AcqRel) < 2 * REF_ONE
     }
 
     /// Releases one reference, which is probably the last one.
     #[inline]
-    pub(super) fn release_last(&self) -> bool {
+    pub fn release_last(&self) -> bool {
         self.is_unique() || self.release()
     }
 
     /// Gives the join handle's waker to the task. Returns `true` if the task is complete:
     /// then the waker is still the join handle's.
     #[inline]
-    pub(super) fn give_join_waker(&self) -> bool {
+    pub fn give_join_waker(&self) -> bool {
         let before = self.change().fetch_add(JOIN_WAKER, Ordering::AcqRel);
         before & COMPLETE != 0
     }
 
     /// Gives the join handle's waker to the task, with one more reference.
-    #[cfg(not(loom))]
     #[inline]
-    pub(super) fn give_join_waker_and_acquire(&self) -> bool {
+    pub fn give_join_waker_and_acquire(&self) -> bool {
         let before = self
             .word()
             .fetch_add(JOIN_WAKER + REF_ONE, Ordering::AcqRel);
@@ -408,13 +407,13 @@ impl State {
 
     /// Takes the join handle's waker back. Returns `true` if the task is complete: then the
     /// waker is not the join handle's.
-    pub(super) fn take_join_waker(&self) -> bool {
+    pub fn take_join_waker(&self) -> bool {
         self.change().fetch_sub(JOIN_WAKER, Ordering::AcqRel) & COMPLETE != 0
     }
 
     /// Drops the join handle.
     #[inline]
-    pub(super) fn drop_join(&self) -> DropJoin {
+    pub fn drop_join(&self) -> DropJoin {
         let mut word = self.word().load(Ordering::Acquire);
         loop {
             if word & COMPLETE != 0 {
@@ -442,7 +441,7 @@ impl State {
 
     /// Records that the memory is freed, and must not be used from now on.
     #[cfg(loom)]
-    pub(super) fn freed(&self) {
+    pub fn freed(&self) {
         self.is_freed.with_mut(|is_freed| {
             // SAFETY: the checker finds whatever uses the task at the same time.
             assert!(!unsafe { is_freed.replace(true) }, "released twice");
@@ -453,19 +452,19 @@ impl State {
 impl Snapshot {
     /// Returns `true` if cancellation was requested.
     #[inline]
-    pub(super) fn is_cancelled(self) -> bool {
+    pub fn is_cancelled(self) -> bool {
         self.0 & CANCELLED != 0
     }
 
     /// Returns `true` if there is or was an output.
-    pub(super) fn is_complete(self) -> bool {
+    pub fn is_complete(self) -> bool {
         self.0 & COMPLETE != 0
     }
 
     /// Returns the state of a task that is not complete, and the number of its wakers and abort handles:
     /// the references beside its own and its join handle's.
     #[cfg(all(feature = "inspect", not(loom)))]
-    pub(super) fn inspect(self) -> (TaskState, usize) {
+    pub fn inspect(self) -> (TaskState, usize) {
         let state = match self.0 & (RUNNING | NOTIFIED) {
             0 => TaskState::Idle,
             NOTIFIED => TaskState::Scheduled,
@@ -477,7 +476,7 @@ impl Snapshot {
 
     /// Returns `true` if the join handle's waker is in its place.
     #[inline]
-    pub(super) fn has_join_waker(self) -> bool {
+    pub fn has_join_waker(self) -> bool {
         self.0 & JOIN_WAKER != 0
     }
 }

@@ -46,7 +46,7 @@ struct Next<'a> {
 }
 
 /// The slots of a wheel; see the module documentation. All of it belongs to the holder of the wheel's lock.
-pub(super) struct Slots {
+pub struct Slots {
     /// The present tick, up to which everything has been given out.
     elapsed: Cell<u64>,
     /// Which slots of each level may hold entries.
@@ -58,7 +58,7 @@ pub(super) struct Slots {
 
 impl Slots {
     /// Slots at tick zero. [`close`](Self::close) is still to be called.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             elapsed: Cell::new(0),
             occupied: [const { Cell::new(0) }; LEVELS],
@@ -75,7 +75,7 @@ impl Slots {
 
     /// Makes them empty, at tick zero. They must hold no entries, and must not move from
     /// now on.
-    pub(super) fn close(&self) {
+    pub fn close(&self) {
         self.elapsed.set(0);
         self.occupied.iter().for_each(|bits| bits.set(0));
         self.rings.iter().flatten().for_each(Links::close);
@@ -83,7 +83,7 @@ impl Slots {
 
     /// Returns the tick up to which everything has been given out.
     #[inline]
-    pub(super) fn elapsed(&self) -> u64 {
+    pub fn elapsed(&self) -> u64 {
         self.elapsed.get()
     }
 
@@ -94,7 +94,7 @@ impl Slots {
     ///
     /// The entry is alive, does not move until it is unlinked, and is in no ring.
     #[inline]
-    pub(super) unsafe fn place(&self, entry: *const Entry, when: u64) {
+    pub unsafe fn place(&self, entry: *const Entry, when: u64) {
         self.touch();
         debug_assert!(when >= self.elapsed.get());
         let differs = self.elapsed.get() ^ when;
@@ -131,7 +131,7 @@ impl Slots {
 
     /// Returns the tick before which nothing has to be done. It may be too early, never too
     /// late. `None` if there is nothing.
-    pub(super) fn next_tick(&self) -> Option<u64> {
+    pub fn next_tick(&self) -> Option<u64> {
         let next = self.next()?;
         if next.level == 0 {
             return Some(next.at);
@@ -155,7 +155,7 @@ impl Slots {
     /// of one tick, it is the entry that was linked first. It is still linked.
     ///
     /// The present advances to the tick of that entry, or to `now`.
-    pub(super) fn due(&self, now: u64) -> *const Entry {
+    pub fn due(&self, now: u64) -> *const Entry {
         while let Some(next) = self.next() {
             if next.at > now {
                 break;
@@ -188,7 +188,7 @@ impl Slots {
     ///
     /// It is in one of these, and the caller holds the lock.
     #[inline]
-    pub(super) unsafe fn remove(&self, entry: &Entry) {
+    pub unsafe fn remove(&self, entry: &Entry) {
         self.touch();
         // SAFETY: the entry is in one of these rings, and the caller holds the lock.
         unsafe { entry.links().unlink() };
@@ -201,7 +201,7 @@ impl Slots {
     ///
     /// It is alive and in one of these, and the caller holds the lock. It may have been freed
     /// when this returns.
-    pub(super) unsafe fn finish(&self, entry: *const Entry, state: u32) -> Option<Waker> {
+    pub unsafe fn finish(&self, entry: *const Entry, state: u32) -> Option<Waker> {
         // SAFETY: it is linked, so alive, and the caller holds the lock.
         unsafe { self.remove(&*entry) };
         // SAFETY: it has just left its ring, and the caller holds the lock.
@@ -233,7 +233,7 @@ impl Slots {
     }
 
     /// Any entry, or null. For the end of the runtime.
-    pub(super) fn any(&self) -> *const Entry {
+    pub fn any(&self) -> *const Entry {
         self.next().map_or(ptr::null(), |next| first_of(next.ring))
     }
 }

@@ -12,19 +12,19 @@ use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::links::Links;
 
 /// The entry is in no wheel, and nothing has happened.
-pub(super) const IDLE: u32 = 0;
+pub const IDLE: u32 = 0;
 /// The entry is in a wheel.
-pub(super) const LINKED: u32 = 1;
+pub const LINKED: u32 = 1;
 /// The entry is in no wheel any more: its tick has come.
-pub(super) const FIRED: u32 = 2;
+pub const FIRED: u32 = 2;
 /// The tick of the entry has come, and its owner has seen that; it has a waker again.
-pub(super) const SEEN: u32 = 3;
+pub const SEEN: u32 = 3;
 /// The entry is in no wheel any more: the runtime has ended.
-pub(super) const ENDED: u32 = 4;
+pub const ENDED: u32 = 4;
 
 /// One timer, as the wheel sees it.
 #[repr(C)]
-pub(super) struct Entry {
+pub struct Entry {
     /// First, so that a pointer to the links is one to the entry.
     links: Links,
     /// The tick at which it is due. The owner writes it; while it is linked, only to put
@@ -45,7 +45,7 @@ pub(super) struct Entry {
 
 impl Entry {
     #[inline]
-    pub(super) fn new(when: u64) -> Self {
+    pub fn new(when: u64) -> Self {
         Self {
             links: Links::new(),
             when: AtomicU64::new(when),
@@ -59,54 +59,54 @@ impl Entry {
 
     /// Called by a function that uses more of an entry than its state and its tick.
     #[inline(always)]
-    pub(super) fn touch(&self) {
+    pub fn touch(&self) {
         self.user.with_mut(|_| ());
     }
 
     /// Returns the state. A thread that sees that the entry has fired or ended sees all that was
     /// done to it, and no other thread uses it any more.
     #[inline]
-    pub(super) fn state(&self) -> u32 {
+    pub fn state(&self) -> u32 {
         self.state.load(Ordering::Acquire)
     }
 
     /// Sets the state. For its owner, which holds the lock or is the only user of the
     /// entry.
     #[inline]
-    pub(super) fn set_state(&self, state: u32) {
+    pub fn set_state(&self, state: u32) {
         self.state.store(state, Ordering::Relaxed);
     }
 
     /// Returns the tick at which its owner wants it to be due. For the owner, and the holder of the
     /// lock.
     #[inline]
-    pub(super) fn wanted(&self) -> u64 {
+    pub fn wanted(&self) -> u64 {
         self.when.load(Ordering::Relaxed)
     }
 
     /// Changes the tick at which it is due. For its owner.
     #[inline]
-    pub(super) fn set_wanted(&self, when: u64) {
+    pub fn set_wanted(&self, when: u64) {
         self.when.store(when, Ordering::Relaxed);
     }
 
     /// Returns the tick for which it was last put into a slot, or at which it fired. For the
     /// holder of the lock, and the owner when it has fired.
     #[inline]
-    pub(super) fn placed(&self) -> u64 {
+    pub fn placed(&self) -> u64 {
         self.touch();
         self.placed.get()
     }
 
     /// Sets the tick for which it is put into a slot. For the holder of the lock.
     #[inline]
-    pub(super) fn placed_at(&self, tick: u64) {
+    pub fn placed_at(&self, tick: u64) {
         self.touch();
         self.placed.set(tick);
     }
 
     #[inline]
-    pub(super) fn links(&self) -> &Links {
+    pub fn links(&self) -> &Links {
         self.touch();
         &self.links
     }
@@ -114,7 +114,7 @@ impl Entry {
     /// Marks it as fired or ended without having been linked. For its owner, which is the
     /// only user of the entry.
     #[inline]
-    pub(super) fn finish_at_once(&self, state: u32) {
+    pub fn finish_at_once(&self, state: u32) {
         self.placed_at(self.wanted());
         self.set_state(state);
     }
@@ -126,7 +126,7 @@ impl Entry {
     ///
     /// It is alive, its state is `LINKED`, and the caller holds the lock of its wheel. It may
     /// have been freed when this returns.
-    pub(super) unsafe fn finish(entry: *const Self, state: u32) -> Option<Waker> {
+    pub unsafe fn finish(entry: *const Self, state: u32) -> Option<Waker> {
         // SAFETY: it is alive until the store of `state` below, and does not move.
         let this = unsafe { &*entry };
         // SAFETY: a thread that changes the waker holds the lock. The waker is read out
@@ -145,7 +145,7 @@ impl Entry {
     ///
     /// The caller is the owner.
     #[inline]
-    pub(super) unsafe fn will_wake(&self, waker: &Waker) -> bool {
+    pub unsafe fn will_wake(&self, waker: &Waker) -> bool {
         // SAFETY: only the owner writes it. The thread that fires the entry may have taken
         // and dropped the waker, but here its two words are only compared, and they are
         // still there.
@@ -162,7 +162,7 @@ impl Entry {
     /// The caller is the owner. Either it holds the lock and has seen that the entry is
     /// linked, or it is in no wheel and has a waker, or none, that has not been taken.
     #[inline]
-    pub(super) unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
+    pub unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.touch();
         // SAFETY: no other thread uses it during this call.
         let slot = unsafe { &mut *self.waker.get() };
@@ -176,7 +176,7 @@ impl Entry {
     ///
     /// The caller is the owner, and the entry is in no wheel.
     #[inline]
-    pub(super) unsafe fn set_waker(&self, waker: Option<Waker>) {
+    pub unsafe fn set_waker(&self, waker: Option<Waker>) {
         self.touch();
         // SAFETY: no other thread uses it.
         unsafe { self.waker.get().write(ManuallyDrop::new(waker)) };

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::state::State;
-use crate::context;
+use crate::kernel::context;
 use blitz_io_core::Watched;
 #[cfg(all(feature = "inspect", not(loom)))]
 use blitz_io_core::inspect::TaskState;
@@ -24,23 +24,23 @@ use blitz_io_core::inspect::TaskState;
 #[repr(C)]
 pub struct Header {
     /// The next one in a queue. Belongs to the holder of the token.
-    pub(super) queue_next: Watched<Option<NonNull<Header>>>,
+    pub queue_next: Watched<Option<NonNull<Header>>>,
     /// The neighbours in the list of the runtime's tasks. Belongs to the thread that has
     /// the list.
-    pub(super) links: Watched<Links>,
+    pub links: Watched<Links>,
     /// Wakes the waiter for the task. Initialised if the state has `JOIN_WAKER`.
-    pub(super) join_waker: Watched<MaybeUninit<Waker>>,
+    pub join_waker: Watched<MaybeUninit<Waker>>,
     /// The kind of value that the contents are. Belongs to the owner of the contents.
     stage: Watched<Stage>,
     /// The list in which the task is or was.
-    pub(super) list_id: ListId,
+    pub list_id: ListId,
     id: Id,
     /// The time at which the task became ready: nanoseconds since its runtime began. Belongs to the holder of
     /// the token.
     #[cfg(feature = "schedule-latency")]
     ready_at: AtomicU64,
-    pub(super) vtable: &'static Vtable,
-    pub(super) state: State,
+    pub vtable: &'static Vtable,
+    pub state: State,
 }
 
 /// The list that a task was bound to: its shard, and which of its two.
@@ -71,32 +71,32 @@ impl ListId {
 
     /// Returns `true` if the task's future is dropped only where its token is run.
     #[inline]
-    pub(super) fn is_pinned(self) -> bool {
+    pub fn is_pinned(self) -> bool {
         self.0 & Self::PINNED != 0
     }
 
     /// Returns `true` if the list is the owner's.
     #[inline]
-    pub(super) fn is_own(self) -> bool {
+    pub fn is_own(self) -> bool {
         self.0 & Self::OWN != 0
     }
 
     #[inline]
-    pub(super) fn shard(self) -> usize {
+    pub fn shard(self) -> usize {
         (self.0 & !(Self::OWN | Self::PINNED)) as usize
     }
 }
 
 /// The place of a task in a list.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Links {
-    pub(super) previous: Option<NonNull<Header>>,
-    pub(super) next: Option<NonNull<Header>>,
+pub struct Links {
+    pub previous: Option<NonNull<Header>>,
+    pub next: Option<NonNull<Header>>,
 }
 
 /// The value in a task's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Stage {
+pub enum Stage {
     /// The future.
     Future,
     /// Its output.
@@ -115,7 +115,7 @@ unsafe impl Send for Header {}
 unsafe impl Sync for Header {}
 
 impl Header {
-    pub(super) fn new(vtable: &'static Vtable, id: Id, list_id: ListId) -> Self {
+    pub fn new(vtable: &'static Vtable, id: Id, list_id: ListId) -> Self {
         Self {
             state: State::new(),
             vtable,
@@ -138,7 +138,7 @@ impl Header {
 
     /// Returns the state of the task, and how many references it has beside its own and its join handle's.
     #[cfg(all(feature = "inspect", not(loom)))]
-    pub(crate) fn inspect(&self) -> (TaskState, usize) {
+    pub fn inspect(&self) -> (TaskState, usize) {
         self.state.load().inspect()
     }
 
@@ -148,7 +148,7 @@ impl Header {
     ///
     /// The caller has the contents.
     #[inline]
-    pub(super) unsafe fn has_contents(&self) -> bool {
+    pub unsafe fn has_contents(&self) -> bool {
         // SAFETY: the caller has the contents.
         let stage = unsafe { self.stage() };
         !matches!(stage, Stage::Cancelled | Stage::Empty)
@@ -160,7 +160,7 @@ impl Header {
     ///
     /// The caller has the contents.
     #[inline]
-    pub(super) unsafe fn stage(&self) -> Stage {
+    pub unsafe fn stage(&self) -> Stage {
         // SAFETY: the caller has the contents.
         self.stage.with(|stage| unsafe { *stage })
     }
@@ -171,7 +171,7 @@ impl Header {
     ///
     /// The caller has the contents.
     #[inline]
-    pub(super) unsafe fn replace_stage(&self, new: Stage) -> Stage {
+    pub unsafe fn replace_stage(&self, new: Stage) -> Stage {
         // SAFETY: the caller has the contents.
         self.stage
             .with_mut(|stage| unsafe { mem::replace(&mut *stage, new) })
@@ -183,7 +183,7 @@ impl Header {
     ///
     /// The waker is stored, and is the caller's.
     #[inline]
-    pub(super) unsafe fn take_join_waker(&self) -> Waker {
+    pub unsafe fn take_join_waker(&self) -> Waker {
         // Only read, since the join handle may be comparing it with another.
         self.join_waker
             // SAFETY: the waker is stored, and the caller owns it.
@@ -197,7 +197,7 @@ impl Header {
     /// The queue holds this task's token, and no other thread changes the queue during
     /// the call.
     #[inline]
-    pub(crate) unsafe fn queue_next(&self) -> Option<NonNull<Header>> {
+    pub unsafe fn queue_next(&self) -> Option<NonNull<Header>> {
         // SAFETY: the caller holds the token.
         self.queue_next.with(|next| unsafe { *next })
     }
@@ -209,30 +209,30 @@ impl Header {
     /// The queue holds this task's token, and no other thread uses the queue during the
     /// call.
     #[inline]
-    pub(crate) unsafe fn set_queue_next(&self, next: Option<NonNull<Header>>) {
+    pub unsafe fn set_queue_next(&self, next: Option<NonNull<Header>>) {
         // SAFETY: the caller holds the token.
         self.queue_next.with_mut(|place| unsafe { *place = next });
     }
 }
 
 /// The functions that depend on the types of future and scheduler.
-pub(super) struct Vtable {
+pub struct Vtable {
     /// Runs a token.
-    pub(super) run: unsafe fn(NonNull<Header>) -> Ran,
+    pub run: unsafe fn(NonNull<Header>) -> Ran,
     /// Gives a token to the scheduler. The caller has a reference during the call.
-    pub(super) schedule: unsafe fn(NonNull<Header>),
+    pub schedule: unsafe fn(NonNull<Header>),
     /// Wakes and gives up a reference.
-    pub(super) wake_by_value: unsafe fn(NonNull<Header>),
+    pub wake_by_value: unsafe fn(NonNull<Header>),
     /// Drops the future of a task that the caller has shut down, and completes it.
-    pub(super) shut_down: unsafe fn(NonNull<Header>),
+    pub shut_down: unsafe fn(NonNull<Header>),
     /// Drops the future of a task that was cancelled, and stores this outcome.
-    pub(super) cancel: unsafe fn(NonNull<Header>),
+    pub cancel: unsafe fn(NonNull<Header>),
     /// Takes the output to where the pointer says, a `Poll<Result<T, JoinError>>`.
-    pub(super) take: unsafe fn(NonNull<Header>, *mut ()),
+    pub take: unsafe fn(NonNull<Header>, *mut ()),
     /// Drops the output for a join handle.
-    pub(super) drop_output: unsafe fn(NonNull<Header>),
+    pub drop_output: unsafe fn(NonNull<Header>),
     /// Gives the memory back.
-    pub(super) free: unsafe fn(NonNull<Header>),
+    pub free: unsafe fn(NonNull<Header>),
 }
 
 /// Frees a task.
@@ -241,7 +241,7 @@ pub(super) struct Vtable {
 ///
 /// The caller has released the last reference.
 #[inline]
-pub(super) unsafe fn free(task: NonNull<Header>) {
+pub unsafe fn free(task: NonNull<Header>) {
     // SAFETY: the caller alone has the task, and it is of the type that the table is for.
     unsafe { (task.as_ref().vtable.free)(task) }
 }
@@ -252,7 +252,7 @@ pub(super) unsafe fn free(task: NonNull<Header>) {
 ///
 /// The caller has one, and does not use the task any more.
 #[inline]
-pub(super) unsafe fn release(task: NonNull<Header>) {
+pub unsafe fn release(task: NonNull<Header>) {
     // SAFETY: the caller's reference keeps the task.
     if unsafe { task.as_ref() }.state.release() {
         // SAFETY: it was the last one.
@@ -266,7 +266,7 @@ pub(super) unsafe fn release(task: NonNull<Header>) {
 ///
 /// As for [`release`].
 #[inline]
-pub(super) unsafe fn release_last(task: NonNull<Header>) {
+pub unsafe fn release_last(task: NonNull<Header>) {
     // SAFETY: the caller's reference keeps the task.
     if unsafe { task.as_ref() }.state.release_last() {
         // SAFETY: it was the last one.
@@ -279,7 +279,7 @@ pub(super) unsafe fn release_last(task: NonNull<Header>) {
 /// # Safety
 ///
 /// The caller has a reference.
-pub(super) unsafe fn abort(task: NonNull<Header>) {
+pub unsafe fn abort(task: NonNull<Header>) {
     // SAFETY: the caller's reference keeps the task.
     let header = unsafe { task.as_ref() };
     if header.state.cancel() {
@@ -473,6 +473,7 @@ impl Id {
     }
 
     /// Returns the current task's number.
+    #[cfg(not(loom))]
     pub(crate) fn current() -> Option<Self> {
         let task = context::with(context::Context::task)
             .cast_mut()

@@ -18,9 +18,9 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_io_testing::{Counted, Drops, Wakings, poll_once, reentrant_waker, shouting_waker};
 
-use crate::context;
-use crate::task::raw::changes;
-use crate::task::raw::{
+use crate::kernel::context;
+use crate::kernel::task::changes;
+use crate::kernel::task::{
     Header, Id, JoinHandle, ListId, Notified, OwnedTasks, Ran, Schedule, task_of, unowned,
 };
 
@@ -159,7 +159,7 @@ impl Drop for Line {
     }
 }
 
-fn poll<T>(join: &mut JoinHandle<T>) -> Poll<Result<T, crate::task::raw::JoinError>> {
+fn poll<T>(join: &mut JoinHandle<T>) -> Poll<Result<T, crate::kernel::task::JoinError>> {
     poll_once(Pin::new(join), Waker::noop())
 }
 

@@ -27,9 +27,9 @@ pub use error::JoinError;
 pub use header::{Header, Id, ListId, Notified, Ran, Schedule};
 pub use join_handle::{AbortHandle, JoinHandle};
 pub use owned::{OwnedTasks, unowned};
-pub(crate) use waker::task_of;
+pub use waker::task_of;
 
 /// Futures above this size go into a box of their own before they become tasks. Some
 /// functions take them by value, which costs stack, most where the compiler does not
 /// optimise.
-pub(crate) const BOX_ABOVE: usize = if cfg!(debug_assertions) { 2048 } else { 16384 };
+pub const BOX_ABOVE: usize = if cfg!(debug_assertions) { 2048 } else { 16384 };

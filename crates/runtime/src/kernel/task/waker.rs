@@ -5,12 +5,11 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use super::header::{self, Header};
 
-pub(super) static VTABLE: RawWakerVTable =
-    RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
+pub static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
 /// Returns the task that a waker wakes, if it is one of this crate.
 #[inline]
-pub(crate) fn task_of(waker: &Waker) -> Option<NonNull<Header>> {
+pub fn task_of(waker: &Waker) -> Option<NonNull<Header>> {
     if ptr::eq(waker.vtable(), &VTABLE) {
         NonNull::new(waker.data().cast_mut().cast())
     } else {

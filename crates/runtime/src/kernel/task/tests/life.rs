@@ -188,7 +188,7 @@ fn an_aborted_task_is_not_polled_any_more() {
 fn a_task_that_aborts_itself_is_dropped_when_its_poll_ends() {
     let (line, drops) = (Line::new(), Drops::new());
     let kept = drops.counted(());
-    let place = Arc::new(Mutex::new(None::<crate::task::raw::AbortHandle>));
+    let place = Arc::new(Mutex::new(None::<crate::kernel::task::AbortHandle>));
     let handle = place.clone();
     let join = line.spawn(async move {
         let _kept = kept;
@@ -204,7 +204,7 @@ fn a_task_that_aborts_itself_is_dropped_when_its_poll_ends() {
 #[test]
 fn an_abort_during_the_last_poll_is_too_late() {
     let line = Line::new();
-    let place = Arc::new(Mutex::new(None::<crate::task::raw::AbortHandle>));
+    let place = Arc::new(Mutex::new(None::<crate::kernel::task::AbortHandle>));
     let handle = place.clone();
     let mut join = line.spawn(async move { handle.lock().unwrap().take().unwrap().abort() });
     *place.lock().unwrap() = Some(join.abort_handle());

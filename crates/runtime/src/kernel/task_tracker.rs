@@ -5,9 +5,6 @@
 //! again after that. A wait that begins before that moment sees either the word or the
 //! wake-up: `Notify` counts its calls, and a wait knows the count from when it was made.
 
-#[cfg(not(loom))]
-mod spawn;
-
 use blitz_io_core::{debug_fields, default_is_new};
 use std::fmt;
 use std::future::Future;

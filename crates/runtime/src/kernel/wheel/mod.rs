@@ -114,7 +114,7 @@ pub use self::timer::Timer;
 pub type Unpark = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// The epoch of a wheel that belongs to no runtime.
-pub(super) const CLOSED: u64 = 0;
+pub const CLOSED: u64 = 0;
 
 /// The timers of one worker; see the module documentation.
 #[repr(align(128))]

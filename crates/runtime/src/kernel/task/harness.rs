@@ -16,7 +16,7 @@ use super::error::JoinError;
 use super::header::{self, Header, Id, ListId, Notified, Ran, Schedule, Stage, Vtable};
 use super::state::{Complete, End, Start, WakeByValue};
 use super::waker;
-use crate::context::{self, TaskGuard};
+use crate::kernel::context::{self, TaskGuard};
 use blitz_io_core::Watched;
 
 /// A task. The head comes first, and in it the header, so that a pointer to that is one to
@@ -210,7 +210,7 @@ fn forget_panic(panic: Box<dyn Any + Send>) {
 
 /// Returns a new task with a token, as a pointer to its header.
 #[inline]
-pub(super) fn allocate<F: Future, S: Schedule>(
+pub fn allocate<F: Future, S: Schedule>(
     future: F,
     scheduler: S,
     id: Id,
@@ -616,7 +616,7 @@ unsafe fn free<F: Future, S: Schedule>(task: NonNull<Header>) {
 ///
 /// The task is new, and only the caller knows it, which has its join handle.
 #[cold]
-pub(super) unsafe fn never_begun(task: NonNull<Header>) {
+pub unsafe fn never_begun(task: NonNull<Header>) {
     let _entered = context::enter_task(task);
     // SAFETY: the caller is alone with the task.
     unsafe {

@@ -54,7 +54,7 @@ fn what_tasks_do_while_they_are_cancelled() {
     struct Busy(
         Line,
         Arc<Mutex<Option<Waker>>>,
-        crate::task::raw::AbortHandle,
+        crate::kernel::task::AbortHandle,
     );
     impl Drop for Busy {
         fn drop(&mut self) {

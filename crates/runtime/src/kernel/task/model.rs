@@ -4,7 +4,7 @@ use std::task::Context;
 
 use super::task_of;
 pub use super::{Header, Id, ListId, Notified, OwnedTasks, Ran, Schedule, unowned};
-use crate::context;
+use crate::kernel::context;
 
 /// Returns a number for a task.
 pub fn id() -> Id {

@@ -6,12 +6,12 @@ thread_local! {
     static CHANGES: Cell<usize> = const { Cell::new(0) };
 }
 
-pub(super) fn count() {
+pub fn count() {
     CHANGES.set(CHANGES.get() + 1);
 }
 
 /// Runs `run`, and returns the number of read-modify-writes that it made.
-pub(super) fn during<R>(run: impl FnOnce() -> R) -> (usize, R) {
+pub fn during<R>(run: impl FnOnce() -> R) -> (usize, R) {
     let before = CHANGES.get();
     let result = run();
     (CHANGES.get() - before, result)

@@ -346,7 +346,6 @@ impl Idle {
 
     /// Lets workers wait in drivers from now on. Calls one for each driver to do so, if those that
     /// sleep are parked.
-    #[cfg(any(feature = "io", loom))]
     pub fn use_drivers(&self, wake: impl FnMut(Place)) {
         let mut sleepers = self.sleepers.lock();
         if std::mem::replace(&mut sleepers.uses_drivers, true) {

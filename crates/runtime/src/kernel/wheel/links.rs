@@ -5,13 +5,13 @@ use std::ptr;
 
 /// The links of an entry or a slot.
 #[repr(C)]
-pub(super) struct Links {
+pub struct Links {
     previous: Cell<*const Links>,
-    pub(super) next: Cell<*const Links>,
+    pub next: Cell<*const Links>,
 }
 
 impl Links {
-    pub(super) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self {
             previous: Cell::new(ptr::null()),
             next: Cell::new(ptr::null()),
@@ -19,17 +19,17 @@ impl Links {
     }
 
     /// Makes it an empty ring. It must not move from now on.
-    pub(super) fn close(&self) {
+    pub fn close(&self) {
         self.previous.set(self);
         self.next.set(self);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         ptr::eq(self.next.get(), self)
     }
 
     /// Returns the links of the first entry of a ring, or null.
-    pub(super) fn first(&self) -> *const Self {
+    pub fn first(&self) -> *const Self {
         if self.is_empty() {
             return ptr::null();
         }
@@ -42,7 +42,7 @@ impl Links {
     ///
     /// All links of the ring are alive, the entry does not move or end until it is
     /// unlinked, and it is in no ring.
-    pub(super) unsafe fn push(&self, links: *const Self) {
+    pub unsafe fn push(&self, links: *const Self) {
         let last = self.previous.get();
         // SAFETY: all links of the ring, and the entry, are alive. The pointer is the
         // entry's own, so it may be used for all of it later on.
@@ -60,7 +60,7 @@ impl Links {
     ///
     /// It is in one, and the caller holds the lock of the wheel that it belongs to.
     #[inline]
-    pub(super) unsafe fn unlink(&self) {
+    pub unsafe fn unlink(&self) {
         let (previous, next) = (self.previous.get(), self.next.get());
         // SAFETY: the caller holds the lock, and linked entries are alive.
         unsafe {
@@ -75,7 +75,7 @@ impl Links {
     ///
     /// As for [`unlink`](Self::unlink), for all of them. The ring does not move before
     /// they have left it.
-    pub(super) unsafe fn take_all(&self, other: &Self) {
+    pub unsafe fn take_all(&self, other: &Self) {
         self.close();
         if other.is_empty() {
             return;

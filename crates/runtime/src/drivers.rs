@@ -1,112 +1,22 @@
 //! The parkers of idle workers.
 //!
-//! The only thread of a current-thread runtime parks in a [`Driver`]: that of
-//! `blitz_io_driver` with I/O, and a [`Parker`] without. The workers of a multi-thread
-//! runtime wait together in [`Drivers`], or each in a [`Parker`] of its own: see `idle.rs`.
+//! The only thread of a current-thread runtime parks in a [`Driver`]. The workers of a multi-thread
+//! runtime wait together in [`Drivers`], or each in a [`Parker`](blitz_io_core::Parker) of its own: see `idle.rs`.
 
-#[cfg(not(loom))]
+#[cfg(feature = "io")]
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+
+use crate::kernel::driver::Driver;
 #[cfg(feature = "io")]
-use std::{cell::Cell, sync::Arc};
-
-use blitz_io_core::{Parker, default_is_new};
-#[cfg(feature = "io")]
-use blitz_io_driver::Wakers;
-
-/// A driver in which at most one thread parks; any thread may unpark it.
-#[derive(Debug)]
-pub enum Driver {
-    /// Without I/O.
-    Parker(Parker),
-    /// A driver with I/O.
-    #[cfg(feature = "io")]
-    Io(Arc<blitz_io_driver::Driver>),
-}
-
-default_is_new!(Driver);
-
-impl Driver {
-    /// Creates a driver that has not been unparked yet, without I/O.
-    pub fn new() -> Self {
-        Self::Parker(Parker::new())
-    }
-
-    /// Returns the driver of a current-thread runtime.
-    #[cfg(not(loom))]
-    pub(crate) fn of(common: &crate::common::Common) -> Self {
-        #[cfg(feature = "io")]
-        if let Some(drivers) = &common.io {
-            return Self::Io(drivers.at(0).clone());
-        }
-        _ = common;
-        Self::new()
-    }
-
-    /// Sleeps until it is unparked, or was since the last time, until `deadline`, or until
-    /// an event has woken a task. Returns whether it was unparked.
-    pub fn park(&self, deadline: Option<Instant>) -> bool {
-        match self {
-            Self::Parker(parker) => parker.park(deadline),
-            #[cfg(feature = "io")]
-            Self::Io(driver) => waking(|wakers| driver.park(deadline, wakers)),
-        }
-    }
-
-    /// Wakes the tasks whose events have happened, without waiting. For any thread.
-    #[inline]
-    pub fn poll(&self) {
-        match self {
-            Self::Parker(_) => {}
-            #[cfg(feature = "io")]
-            Self::Io(driver) => {
-                if driver.has_sources() {
-                    waking(|wakers| driver.poll(wakers));
-                }
-            }
-        }
-    }
-
-    /// Returns `true` if events may happen.
-    #[inline]
-    pub fn has_sources(&self) -> bool {
-        match self {
-            Self::Parker(_) => false,
-            #[cfg(feature = "io")]
-            Self::Io(driver) => driver.has_sources(),
-        }
-    }
-
-    /// Ends the park of its thread, or the next one if it is not parked.
-    pub fn unpark(&self) {
-        match self {
-            Self::Parker(parker) => parker.unpark(),
-            #[cfg(feature = "io")]
-            Self::Io(driver) => driver.unpark(),
-        }
-    }
-}
-
-/// Wakes the wakers that `poll` has gathered. The memory for them stays with the thread, so that a
-/// poll allocates nothing.
-#[cfg(feature = "io")]
-fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
-    thread_local! {
-        static WAKERS: Cell<Wakers> = const { Cell::new(Wakers::new()) };
-    }
-    // A thread that ends may have given it up already; and a waker may poll, too.
-    let mut wakers = WAKERS.try_with(Cell::take).unwrap_or_default();
-    let result = poll(&mut wakers);
-    wakers.wake_all();
-    _ = WAKERS.try_with(|kept| kept.set(wakers));
-    result
-}
+use crate::kernel::driver::waking;
 
 #[cfg(feature = "io")]
 pub(crate) use blitz_io_driver::Reports;
 
 /// The reports of a wait or a poll, besides the events that have woken tasks.
-#[cfg(all(not(feature = "io"), not(loom)))]
+#[cfg(not(feature = "io"))]
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reports {
     /// It has taken a wake-up.
@@ -117,7 +27,6 @@ pub(crate) struct Reports {
 
 /// The drivers of a multi-thread runtime, in which its workers wait together. Without I/O
 /// there is one, and no worker ever waits in it.
-#[cfg(not(loom))]
 pub(crate) struct Drivers {
     #[cfg(feature = "io")]
     drivers: Box<[Arc<blitz_io_driver::Driver>]>,
@@ -125,7 +34,6 @@ pub(crate) struct Drivers {
     are_in_use: AtomicBool,
 }
 
-#[cfg(not(loom))]
 impl Drivers {
     pub(crate) fn of(common: &crate::common::Common) -> Self {
         #[cfg(not(feature = "io"))]
@@ -215,7 +123,7 @@ impl Drivers {
     }
 }
 
-#[cfg(all(not(feature = "io"), not(loom)))]
+#[cfg(not(feature = "io"))]
 impl Drivers {
     pub(crate) fn wait(&self, _driver: usize, _deadline: Option<Instant>) -> Reports {
         unreachable!("no worker waits in a driver that there is not")
@@ -237,4 +145,16 @@ impl Drivers {
     }
 
     pub(crate) fn flush(&self, _driver: usize) {}
+}
+
+impl Driver {
+    /// Returns the driver of a current-thread runtime.
+    pub(crate) fn of(common: &crate::common::Common) -> Self {
+        #[cfg(feature = "io")]
+        if let Some(drivers) = &common.io {
+            return Self::Io(drivers.at(0).clone());
+        }
+        _ = common;
+        Self::new()
+    }
 }
