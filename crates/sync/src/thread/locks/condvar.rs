@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use lock_api::{MutexGuard, RawMutex};
 
-use super::notify_queue::{Ended, NotifyQueue, Waiting};
+use crate::thread::notify_queue::{Ended, NotifyQueue, Waiting};
 use blitz_io_core::Node;
 use blitz_io_core::deadline;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};

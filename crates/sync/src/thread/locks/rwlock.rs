@@ -7,7 +7,7 @@ use lock_api::{
     RawRwLockUpgrade, RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
 };
 
-use super::shared::Shared;
+use crate::thread::shared::Shared;
 use blitz_io_core::deadline;
 use blitz_io_core::inspect::{Blocking, Caller, Kind, Object};
 
