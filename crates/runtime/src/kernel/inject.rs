@@ -6,7 +6,7 @@
 //!
 //! The length is written last, under the lock, with a sequentially consistent
 //! read-modify-write. It is also what a pusher publishes before it checks whether a
-//! worker has to be woken (`multi_thread/idle.rs`), or unparks the only thread
+//! worker has to be woken (`idle.rs`), or unparks the only thread
 //! (`current_thread/shared.rs`).
 
 #![allow(
