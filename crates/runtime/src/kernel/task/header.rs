@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::state::State;
-use crate::kernel::context;
 use blitz_io_core::Watched;
 #[cfg(all(feature = "inspect", not(loom)))]
 use blitz_io_core::inspect::TaskState;
@@ -470,17 +469,6 @@ impl Id {
             // The first number of all is 1, and 2^64 are not reached.
             Self(NonZeroU64::new(next).unwrap_or(NonZeroU64::MAX))
         })
-    }
-
-    /// Returns the current task's number.
-    #[cfg(not(loom))]
-    pub(crate) fn current() -> Option<Self> {
-        let task = context::with(context::Context::task)
-            .cast_mut()
-            .cast::<Header>();
-        // SAFETY: the code that made the task the current one keeps it alive until it
-        // undoes that.
-        unsafe { task.as_ref() }.map(Header::id)
     }
 
     /// Returns the id of a number; `None` for 0.
