@@ -6,7 +6,7 @@
 // Its pages are for readers of its source.
 #![allow(rustdoc::private_intra_doc_links)]
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod affinity;
 mod attempts;
 pub mod awake;

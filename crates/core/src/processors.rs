@@ -1,9 +1,8 @@
 //! On how many processors this process's threads may run.
 
-#[cfg(not(loom))]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 use crate::affinity::Affinity;
 
 /// Returns on how many processors this process's threads may run.
@@ -11,10 +10,12 @@ use crate::affinity::Affinity;
 /// The answer of the system is cached. The system answers for the calling thread, so "one" may
 /// only mean that this thread is bound to a processor. On Linux, this function then looks at the
 /// other threads. It checks "one" again, ever more seldom, as threads may have been bound or
-/// started since.
-#[cfg(not(loom))]
+/// started since. A model has as many processors as it needs.
 #[inline]
 pub fn processors() -> usize {
+    if cfg!(loom) {
+        return 2;
+    }
     match PROCESSORS.load(Ordering::Relaxed) {
         UNKNOWN | 1 => ask(),
         processors => processors,
@@ -25,27 +26,17 @@ pub fn processors() -> usize {
 /// without being called.
 #[inline]
 pub fn this_processor() -> Option<u32> {
-    #[cfg(all(target_os = "linux", not(loom), not(miri)))]
-    {
+    #[cfg(target_os = "linux")]
+    if !cfg!(any(loom, miri)) {
         // SAFETY: it takes and keeps nothing.
-        u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+        return u32::try_from(unsafe { libc::sched_getcpu() }).ok();
     }
-    #[cfg(not(all(target_os = "linux", not(loom), not(miri))))]
     None
 }
 
-/// Returns any number: a model has as many processors as it needs.
-#[cfg(loom)]
-pub fn processors() -> usize {
-    2
-}
-
-#[cfg(not(loom))]
 const UNKNOWN: usize = 0;
-#[cfg(not(loom))]
 static PROCESSORS: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
-#[cfg(not(loom))]
 #[cold]
 fn ask() -> usize {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
@@ -63,7 +54,7 @@ fn ask() -> usize {
 }
 
 /// Counts the processors of all threads. This thread has one; if it is bound to it, others may have others.
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 fn of_all_threads() -> usize {
     let own = Affinity::of_this_thread().map_or(0, |own| own.processors().count());
     match own {
@@ -73,7 +64,7 @@ fn of_all_threads() -> usize {
     }
 }
 
-#[cfg(not(any(target_os = "linux", target_os = "android", loom)))]
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn of_all_threads() -> usize {
     1
 }

@@ -43,7 +43,7 @@
 #[cfg(all(unix, not(loom)))]
 mod async_fd;
 pub mod bits;
-#[cfg(any(io_uring, loom))]
+#[cfg(completions)]
 mod completion;
 pub mod current;
 mod driver;

@@ -15,11 +15,7 @@ use crate::driver::Driver;
 use crate::entries::Refused;
 use crate::entry::Entry;
 use crate::readiness::Event;
-
-#[cfg(loom)]
-type Interest = ();
-#[cfg(not(loom))]
-use mio::Interest;
+use crate::selector::{AnySource, Interest};
 
 /// The error of operations on a source whose runtime has ended. The text is Tokio's,
 /// because people search for it.
@@ -63,8 +59,7 @@ impl Registration {
     /// Returns the system's errors, [`shut_down_error`] if the driver has been shut down,
     /// and an error if the driver has as many sources as it can have.
     pub fn new(
-        #[cfg(not(loom))] source: &mut (impl mio::event::Source + ?Sized),
-        #[cfg(loom)] source: &mut crate::selector::Source,
+        source: &mut (impl AnySource + ?Sized),
         interest: Interest,
         driver: &Arc<Driver>,
     ) -> io::Result<Self> {
@@ -104,11 +99,7 @@ impl Registration {
     ///
     /// Returns the system's errors, for example if the descriptor has been closed by other
     /// code.
-    pub fn deregister(
-        &self,
-        #[cfg(not(loom))] source: &mut (impl mio::event::Source + ?Sized),
-        #[cfg(loom)] source: &mut crate::selector::Source,
-    ) -> io::Result<()> {
+    pub fn deregister(&self, source: &mut (impl AnySource + ?Sized)) -> io::Result<()> {
         self.entry().end_records();
         self.driver.selector.deregister(source)?;
         self.driver.entries.remove(self.entry(), self.token);

@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use blitz_io_core::{Panics, Wake};
 
-#[cfg(any(io_uring, loom))]
+#[cfg(completions)]
 use crate::completion::Retired;
 use crate::selector::{Memory, NO_MEMORY};
 
@@ -20,7 +20,7 @@ pub struct Wakers {
     /// The memory of a poll.
     pub(crate) memory: Memory,
     /// Operations of the kernel that have ended. Freed last.
-    #[cfg(any(io_uring, loom))]
+    #[cfg(completions)]
     retired: Vec<Retired>,
 }
 
@@ -31,7 +31,7 @@ impl Wakers {
         Self {
             wakers: Vec::new(),
             memory: NO_MEMORY,
-            #[cfg(any(io_uring, loom))]
+            #[cfg(completions)]
             retired: Vec::new(),
         }
     }
@@ -52,7 +52,7 @@ impl Wakers {
         self.wakers.extend(wakers);
     }
 
-    #[cfg(any(io_uring, loom))]
+    #[cfg(completions)]
     pub(crate) fn retire(&mut self, retired: Retired) {
         self.retired.push(retired);
     }
@@ -76,7 +76,7 @@ impl Wakers {
         for waker in self.wakers.drain(..) {
             panics.put_off(|| waker.wake());
         }
-        #[cfg(any(io_uring, loom))]
+        #[cfg(completions)]
         panics.put_off(|| self.retired.clear());
         panics
     }

@@ -98,116 +98,19 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
-#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
-mod anonymous;
 #[cfg(not(loom))]
-mod barrier;
+mod api;
+// The models use the kernel as it stands.
 #[cfg(not(loom))]
-mod builder;
-#[cfg(all(not(loom), unix))]
-mod doorbell;
-#[cfg(not(loom))]
-mod endpoint;
-#[cfg(not(loom))]
-mod error;
-#[cfg(not(loom))]
-mod event;
-mod event_count;
-#[cfg(not(loom))]
-mod inspect;
-#[cfg(not(loom))]
-mod kind;
-#[cfg(not(loom))]
-mod kinds;
-#[cfg(not(loom))]
-mod loan;
-#[cfg(not(loom))]
-mod mark;
-mod memory;
-#[cfg(not(loom))]
-mod message;
+mod kernel;
 #[cfg(loom)]
 #[doc(hidden)]
-pub mod model;
-#[cfg(not(loom))]
-mod plain;
-#[cfg(all(not(loom), any(feature = "bytemuck", feature = "zerocopy")))]
-mod plain_of_others;
-#[cfg(not(loom))]
-mod primitive;
-mod protocol;
-#[cfg(not(loom))]
-mod receiver;
-#[cfg(not(loom))]
-mod registered;
-mod ring;
-#[cfg(not(loom))]
-mod ring_receiver;
-#[cfg(not(loom))]
-mod ring_sender;
-#[cfg(not(loom))]
-mod segment;
-#[cfg(not(loom))]
-mod semaphore;
-#[cfg(not(loom))]
-mod send_with;
-#[cfg(not(loom))]
-mod sender;
-#[cfg(not(loom))]
-mod settings;
-#[doc(hidden)]
-pub mod step;
-#[cfg(not(loom))]
-mod sys;
-#[cfg(not(loom))]
-mod trust;
-mod wait;
-#[cfg(not(loom))]
-mod wait_policy;
+pub mod kernel;
 
-#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
-pub use anonymous::Anonymous;
 #[cfg(not(loom))]
-pub use barrier::{Barrier, BarrierWaitResult};
-#[cfg(all(not(loom), feature = "derive"))]
-pub use blitz_io_macros::PlainData;
-#[cfg(not(loom))]
-pub use builder::Builder;
-#[cfg(all(not(loom), unix))]
-pub use doorbell::Doorbell;
-#[cfg(not(loom))]
-pub use error::{Error, IoError, NotifyError, RecvError, SendError, WaitError};
-#[cfg(not(loom))]
-pub use event::{Event, Listener, Notification, Notifier};
-#[cfg(not(loom))]
-pub use inspect::{
-    Participant, SegmentInfo, clean, clean_in, clean_where, is_supported, list, list_in,
-};
-#[cfg(not(loom))]
-pub use kind::{Kind, WhenFull};
-#[cfg(not(loom))]
-pub use kinds::{Channel, Queue, Route};
-#[cfg(not(loom))]
-pub use loan::Loan;
-#[cfg(not(loom))]
-pub use message::Message;
-#[cfg(not(loom))]
-pub use plain::PlainData;
-#[cfg(all(not(loom), feature = "bytemuck"))]
-pub use plain_of_others::Pod;
-#[cfg(all(not(loom), feature = "zerocopy"))]
-pub use plain_of_others::Zerocopy;
-#[cfg(not(loom))]
-pub use primitive::PrimitiveBuilder;
-#[cfg(not(loom))]
-pub use receiver::Receiver;
-#[cfg(not(loom))]
-pub use ring::MessageState;
-#[cfg(not(loom))]
-pub use semaphore::{Permit, Semaphore};
-#[cfg(not(loom))]
-pub use send_with::{SendOptions, SendWith};
-pub use sender::Sender;
+pub use api::*;
+#[doc(hidden)]
+pub use kernel::step;
 
 /// Runs the examples of the README as tests.
 #[cfg(doctest)]

@@ -3,10 +3,10 @@
 use blitz_io_core::coop;
 use blitz_io_observe::About;
 
-use crate::context::{self, Entered};
 use crate::enter;
+use crate::kernel::context::{self, Entered};
+use crate::kernel::task::JoinHandle;
 use crate::scheduler::{Handle, multi_thread, with_current};
-use crate::task::raw::JoinHandle;
 use crate::trace::spawn_meta;
 
 /// Runs a closure on a thread where it may block.

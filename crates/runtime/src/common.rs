@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::context::Current;
 use crate::hooks::Hooks;
 #[cfg(feature = "io")]
 use crate::io::Drivers;
+use crate::kernel::context::Current;
 use crate::metrics::{ReadyClock, Totals};
 use crate::runtime_id::Id;
 use crate::seed::Seeds;

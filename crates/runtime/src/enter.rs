@@ -23,8 +23,8 @@ use std::task::{Context as TaskContext, Poll, Wake, Waker};
 use blitz_io_core::{OnDrop, Parker, Spin, coop, deadline};
 
 use crate::common::RuntimeRef;
-use crate::context::{self, Context, Current, Entered};
 use crate::errors::{NESTED, OUT_OF_ORDER};
+use crate::kernel::context::{self, Context, Current, Entered};
 use crate::seed::Seeds;
 use crate::tokio_handle;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use blitz_io_core::debug_fields;
 
+use crate::kernel::task::Id;
 use crate::stalls::StallCallback;
-use crate::task::raw::Id;
 
 /// Called when something happens to a thread.
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;

@@ -22,9 +22,14 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-// The model checker sees only the parts that have models, and they leave much unused.
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
-#![cfg_attr(loom, allow(dead_code, unused_imports))]
+
+// The models use the kernel as it stands.
+#[cfg(not(loom))]
+mod kernel;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod kernel;
 
 #[cfg(not(loom))]
 mod blocking;
@@ -32,8 +37,8 @@ mod blocking;
 mod common;
 #[cfg(not(loom))]
 mod config;
-mod context;
-mod driver;
+#[cfg(not(loom))]
+mod drivers;
 #[cfg(not(loom))]
 mod enter;
 #[cfg(not(loom))]
@@ -49,19 +54,23 @@ mod metrics;
 #[cfg(not(loom))]
 #[doc(hidden)]
 pub mod pinned;
+#[cfg(not(loom))]
 mod pool;
 #[cfg(not(loom))]
 pub mod runtime;
 #[cfg(not(loom))]
 mod runtime_id;
+#[cfg(not(loom))]
 mod scheduler;
 #[cfg(not(loom))]
 mod seed;
+#[cfg(not(loom))]
 mod stalls;
-#[cfg_attr(loom, path = "task/loom.rs")]
+#[cfg(not(loom))]
 pub mod task;
 #[cfg(not(loom))]
 pub mod time;
+#[cfg(not(loom))]
 mod timers;
 #[cfg(not(loom))]
 mod tokio_handle;
@@ -69,11 +78,11 @@ mod tokio_handle;
 mod trace;
 
 #[doc(hidden)]
-pub use context::random as thread_rng_n;
+pub use kernel::context::random as thread_rng_n;
 
 /// Primitives for tasks, beside those of `blitz_io_sync`.
 pub mod sync {
-    pub use crate::task::cancellation_token::{
+    pub use crate::kernel::cancellation_token::{
         CancellationToken, DropGuard, DropGuardRef, WaitForCancellationFuture,
         WaitForCancellationFutureOwned,
     };
@@ -90,29 +99,6 @@ pub mod internals {
     pub use crate::io::own_driver;
     pub use crate::pinned;
     pub use blitz_io_observe::About;
-}
-
-/// Items for the models of this crate: not part of the public interface.
-#[cfg(loom)]
-#[doc(hidden)]
-#[allow(missing_docs)]
-pub mod model {
-    pub mod pool {
-        pub use crate::pool::queue;
-    }
-    pub use crate::stalls::polling;
-    pub use crate::task::raw::model as task;
-    pub mod time {
-        pub use crate::timers::wheel::{Timer, Wheel};
-    }
-    pub mod current_thread {
-        pub use crate::scheduler::current_thread::core_cell;
-    }
-    pub mod scheduler {
-        pub use crate::driver::Driver;
-        pub use crate::scheduler::inject::Inject;
-        pub use crate::scheduler::multi_thread::{idle, inbox, lifo_slot, queue, run_batch};
-    }
 }
 
 /// The examples of the README run as tests.

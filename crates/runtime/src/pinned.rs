@@ -5,13 +5,13 @@
 
 use std::future::Future;
 
-use crate::context;
-use crate::context::Entered;
 use crate::enter;
 use crate::errors::{NESTED, TryCurrentError};
+use crate::kernel::context;
+use crate::kernel::context::Entered;
+use crate::kernel::task::JoinHandle;
 use crate::runtime::Handle;
 use crate::scheduler::{self, with_current};
-use crate::task::raw::JoinHandle;
 use crate::task::spawn::new_task;
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 

@@ -61,7 +61,7 @@ mod spans {
     use tracing::trace_span;
 
     use super::SpawnMeta;
-    use crate::task::raw::Id;
+    use crate::kernel::task::Id;
 
     impl SpawnMeta<'_> {
         /// Returns the original size, if the task's is another one.

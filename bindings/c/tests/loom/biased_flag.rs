@@ -1,5 +1,4 @@
 //! Models of the biased flag: its owner, and threads that come from outside.
-#![cfg(loom)]
 
 use crate::model;
 

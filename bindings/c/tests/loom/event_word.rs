@@ -1,5 +1,4 @@
 //! Models of an event on a word.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Models of a latch on a word.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

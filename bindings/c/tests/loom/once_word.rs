@@ -1,5 +1,4 @@
 //! Models of a one-time initialisation on a word.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Models of tasks that sleep on words.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

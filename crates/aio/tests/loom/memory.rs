@@ -1,5 +1,4 @@
 //! Models of the in-memory streams.
-#![cfg(loom)]
 
 use std::pin::{Pin, pin};
 use std::task::Waker;

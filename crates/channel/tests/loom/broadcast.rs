@@ -1,5 +1,4 @@
 //! Models of the broadcast channel.
-#![cfg(loom)]
 
 use crate::model;
 

@@ -1,5 +1,4 @@
 //! Models of the channels of many senders and many receivers.
-#![cfg(loom)]
 
 use crate::model;
 

@@ -1,5 +1,4 @@
 //! Models of `mpsc`. Blocks have two slots here.
-#![cfg(loom)]
 
 use crate::model;
 

@@ -1,6 +1,5 @@
 //! Models of `mpsc`: a thread that waits for room hands its value over, and the thread that makes
 //! room sends it. The waiting thread's next value comes later.
-#![cfg(loom)]
 
 use crate::model;
 

@@ -1,5 +1,4 @@
 //! Models of the channel for one value.
-#![cfg(loom)]
 
 use crate::model;
 

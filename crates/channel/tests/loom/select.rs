@@ -1,5 +1,4 @@
 //! Models of selections: a thread that waits in several channels.
-#![cfg(loom)]
 
 use crate::model;
 

@@ -1,5 +1,4 @@
 //! Models of the channel for a value that changes.
-#![cfg(loom)]
 
 use crate::model;
 

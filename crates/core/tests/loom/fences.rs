@@ -1,5 +1,4 @@
 //! Models of the asymmetric fences, and of the switch to strong ones after a late barrier.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Models of the exclusive core, which is all of `Mutex`.
-#![cfg(loom)]
 
 use crate::model;
 

@@ -1,5 +1,4 @@
 //! Models of the parker.
-#![cfg(loom)]
 
 use crate::model;
 

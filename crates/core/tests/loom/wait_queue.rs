@@ -1,5 +1,4 @@
 //! Models of the queue of waiters as tasks use it, and tasks beside threads.
-#![cfg(loom)]
 
 use crate::model;
 

@@ -8,21 +8,25 @@
 
 #[cfg(epoll)]
 mod epoll;
-#[cfg(not(any(epoll, loom)))]
+#[cfg(not(timer))]
 mod exclusive;
 #[cfg(loom)]
 mod model;
-#[cfg(any(epoll, loom))]
+#[cfg(timer)]
 mod timer;
 #[cfg(epoll)]
 mod timer_descriptor;
 
 #[cfg(epoll)]
 pub use epoll::{Memory, NO_MEMORY, Selector};
-#[cfg(not(any(epoll, loom)))]
+#[cfg(not(timer))]
 pub use exclusive::{Memory, NO_MEMORY, Selector};
+#[cfg(not(loom))]
+pub use mio::{Interest, event::Source as AnySource};
 #[cfg(loom)]
-pub use model::{Memory, NO_MEMORY, Selector, Source};
+pub use model::{AnySource, Interest, Kernel, Memory, NO_MEMORY, Selector, Source};
+#[cfg(epoll)]
+use timer_descriptor::Kernel;
 
 use std::time::Instant;
 
@@ -35,7 +39,7 @@ pub enum Report {
     /// Another thread has requested a wake-up.
     Wake,
     /// The timer has expired.
-    #[cfg_attr(not(any(epoll, loom)), allow(dead_code, reason = "there is no timer"))]
+    #[cfg_attr(not(timer), allow(dead_code, reason = "there is no timer"))]
     Expired,
     /// The ring of completions has some.
     #[cfg_attr(not(io_uring), allow(dead_code, reason = "there is no ring"))]

@@ -73,6 +73,21 @@ impl Kernel {
 #[derive(Default)]
 pub struct Source(Option<usize>);
 
+/// What can be registered, in the place of mio's trait.
+pub trait AnySource {
+    /// Returns the source of the model.
+    fn model(&mut self) -> &mut Source;
+}
+
+impl AnySource for Source {
+    fn model(&mut self) -> &mut Source {
+        self
+    }
+}
+
+/// A source of the model reports all events.
+pub type Interest = ();
+
 impl Selector {
     /// `true` if several threads may wait at the same time.
     pub const IS_SHARED: bool = true;
@@ -139,13 +154,18 @@ impl Selector {
         is_set
     }
 
-    pub fn register(&self, source: &mut Source, token: usize, _interest: ()) -> io::Result<()> {
-        source.0 = Some(token);
+    pub fn register(
+        &self,
+        source: &mut (impl AnySource + ?Sized),
+        token: usize,
+        _interest: Interest,
+    ) -> io::Result<()> {
+        source.model().0 = Some(token);
         Ok(())
     }
 
-    pub fn deregister(&self, source: &mut Source) -> io::Result<()> {
-        let token = source.0.take();
+    pub fn deregister(&self, source: &mut (impl AnySource + ?Sized)) -> io::Result<()> {
+        let token = source.model().0.take();
         self.shared
             .with(|state| state.events.retain(|&(other, _)| Some(other) != token));
         Ok(())

@@ -24,11 +24,9 @@
 
 use std::time::{Duration, Instant};
 
-#[cfg(loom)]
-pub use super::model::Kernel;
-#[cfg(not(loom))]
-pub use super::timer_descriptor::Kernel;
 use blitz_io_core::Lock;
+
+use super::Kernel;
 
 /// A timer that stays set from one poll to the next.
 pub struct Timer {

@@ -1,6 +1,5 @@
 //! Models of one operation: its completion against a future that waits, changes its waker,
 //! or is dropped.
-#![cfg(loom)]
 
 use std::future::poll_fn;
 use std::mem::ManuallyDrop;

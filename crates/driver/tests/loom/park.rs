@@ -1,6 +1,5 @@
 //! Models of an owner that parks, and of other threads that unpark it, poll for it,
 //! register and deregister.
-#![cfg(loom)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
 //! Models of one entry: an event against a waiter, a clear, a drop and a shutdown.
-#![cfg(loom)]
 
 use std::future::poll_fn;
 use std::io;

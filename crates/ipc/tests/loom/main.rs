@@ -6,7 +6,7 @@ mod ring;
 
 use std::sync::Arc;
 
-use blitz_io_ipc::model::Model;
+use blitz_io_ipc::kernel::model::Model;
 use loom::thread::{self, JoinHandle};
 
 /// Runs a participant in a thread of its own.

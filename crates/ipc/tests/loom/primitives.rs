@@ -1,9 +1,8 @@
 //! Models of events, semaphores and barriers, with participants that are killed.
-#![cfg(loom)]
 
 use std::sync::Arc;
 
-use blitz_io_ipc::model::{Met, Model};
+use blitz_io_ipc::kernel::model::{Met, Model};
 use loom::sync::atomic::{AtomicBool, Ordering};
 
 use crate::spawn;

@@ -1,7 +1,6 @@
 //! Models of the ring, with participants that are killed during a step.
-#![cfg(loom)]
 
-use blitz_io_ipc::model::{Known, Model};
+use blitz_io_ipc::kernel::model::{Known, Model};
 // loom's `Arc` cannot be dropped after a deadlock was found.
 use loom::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;

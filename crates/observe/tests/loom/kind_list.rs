@@ -1,5 +1,4 @@
 //! Models of the values of an object by kind: threads that insert, the end of an object, and a reader.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

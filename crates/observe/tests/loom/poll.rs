@@ -1,5 +1,4 @@
 //! Models of the slot with a thread's current poll: its owner, and a reader.
-#![cfg(loom)]
 
 use std::panic::Location;
 use std::ptr;

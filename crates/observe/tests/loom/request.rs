@@ -1,5 +1,4 @@
 //! Models of the request to another thread: the asking thread, and handlers that are late or called twice.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Models of the slot of a record: its owner, and the reader.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

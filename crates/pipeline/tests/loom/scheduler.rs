@@ -1,6 +1,5 @@
 //! Models of a source, two workers and a sink: every run ends, in order, and no worker
 //! sleeps while there is something to do.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

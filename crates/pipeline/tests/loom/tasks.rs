@@ -1,6 +1,5 @@
 //! Models of a pipeline whose workers are tasks: every run ends, whatever waits for I/O
 //! when it ends, fails, or is dropped.
-#![cfg(loom)]
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};

@@ -1,6 +1,5 @@
 //! Models of a worker's deque: every fork is taken once, by its owner or by a thief, and a thief
 //! that waits for a job gets only descendants of it.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

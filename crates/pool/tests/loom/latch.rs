@@ -1,6 +1,5 @@
 //! Models of latches: the end of a job wakes the thread that waits for it, and this sees the
 //! job's writes.
-#![cfg(loom)]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Models of the loop in progress: which workers enter and leave, and the caller's wait.
-#![cfg(loom)]
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! Models of sleeping workers: no published work waits while a worker sleeps for it. The jobs are
 //! counters without any order of their own, so all order comes from the protocol.
-#![cfg(loom)]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use std::time::Instant;
 #[cfg(feature = "schedule-latency")]
 use super::nanos;
 use crate::config::Config;
-use crate::task::raw::Notified;
+use crate::kernel::task::Notified;
 
 /// The clock of a runtime's tasks that become ready.
 pub(crate) struct ReadyClock {

@@ -11,14 +11,14 @@ use blitz_io_core::coop::{self, Budget};
 use blitz_io_core::{OnDrop, deadline};
 use blitz_io_observe::About;
 
-use super::queue::{Closed, JobQueue, Next, Numbers, Submitted, ThreadState};
 use super::threads::Threads;
 use crate::common::RuntimeRef;
 use crate::enter;
 use crate::errors::DROPPED_IN_ASYNC;
 use crate::hooks::{self, TaskCallback};
+use crate::kernel::job_queue::{Closed, JobQueue, Next, Numbers, Submitted, ThreadState};
+use crate::kernel::task::{BOX_ABOVE, Header, Id, JoinHandle, Notified, Schedule, unowned};
 use crate::task::inspected;
-use crate::task::raw::{BOX_ABOVE, Header, Id, JoinHandle, Notified, Schedule, unowned};
 use crate::tokio_handle;
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 

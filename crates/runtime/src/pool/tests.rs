@@ -6,7 +6,7 @@ use std::{env, io};
 
 use blitz_io_core::processors;
 
-use super::queue::{JobQueue, Next, Submitted, ThreadState};
+use crate::kernel::job_queue::{JobQueue, Next, Submitted, ThreadState};
 
 const CHILD: &str = "BLITZ_RUNTIME_POOL_TEST";
 

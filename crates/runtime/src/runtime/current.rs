@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::io;
 
-use crate::context::{self, Flavor};
 use crate::errors::SHUTTING_DOWN;
+use crate::kernel::context::{self, Flavor};
 use crate::scheduler::multi_thread;
 
 /// Returns the number of the worker that runs on this thread, which is less than

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::builder::Kind;
 use super::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
-use crate::task::raw::JoinHandle;
+use crate::kernel::task::JoinHandle;
 use crate::task::spawn::spawn_local_on;
 use crate::trace::spawn_meta;
 

@@ -11,8 +11,8 @@ use super::Builder;
 use super::handle::{EnterGuard, Handle};
 use super::metrics::RuntimeMetrics;
 use crate::enter;
+use crate::kernel::task::JoinHandle;
 use crate::scheduler::current_thread::CurrentThread;
-use crate::task::raw::JoinHandle;
 use crate::trace::traced;
 use blitz_io_observe::{Caller, Root};
 

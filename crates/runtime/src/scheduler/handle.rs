@@ -9,11 +9,11 @@ use blitz_io_core::OnDrop;
 use super::reference::{self, Base};
 use super::{current_thread, multi_thread};
 use crate::common::{Common, RuntimeRef};
-use crate::context::{self, Current, Flavor};
 use crate::errors::TryCurrentError;
+use crate::kernel::context::{self, Current, Flavor};
+use crate::kernel::task::{Id, JoinHandle};
 use crate::metrics::Counters;
 use crate::pool::{PoolRef, Spawner};
-use crate::task::raw::{Id, JoinHandle};
 
 /// A runtime's scheduler. It lives on, without running anything, after the runtime
 /// has been shut down.

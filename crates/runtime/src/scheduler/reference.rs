@@ -23,11 +23,11 @@ use std::time::Instant;
 use blitz_io_futex::atomic::Ordering;
 
 use crate::common::Common;
-use crate::context;
 use crate::hooks;
+use crate::kernel::context;
+use crate::kernel::task::{Header, Id, JoinHandle, ListId, Notified, OwnedTasks, Ran, Schedule};
 use crate::metrics::Counters;
 use crate::pool::Spawner;
-use crate::task::raw::{Header, Id, JoinHandle, ListId, Notified, OwnedTasks, Ran, Schedule};
 
 /// The common part of both kinds of schedulers.
 pub(crate) struct Base {

@@ -13,8 +13,8 @@ use blitz_io_sync::thread::Mutex;
 
 use blitz_io_core::debug_fields;
 
-use super::polling::Polling;
-use crate::task::raw::Id;
+use crate::kernel::polling::Polling;
+use crate::kernel::task::Id;
 use crate::trace::SpawnMeta;
 
 /// Called for a poll that takes too long.

@@ -8,9 +8,9 @@ use blitz_io_observe::About;
 use super::LocalSet;
 use super::local_set::spawn_local_named;
 use super::spawn;
+use crate::kernel::task::JoinHandle;
 use crate::pool::Demand;
 use crate::runtime::Handle;
-use crate::task::raw::JoinHandle;
 use crate::trace::{SpawnMeta, spawn_meta};
 
 /// Starts a task that has a name in its `tracing` span.

@@ -1,6 +1,7 @@
 //! The id of the running task.
 
-use crate::task::raw::Id;
+use crate::kernel::context::{self, Context};
+use crate::kernel::task::{Header, Id};
 
 /// Returns the id of the task that runs on this thread.
 ///
@@ -39,4 +40,14 @@ pub fn id() -> Id {
 #[must_use]
 pub fn try_id() -> Option<Id> {
     Id::current()
+}
+
+impl Id {
+    /// Returns the current task's number.
+    pub(crate) fn current() -> Option<Self> {
+        let task = context::with(Context::task).cast_mut().cast::<Header>();
+        // SAFETY: the code that made the task the current one keeps it alive until it
+        // undoes that.
+        unsafe { task.as_ref() }.map(Header::id)
+    }
 }

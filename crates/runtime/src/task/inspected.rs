@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 use blitz_io_observe::{About, AboutRef, Caller, TaskFacts, TaskState, Wait};
 use pin_project_lite::pin_project;
 
-use crate::context;
+use crate::kernel::context;
+use crate::kernel::task::{Header, Id};
 use crate::runtime_id;
-use crate::task::raw::{Header, Id};
 use crate::trace::SpawnMeta;
 
 pin_project! {

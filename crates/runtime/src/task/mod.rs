@@ -2,7 +2,6 @@
 
 #[cfg(feature = "tracing")]
 mod builder;
-pub(crate) mod cancellation_token;
 pub mod coop;
 mod counted;
 mod current;
@@ -10,13 +9,16 @@ mod current;
 pub(crate) mod inspected;
 pub mod join_set;
 mod local_set;
-pub(crate) mod raw;
 mod scope;
 pub(crate) mod spawn;
 mod task_local;
-pub mod task_tracker;
+mod tracked;
 mod yield_now;
 
+pub use crate::kernel::task_tracker;
+pub use crate::kernel::task_tracker::{
+    TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture,
+};
 #[cfg(feature = "tracing")]
 pub use builder::Builder;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
@@ -30,11 +32,10 @@ pub use spawn::spawn;
 pub use task_local::LocalKey;
 #[doc(hidden)]
 pub use task_local::Place;
-pub use task_tracker::{TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture};
 pub use yield_now::yield_now;
 
 pub use crate::blocking::{block_in_place, spawn_blocking};
-pub use raw::{AbortHandle, Id, JoinError, JoinHandle};
+pub use crate::kernel::task::{AbortHandle, Id, JoinError, JoinHandle};
 
 /// The futures of this module's types, by name.
 pub mod futures {

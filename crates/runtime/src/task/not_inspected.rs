@@ -2,8 +2,8 @@
 
 use blitz_io_observe::About;
 
+use crate::kernel::task::Id;
 use crate::runtime_id;
-use crate::task::raw::Id;
 use crate::trace::SpawnMeta;
 
 /// Returns the future.

@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use crate::common::Common;
+use crate::kernel::task::{BOX_ABOVE, Id, JoinHandle};
 use crate::scheduler::{self, with_current};
-use crate::task::raw::{BOX_ABOVE, Id, JoinHandle};
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 /// Starts a task on the current runtime. It runs also if the handle is dropped.

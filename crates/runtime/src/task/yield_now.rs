@@ -13,8 +13,8 @@ use std::task::{Context, Poll, Waker, ready};
 
 use blitz_io_core::coop;
 
-use crate::context;
-use crate::task::raw::task_of;
+use crate::kernel::context;
+use crate::kernel::task::task_of;
 
 /// Lets the others that are ready run first.
 ///

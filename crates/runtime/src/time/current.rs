@@ -3,10 +3,10 @@
 use std::ptr;
 use std::sync::Arc;
 
-use crate::context;
 use crate::errors::NO_RUNTIME;
+use crate::kernel::context;
+use crate::kernel::wheel::Wheel;
 use crate::scheduler::{self, multi_thread};
-use crate::timers::wheel::Wheel;
 use crate::timers::{Clock, Wheels, attached};
 
 const DISABLED: &str = "A Tokio 1.x context was found, but timers are disabled. Call \

@@ -11,8 +11,8 @@ use pin_project_lite::pin_project;
 
 use super::{Instant, current, safe_delay};
 use crate::errors::SHUTTING_DOWN;
+use crate::kernel::wheel::Timer;
 use crate::timers::ticks;
-use crate::timers::wheel::Timer;
 
 /// Waits until `deadline`.
 ///

@@ -25,8 +25,8 @@ use blitz_io_sync::thread::Mutex;
 
 use super::Clock;
 use super::ticks;
-use super::wheel::{CLOSED, Unpark, Wheel};
-use crate::context::{self, Context};
+use crate::kernel::context::{self, Context};
+use crate::kernel::wheel::{CLOSED, Unpark, Wheel};
 
 /// Wheels without a runtime, for the next one. Wheels are never freed, because timers that
 /// outlive their runtimes access them.

@@ -1,12 +1,11 @@
 //! Models of the tree of tokens.
-#![cfg(loom)]
 
 use crate::model;
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
-use blitz_io_runtime::sync::CancellationToken;
+use blitz_io_runtime::kernel::cancellation_token::CancellationToken;
 use loom::thread;
 use model::{block_on, model_in_order};
 

@@ -2,16 +2,15 @@
 //!
 //! The workers here are the smallest that there can be; how they go to sleep, get up and
 //! call each other is the code that ships.
-#![cfg(loom)]
 
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_io_futex::model::expire;
-use blitz_io_runtime::model::scheduler::idle::{Calls, Idle, Place, Sleeper};
-use blitz_io_runtime::model::scheduler::queue::Ring;
-use blitz_io_runtime::model::scheduler::{Driver, Inject};
+use blitz_io_runtime::kernel::idle::{Calls, Idle, Place, Sleeper};
+use blitz_io_runtime::kernel::queue::Ring;
+use blitz_io_runtime::kernel::{driver::Driver, inject::Inject};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;

@@ -1,15 +1,14 @@
 //! Models of how tasks come to the thread that they are pinned to.
 //!
 //! The workers only sleep and empty the inbox, with the code that ships.
-#![cfg(loom)]
 
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use blitz_io_runtime::model::scheduler::Driver;
-use blitz_io_runtime::model::scheduler::idle::{Calls, Idle, Place, Sleeper};
-use blitz_io_runtime::model::scheduler::inbox::{Inbox, Sleeps};
+use blitz_io_runtime::kernel::driver::Driver;
+use blitz_io_runtime::kernel::idle::{Calls, Idle, Place, Sleeper};
+use blitz_io_runtime::kernel::inbox::{Inbox, Sleeps};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;

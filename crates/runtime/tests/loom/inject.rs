@@ -1,13 +1,12 @@
 //! A model of the inject queue of a current-thread scheduler: other threads push and unpark, and
 //! the running thread takes all there is, and parks if there is nothing.
-#![cfg(loom)]
 
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use blitz_io_runtime::model::scheduler::{Driver, Inject};
+use blitz_io_runtime::kernel::{driver::Driver, inject::Inject};
 use loom::thread;
 
 /// A task is a number, in the place of a pointer.

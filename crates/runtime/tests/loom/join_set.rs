@@ -1,5 +1,4 @@
 //! Models of the ready list of `JoinSet`.
-#![cfg(loom)]
 
 use crate::model;
 
@@ -7,7 +6,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use blitz_io_runtime::task::join_set::ready::{Link, Pushed, Ready};
+use blitz_io_runtime::kernel::ready::{Link, Pushed, Ready};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on_parking as block_on, model_in_order};

@@ -1,5 +1,4 @@
 //! Models of a worker's own list of tasks, which others use now and then.
-#![cfg(loom)]
 
 use crate::model;
 
@@ -10,8 +9,10 @@ use std::pin::Pin;
 use std::sync::Arc as Witness;
 use std::task::{Context, Poll};
 
-use blitz_io_runtime::model::task::{Header, ListId, Notified, OwnedTasks, Ran, Schedule, id};
-use blitz_io_runtime::task::JoinHandle;
+use blitz_io_runtime::kernel::task::JoinHandle;
+use blitz_io_runtime::kernel::task::model::{
+    Header, ListId, Notified, OwnedTasks, Ran, Schedule, id,
+};
 use loom::sync::{Arc, Mutex};
 use loom::thread::{self, ThreadId};
 

@@ -1,10 +1,9 @@
 //! A model of the note of which task a worker polls: no reader finds the task of one poll with the
 //! time of another.
-#![cfg(loom)]
 
 use std::sync::Arc;
 
-use blitz_io_runtime::model::polling::Polling;
+use blitz_io_runtime::kernel::polling::Polling;
 use loom::thread;
 
 use crate::model::model_in_order;

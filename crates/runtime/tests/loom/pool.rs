@@ -1,10 +1,9 @@
 //! Models of the queue of the pool for blocking work.
-#![cfg(loom)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use blitz_io_runtime::model::pool::queue::{Closed, JobQueue, Next, Submitted, ThreadState};
+use blitz_io_runtime::kernel::job_queue::{Closed, JobQueue, Next, Submitted, ThreadState};
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 

@@ -1,14 +1,13 @@
 //! Models of a worker's queue: nothing is lost, nothing is taken twice.
-#![cfg(loom)]
 
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_io_core::fences::model::with_late_stores;
-use blitz_io_runtime::model::scheduler::lifo_slot::LifoSlot;
-use blitz_io_runtime::model::scheduler::queue::Ring;
-use blitz_io_runtime::model::scheduler::run_batch::RunBatch;
+use blitz_io_runtime::kernel::lifo_slot::LifoSlot;
+use blitz_io_runtime::kernel::queue::Ring;
+use blitz_io_runtime::kernel::run_batch::RunBatch;
 use loom::cell::UnsafeCell;
 use loom::thread;
 

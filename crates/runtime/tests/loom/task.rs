@@ -2,7 +2,6 @@
 //!
 //! The scheduler is one queue. A thread that runs tokens takes them from there. A thread
 //! that finds none while it expects one sleeps, so a lost wake-up is a deadlock.
-#![cfg(loom)]
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -15,10 +14,10 @@ use std::sync::atomic::{AtomicUsize as Count, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use blitz_io_core::coop::unconstrained;
-use blitz_io_runtime::model::task::{
+use blitz_io_runtime::kernel::task::model::{
     Header, ListId, Notified, OwnedTasks, Ran, Schedule, id, unowned,
 };
-use blitz_io_runtime::task::{JoinError, JoinHandle};
+use blitz_io_runtime::kernel::task::{JoinError, JoinHandle};
 use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
@@ -532,7 +531,7 @@ impl Future for Yields {
             return Poll::Ready(self.value.take().unwrap());
         }
         self.left.set(self.left.get() - 1);
-        blitz_io_runtime::model::task::yield_now(context);
+        blitz_io_runtime::kernel::task::model::yield_now(context);
         Poll::Pending
     }
 }

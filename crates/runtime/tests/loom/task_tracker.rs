@@ -1,5 +1,4 @@
 //! Models of `TaskTracker`.
-#![cfg(loom)]
 
 use crate::model;
 
@@ -7,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_io_runtime::task::TaskTracker;
+use blitz_io_runtime::kernel::task_tracker::TaskTracker;
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{End, block_on_parking, model_in_order, poll};

@@ -1,9 +1,8 @@
 //! Models of the cell where a current-thread scheduler's core is while no thread has it.
-#![cfg(loom)]
 
 use std::sync::Arc;
 
-use blitz_io_runtime::model::current_thread::core_cell::CoreCell;
+use blitz_io_runtime::kernel::core_cell::CoreCell;
 use loom::cell::UnsafeCell;
 use loom::future::block_on;
 use loom::thread;

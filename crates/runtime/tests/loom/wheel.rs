@@ -1,5 +1,4 @@
 //! Models of timers: none is lost, early, fired twice, or used after its end.
-#![cfg(loom)]
 
 use crate::model;
 
@@ -10,7 +9,7 @@ use std::sync::Arc;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
-use blitz_io_runtime::model::time::{Timer, Wheel};
+use blitz_io_runtime::kernel::wheel::{Timer, Wheel};
 use loom::thread;
 use model::{block_on, model_in_order as model};
 

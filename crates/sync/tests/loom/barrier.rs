@@ -1,5 +1,4 @@
 //! Models of the barriers.
-#![cfg(loom)]
 
 use crate::model;
 

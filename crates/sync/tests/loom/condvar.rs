@@ -1,5 +1,4 @@
 //! Models of the queue of waiting threads as a condition variable uses it.
-#![cfg(loom)]
 
 use crate::model;
 

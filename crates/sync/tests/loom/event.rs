@@ -1,5 +1,4 @@
 //! Models of `Event`.
-#![cfg(loom)]
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::model;

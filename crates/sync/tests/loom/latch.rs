@@ -1,5 +1,4 @@
 //! Models of `Latch`.
-#![cfg(loom)]
 
 use blitz_io_futex::model;
 use blitz_io_sync::thread::Latch;

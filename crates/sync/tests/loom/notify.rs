@@ -1,5 +1,4 @@
 //! Models of `Notify`.
-#![cfg(loom)]
 
 use crate::model;
 

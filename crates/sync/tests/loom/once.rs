@@ -1,5 +1,4 @@
 //! Models of `Once`, `OnceLock` and `LazyLock`.
-#![cfg(loom)]
 
 use blitz_io_futex::model;
 use blitz_io_sync::thread::{LazyLock, Once, OnceLock};

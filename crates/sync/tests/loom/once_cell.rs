@@ -1,5 +1,4 @@
 //! Models of `OnceCell` and `SetOnce`.
-#![cfg(loom)]
 
 use crate::model;
 

@@ -1,5 +1,4 @@
 //! Models of the shared core, which is all of `RwLock`.
-#![cfg(loom)]
 
 use crate::model;
 

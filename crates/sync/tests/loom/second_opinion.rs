@@ -13,7 +13,6 @@
 //! ([`loom_does_not_know_the_order_of_seqcst_accesses`]). In that it errs on the
 //! safe side. (In one point it does not: it never lets a store overtake an
 //! earlier load.)
-#![cfg(loom)]
 
 use crate::model;
 

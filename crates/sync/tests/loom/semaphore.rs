@@ -1,5 +1,4 @@
 //! Models of the semaphore.
-#![cfg(loom)]
 
 use crate::model;
 

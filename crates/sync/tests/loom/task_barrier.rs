@@ -1,5 +1,4 @@
 //! Models of the task family's `Barrier`.
-#![cfg(loom)]
 
 use crate::model;
 

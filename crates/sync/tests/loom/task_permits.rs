@@ -1,5 +1,4 @@
 //! Models of the locks for tasks. Each of these locks is a batch of permits.
-#![cfg(loom)]
 
 use crate::model;
 

@@ -1,5 +1,4 @@
 //! Models of `WaitGroup`.
-#![cfg(loom)]
 
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
 use blitz_io_futex::model;

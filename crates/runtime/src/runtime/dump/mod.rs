@@ -14,7 +14,7 @@ use blitz_io_inspect::{TaskState, Waiter};
 use blitz_io_observe as records;
 
 use super::Handle;
-use crate::task::raw::Id;
+use crate::kernel::task::Id;
 use crate::task::yield_now;
 
 pub use capture::{Root, TraceMeta, trace_with};

@@ -12,9 +12,9 @@ use std::sync::OnceLock;
 use std::thread::ThreadId;
 
 use super::shared::Shared;
-use crate::context;
+use crate::kernel::context;
+use crate::kernel::task::{Header, Id, Notified, Schedule};
 use crate::scheduler::reference::Reference;
-use crate::task::raw::{Header, Id, Notified, Schedule};
 
 /// The scheduler of a pinned task.
 #[derive(Clone)]

@@ -11,12 +11,12 @@ use blitz_io_core::Lock;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
 use crate::common::Common;
-use crate::driver::Driver;
+use crate::kernel::driver::Driver;
+use crate::kernel::inject::Inject;
+use crate::kernel::task::Header;
 use crate::metrics::Counters;
 use crate::pool::Spawner;
-use crate::scheduler::inject::Inject;
 use crate::scheduler::reference::Base;
-use crate::task::raw::Header;
 
 /// The shared state of a current-thread scheduler; see the module documentation.
 pub(crate) struct Shared {

@@ -29,11 +29,11 @@ use blitz_io_observe as observe;
 
 use super::shared::Shared;
 use crate::config::UnhandledPanic;
-use crate::context;
 use crate::hooks;
+use crate::kernel::context;
+use crate::kernel::task::{Header, Notified, Ran};
 use crate::metrics::{Counters, Stopwatch};
 use crate::scheduler::reference::{Base, Scheduler};
-use crate::task::raw::{Header, Notified, Ran};
 use crate::timers::Wheels;
 
 /// Default number of polls between two looks at the inject queue.

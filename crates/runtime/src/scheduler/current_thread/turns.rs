@@ -10,13 +10,13 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::Poll;
 
-use super::core_cell::{CoreCell, Waiting};
 use super::shared::Shared;
 use super::task_loop::{Core, Doomed};
 use crate::common::Common;
-use crate::context::{self, Current, Flavor};
 use crate::enter::{self, MayBlock};
 use crate::errors::UNHANDLED_PANIC;
+use crate::kernel::context::{self, Current, Flavor};
+use crate::kernel::core_cell::{CoreCell, Waiting};
 use crate::pool::Spawner;
 use crate::timers::Attached;
 

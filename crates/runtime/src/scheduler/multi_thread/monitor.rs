@@ -14,7 +14,7 @@
 //!
 //! When no worker has polled since the last look, no task is queued, and a worker waits in
 //! each driver, there is nothing to find until a worker runs again. So the monitor looks less and
-//! less often, and announces that ([`Idle::doze`](super::idle::Idle::doze)): a push then calls it. It
+//! less often, and announces that ([`Idle::doze`](crate::kernel::idle::Idle::doze)): a push then calls it. It
 //! still looks when the next timer of another worker is due.
 //!
 //! When all workers sleep, the monitor stays for a while, as one of them may wake soon, and to
@@ -24,9 +24,9 @@ use std::time::{Duration, Instant};
 
 use blitz_io_sync::thread::Mutex;
 
-use super::idle::Place;
 use super::shared::Shared;
 use super::worker_core::Progress;
+use crate::kernel::idle::Place;
 
 /// The first interval between two looks.
 const FIRST: Duration = Duration::from_millis(1);

@@ -23,15 +23,15 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use blitz_io_core::coop::{self, Budget};
 
-use super::idle::Place;
-use super::inbox::Sleeps;
 use super::shared::Shared;
 use super::thread_inbox::ThreadInbox;
 use super::worker::Worker;
 use super::worker_core::Core;
-use crate::context;
+use crate::kernel::context;
+use crate::kernel::idle::Place;
+use crate::kernel::inbox::Sleeps;
+use crate::kernel::task::{Header, Id, Notified, Ran, Schedule};
 use crate::scheduler::reference::{Reference, Scheduler};
-use crate::task::raw::{Header, Id, Notified, Ran, Schedule};
 
 /// The scheduler of a pinned task.
 #[derive(Clone)]

@@ -25,10 +25,10 @@ use super::worker::Worker;
 use super::worker_core::Core;
 use crate::common::Common;
 use crate::enter;
+use crate::kernel::task::{Notified, Ran};
 use crate::metrics::Stopwatch;
 use crate::pool::Spawner;
 use crate::scheduler::Handle;
-use crate::task::raw::{Notified, Ran};
 
 /// The interval in which the last worker checks whether the last task has ended.
 const LOOK: Duration = Duration::from_millis(1);

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use blitz_io_core::Spin;
 use blitz_io_observe as observe;
 
-use super::idle::{Calls, Place, Sleeper};
 use super::worker::Worker;
 use super::worker_core::Core;
-use crate::context;
 use crate::hooks;
+use crate::kernel::context;
+use crate::kernel::idle::{Calls, Place, Sleeper};
+use crate::kernel::task::{Header, Notified};
 use crate::metrics::Stopwatch;
-use crate::task::raw::{Header, Notified};
 
 /// Shorter parks should have been spins.
 const BRIEF: Duration = Duration::from_micros(100);

@@ -8,16 +8,16 @@ use blitz_io_core::Lock;
 use blitz_io_core::awake::{self, Registered};
 use blitz_io_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::idle::{Calls, Idle, Place};
 use super::monitor::{self, Monitor};
 use super::worker_core::Core;
 use crate::common::Common;
-use crate::driver::{Drivers, Reports};
+use crate::drivers::{Drivers, Reports};
+use crate::kernel::idle::{Calls, Idle, Place};
+use crate::kernel::inject::Inject;
+use crate::kernel::task::{Header, Notified};
 use crate::metrics::Counters;
 use crate::pool::Spawner;
-use crate::scheduler::inject::Inject;
 use crate::scheduler::reference::Base;
-use crate::task::raw::{Header, Notified};
 
 /// The shared state of a multi-thread scheduler.
 pub(crate) struct Shared {

@@ -1,8 +1,8 @@
 //! The inbox of a worker's thread, and the wake-up of its owner.
 
-use super::inbox::{Inbox, Sleeps};
 use super::shared::Shared;
-use crate::task::raw::Header;
+use crate::kernel::inbox::{Inbox, Sleeps};
+use crate::kernel::task::Header;
 use blitz_io_core::Parker;
 
 /// The inbox of a thread that is, or was, a worker.

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use super::run_batch;
+use crate::kernel::run_batch;
 use crate::metrics::nanos;
 
 /// The largest number of polls between two checks of the inject queue, if the user has not

@@ -32,16 +32,16 @@ use std::sync::Arc;
 use blitz_io_core::coop::{self, Budget};
 use blitz_io_observe as observe;
 
-use super::idle::Calls;
-use super::queue::CAPACITY;
-use super::run_batch;
 use super::shared::Shared;
 use super::thread_inbox::ThreadInbox;
 use super::worker_core::{Core, Local};
-use crate::context::{self, Current, Flavor, WorkerGuard};
+use crate::kernel::context::{self, Current, Flavor, WorkerGuard};
+use crate::kernel::idle::Calls;
+use crate::kernel::queue::CAPACITY;
+use crate::kernel::run_batch;
+use crate::kernel::task::{Header, Notified, Ran};
 use crate::metrics::Counters;
 use crate::scheduler::reference::{Base, Scheduler};
-use crate::task::raw::{Header, Notified, Ran};
 use crate::timers::Wheels;
 
 /// Largest number of times in a row that the LIFO slot goes before the ring.

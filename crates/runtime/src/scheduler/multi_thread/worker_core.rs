@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use blitz_io_core::Parker;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
-use super::lifo_slot::LifoSlot;
-use super::queue::Ring;
-use super::run_batch::RunBatch;
 use super::tuning::Tuning;
 use crate::common::Common;
+use crate::kernel::lifo_slot::LifoSlot;
+use crate::kernel::queue::Ring;
+use crate::kernel::run_batch::RunBatch;
+use crate::kernel::task::Header;
 use crate::metrics::{Counters, Stopwatch};
-use crate::task::raw::Header;
 
 /// A worker's core; see the module documentation.
 #[repr(align(128))]

@@ -5,8 +5,8 @@ use std::future::Future;
 use std::io;
 
 use super::JoinSet;
+use crate::kernel::task::AbortHandle;
 use crate::runtime::Handle;
-use crate::task::raw::AbortHandle;
 use crate::task::{self, LocalSet};
 
 /// Starts a task that is a member of a set and has a name in its `tracing` span.

@@ -6,16 +6,9 @@
 
 #[cfg(feature = "tracing")]
 mod builder;
-#[cfg(not(loom))]
-pub(super) mod ready;
-#[cfg(loom)]
-pub mod ready;
-#[cfg(not(loom))]
 mod set;
-#[cfg(not(loom))]
 mod slots;
 
 #[cfg(feature = "tracing")]
 pub use builder::Builder;
-#[cfg(not(loom))]
 pub use set::JoinSet;

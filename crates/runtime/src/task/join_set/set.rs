@@ -10,9 +10,9 @@ use blitz_io_observe::named;
 use blitz_io_observe::{Caller, IS_ENABLED, Kind, NAMES, Object, Wait, WaitKind};
 
 use super::slots::Slots;
+use crate::kernel::task::{AbortHandle, Id, JoinError, JoinHandle};
 use crate::runtime::Handle;
 use crate::task::LocalSet;
-use crate::task::raw::{AbortHandle, Id, JoinError, JoinHandle};
 
 /// Tasks with outputs of one type, awaited in the order in which they end.
 ///

@@ -24,8 +24,8 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use super::ready::{Link, Pushed, Ready};
-use crate::task::raw::{AbortHandle, JoinHandle};
+use crate::kernel::ready::{Link, Pushed, Ready};
+use crate::kernel::task::{AbortHandle, JoinHandle};
 
 /// Number of slots of the first chunk; `LARGEST` is the limit of the later ones.
 const FIRST: usize = 4;

@@ -11,9 +11,9 @@ use std::rc::Rc;
 use blitz_io_core::ThreadId;
 
 use super::Local;
-use crate::context;
+use crate::kernel::context;
+use crate::kernel::task::JoinHandle;
 use crate::scheduler::with_current;
-use crate::task::raw::JoinHandle;
 use crate::task::spawn::spawn_local_on;
 use crate::trace::{SpawnMeta, spawn_meta};
 

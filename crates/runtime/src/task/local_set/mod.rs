@@ -40,10 +40,10 @@ use blitz_io_core::{coop, default_is_new};
 use self::current::Enter;
 use self::queues::Shared;
 use crate::config::UnhandledPanic;
-use crate::context;
 use crate::enter;
+use crate::kernel::context;
+use crate::kernel::task::{BOX_ABOVE, Id, JoinHandle, Ran};
 use crate::runtime::{self, Runtime};
-use crate::task::raw::{BOX_ABOVE, Id, JoinHandle, Ran};
 use crate::task::yield_now::step_back;
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 

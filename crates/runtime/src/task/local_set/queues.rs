@@ -10,9 +10,9 @@ use std::task::Waker;
 use blitz_io_core::Lock;
 
 use crate::config::UnhandledPanic;
+use crate::kernel::task::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
 use crate::runtime_id;
 use crate::task::counted::Counted;
-use crate::task::raw::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
 use blitz_io_core::ThreadId;
 
 /// The part of a set that other threads see.

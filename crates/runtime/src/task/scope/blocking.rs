@@ -13,8 +13,8 @@ use super::super::{TaskTracker, block_in_place};
 use super::handle::{Abort, ScopedJoinHandle};
 use super::{Unclaimed, member::Member};
 use crate::enter::block_for_a_moment;
+use crate::kernel::task::{AbortHandle, Id};
 use crate::runtime::Handle;
-use crate::task::raw::{AbortHandle, Id};
 
 /// Starts children of a [`scope_blocking`].
 ///

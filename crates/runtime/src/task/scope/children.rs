@@ -15,8 +15,8 @@ use std::thread;
 
 use blitz_io_core::Panics;
 
-use super::super::join_set::ready::{Link, Pushed, Ready};
 use super::member::Erased;
+use crate::kernel::ready::{Link, Pushed, Ready};
 
 /// One child.
 #[repr(C)]

@@ -12,7 +12,7 @@ use blitz_io_core::debug_fields;
 
 use super::children::Child;
 use super::member::{Failure, Outcome};
-use crate::task::raw::{AbortHandle, Id, JoinError};
+use crate::kernel::task::{AbortHandle, Id, JoinError};
 
 /// The right to the result of a child of a [`scope`](super::scope) or a
 /// [`scope_blocking`](super::scope_blocking). Dropping it does not stop the child.

@@ -12,7 +12,7 @@ use blitz_io_channel::oneshot::{self, Receiver, Sender};
 use blitz_io_sync::thread::Mutex;
 use pin_project_lite::pin_project;
 
-use crate::task::raw::{Id, JoinError};
+use crate::kernel::task::{Id, JoinError};
 
 /// The payload of the first panic of a child whose result was not taken.
 pub(super) type Unclaimed = Arc<Mutex<Option<Box<dyn Any + Send>>>>;

@@ -58,8 +58,8 @@ use std::task::Poll;
 use blitz_io_core::debug_is_name;
 use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
-use super::join_set::ready::Ready;
-use crate::task::raw::Id;
+use crate::kernel::ready::Ready;
+use crate::kernel::task::Id;
 use children::{Child, Children};
 use handle::Abort;
 use member::{Member, Unclaimed};

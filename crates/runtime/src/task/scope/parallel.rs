@@ -19,7 +19,7 @@ use blitz_io_sync::task::Notify;
 use blitz_io_sync::thread::Mutex;
 
 use super::super::{TaskTracker, spawn, spawn_blocking};
-use crate::task::raw::{AbortHandle, JoinHandle};
+use crate::kernel::task::{AbortHandle, JoinHandle};
 
 type Panic = Box<dyn Any + Send>;
 

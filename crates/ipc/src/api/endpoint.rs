@@ -1,0 +1,499 @@
+//! A participant: a segment, a record in it, and the lock on the record's byte.
+//!
+//! **Liveness.** A participant is alive as long as the kernel keeps its lock. The lock's
+//! byte is `FIRST_PARTICIPANT` + the number of the record. Process number and start time
+//! are in the record for people to read; nothing depends on them.
+//!
+//! **A record's states.** *Empty* (role 0, cursor inactive), or *in use*. Only the owner of
+//! its lock changes it:
+//!
+//! * *Join* (under the membership lock): take the lock; if the record is in use, its owner
+//!   is dead: reap it. Then write the record, the role last.
+//! * *Leave:* reap oneself, then give the lock back.
+//! * *Look* (any participant, at any time): for each record in use whose lock is free: take
+//!   the lock, look at the record again, reap, give the lock back.
+//!
+//! Reaping makes the record empty at its very end, so a participant that is killed while it
+//! reaps leaves a record in use without a lock, which the next one reaps again.
+
+#[cfg(unix)]
+use std::io;
+#[cfg(all(feature = "async", unix))]
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use blitz_io_core::looks;
+use blitz_io_core::{Spin, generation};
+use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::{self as observe, Blocking, Caller};
+
+#[cfg(all(feature = "async", unix))]
+use crate::api::doorbell::Watched;
+#[cfg(unix)]
+use crate::api::doorbell::{Doorbell, OwnDoorbell};
+use crate::api::error::Error;
+use crate::api::kind::Kind;
+use crate::api::registered::Registered;
+use crate::api::segment::{FIRST_PARTICIPANT, Segment};
+use crate::api::sys;
+use crate::api::wait_policy::WaitPolicy;
+use crate::kernel::event_count::EventCount;
+use crate::kernel::memory::record;
+use crate::kernel::protocol::barrier::Parties;
+use crate::kernel::protocol::semaphore::Permits;
+use crate::kernel::ring::{Awaited, Corrupt, INACTIVE};
+use crate::kernel::wait::{End, Failure};
+
+/// The role of a participant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    Sender = 1,
+    Receiver = 2,
+}
+
+/// Number of attempts of a participant that joins while the last free records are being
+/// reaped, and the pause between them.
+const JOIN_ATTEMPTS: usize = 20;
+const JOIN_PAUSE: Duration = Duration::from_millis(1);
+
+/// A participant. The top of this file explains liveness.
+pub struct Endpoint {
+    // First: it reads the segment.
+    pub(crate) registered: Registered,
+    pub(crate) segment: Segment,
+    pub(crate) me: usize,
+    generation: u32,
+    /// A value was found that this library never writes.
+    pub(crate) corrupt: bool,
+    pub(crate) policy: WaitPolicy,
+    #[cfg(unix)]
+    pub(crate) doorbell: OwnDoorbell,
+}
+
+impl Endpoint {
+    /// Takes part in `segment`. The caller holds the membership lock if the segment has a
+    /// name.
+    pub(crate) fn join(segment: Segment, role: Role) -> Result<Self, Error> {
+        segment.populate();
+        let settings = segment.settings;
+        let (records, name, limit) = match role {
+            Role::Sender => (0..settings.senders, "sender", settings.senders),
+            Role::Receiver => (
+                settings.senders..settings.participants(),
+                "receiver",
+                settings.receivers,
+            ),
+        };
+        for attempt in 0..JOIN_ATTEMPTS {
+            if attempt > 0 {
+                looks::sleep(JOIN_PAUSE, None);
+            }
+            for me in records.clone() {
+                if segment.try_lock_record(me)? {
+                    if segment.is_in_use(me) {
+                        segment.bury(me);
+                    }
+                    segment.write_record(me, role);
+                    // SAFETY: the endpoint has both, and drops the segment later.
+                    let registered = unsafe { Registered::new(&segment, me) };
+                    return Ok(Self {
+                        registered,
+                        segment,
+                        me,
+                        generation: generation(),
+                        corrupt: false,
+                        policy: WaitPolicy::new(),
+                        #[cfg(unix)]
+                        doorbell: Default::default(),
+                    });
+                }
+            }
+        }
+        Err(Error::Occupied {
+            role: name,
+            limit,
+            kind: settings.kind,
+            path: segment.path.unwrap_or_default(),
+        })
+    }
+
+    /// Returns `true` if this process is a fork of the process that joined.
+    #[inline]
+    pub(crate) fn is_forked(&self) -> bool {
+        self.generation != generation()
+    }
+
+    /// Notes that the segment was overwritten.
+    #[inline]
+    pub(crate) fn checked<R, E: Failure>(&mut self, result: Result<R, Corrupt>) -> Result<R, E> {
+        result.map_err(|Corrupt| self.found_corrupt())
+    }
+
+    #[cold]
+    pub(crate) fn found_corrupt<E: Failure>(&mut self) -> E {
+        self.corrupt = true;
+        E::CORRUPT
+    }
+
+    /// Returns this participant's doorbell, which the first call makes.
+    #[cfg(unix)]
+    pub(crate) fn doorbell(&mut self) -> io::Result<&Doorbell> {
+        if self.is_forked() {
+            // It would replace the parent's.
+            return Err(io::Error::other(Error::Forked));
+        }
+        self.doorbell.get(&self.segment, self.me)
+    }
+
+    /// Does what [`OwnDoorbell::registered`] does.
+    #[cfg(all(feature = "async", unix))]
+    pub(crate) fn registered(&mut self) -> io::Result<Arc<Watched>> {
+        self.doorbell.registered(&self.segment, self.me)
+    }
+
+    /// Does what [`OwnDoorbell::arm`] does.
+    #[cfg(unix)]
+    pub(crate) fn arm(&mut self, awaited: Awaited) -> io::Result<()> {
+        self.doorbell.arm(&self.segment, self.me, awaited)
+    }
+
+    fn look(&self) {
+        for participant in 0..self.segment.settings.participants() {
+            if participant != self.me && self.segment.is_in_use(participant) {
+                self.segment.reap_if_dead(participant);
+            }
+        }
+    }
+}
+
+impl End for Endpoint {
+    #[inline]
+    fn check<E: Failure>(&self) -> Result<(), E> {
+        if self.is_forked() {
+            return Err(E::FORKED);
+        }
+        if self.corrupt {
+            Err(E::CORRUPT)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn spin(&self, spin: &mut Spin) -> bool {
+        self.policy.spin(spin)
+    }
+
+    fn event_count(&self, awaited: Awaited) -> EventCount<'_> {
+        self.segment.ring.event_count(awaited)
+    }
+
+    fn announce(&self, kind: observe::Kind, caller: Caller, is_timed: bool) -> Blocking {
+        self.registered.block(kind, caller, is_timed)
+    }
+
+    fn sleep(&mut self, awaited: Awaited, key: u32, deadline: Option<Instant>) {
+        let event_count = self.segment.ring.event_count(awaited);
+        self.policy.sleep(event_count, key, deadline);
+    }
+
+    #[cold]
+    fn look_if_due(&mut self) -> bool {
+        let due = self.policy.is_look_due();
+        if due {
+            self.look();
+        }
+        due
+    }
+
+    #[cold]
+    fn look_if_polls_are_due(&mut self) -> bool {
+        let due = self.policy.is_look_of_polls_due();
+        if due {
+            self.look();
+        }
+        due
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        if self.is_forked() {
+            return;
+        }
+        self.segment.reap(self.me);
+        self.segment.unlock_record(self.me);
+        self.segment.remove_if_abandoned();
+    }
+}
+
+impl Segment {
+    fn try_lock_record(&self, participant: usize) -> Result<bool, Error> {
+        self.file
+            .try_lock(FIRST_PARTICIPANT + participant)
+            .map_err(|error| {
+                let path = self.path.as_deref().unwrap_or(std::path::Path::new(""));
+                Error::from_io("lock", path, error)
+            })
+    }
+
+    fn unlock_record(&self, participant: usize) {
+        self.file.unlock(FIRST_PARTICIPANT + participant);
+    }
+
+    fn write_record(&self, me: usize, role: Role) {
+        let memory = &self.ring.memory;
+        let own = sys::process(std::process::id());
+        let started = own.map_or(0, |own| own.started);
+        let pid = u64::from(std::process::id());
+        memory.record(me, record::PID).store(pid, Ordering::Relaxed);
+        let word = memory.record(me, record::STARTED);
+        word.store(started, Ordering::Relaxed);
+        memory.record(me, record::ROLE).swap(role as u64);
+        if role == Role::Sender {
+            self.count_sender();
+            if self.ring.notify_joined_sender() {
+                self.ring_doorbells(Awaited::Room);
+            }
+        }
+    }
+
+    /// Counts a sender that has joined, after its role is in its record: a receiver that
+    /// sees the new count and no sender knows that the sender has left.
+    fn count_sender(&self) {
+        let seen = self
+            .ring
+            .memory
+            .header(crate::kernel::memory::header::SENDERS_SEEN);
+        seen.add(1);
+    }
+
+    /// Returns `true` if a participant, dead or alive, has joined with this record and has not left.
+    pub(crate) fn is_in_use(&self, participant: usize) -> bool {
+        let memory = &self.ring.memory;
+        memory
+            .record(participant, record::ROLE)
+            .load(Ordering::Acquire)
+            != 0
+            || memory.cursor(participant).load(Ordering::Acquire) != INACTIVE
+    }
+
+    /// Returns `true` if the kernel keeps a lock on this record for another participant. If
+    /// that cannot be found out, it counts as alive.
+    pub(crate) fn is_alive(&self, participant: usize) -> bool {
+        let byte = FIRST_PARTICIPANT + participant;
+        self.file.is_locked(byte, 1).unwrap_or(true)
+    }
+
+    fn reap_if_dead(&self, participant: usize) {
+        if self.is_alive(participant) || !matches!(self.try_lock_record(participant), Ok(true)) {
+            return;
+        }
+        // Before this process got the lock, another participant may have reaped the record,
+        // joined with it and left.
+        if self.is_in_use(participant) {
+            self.bury(participant);
+        }
+        self.unlock_record(participant);
+    }
+
+    /// Reaps a participant that is dead. The caller has the lock on its record.
+    fn bury(&self, dead: usize) {
+        if self.settings.kind == Kind::Barrier {
+            self.parties().break_up();
+        }
+        // It may have been killed before it counted itself. If it had, the second count does
+        // no harm: receivers only look whether the count has changed.
+        if self.is_sender(dead) {
+            self.count_sender();
+        }
+        self.reap(dead);
+    }
+
+    pub(crate) fn parties(&self) -> Parties<'_> {
+        Parties {
+            memory: &self.ring.memory,
+            count: self.settings.entries(),
+        }
+    }
+
+    pub(crate) fn permits(&self) -> Permits<'_> {
+        Permits {
+            memory: &self.ring.memory,
+            count: self.settings.entries(),
+            participants: self.settings.participants(),
+        }
+    }
+
+    /// Undoes everything that a participant has left. The caller has the lock on its
+    /// record.
+    fn reap(&self, participant: usize) {
+        let memory = &self.ring.memory;
+        self.ring.reap(participant);
+        if self.settings.kind == Kind::Semaphore {
+            self.permits().reap(participant);
+        }
+        #[cfg(unix)]
+        crate::api::doorbell::remove(self, participant);
+        memory.record(participant, record::ARMED).swap(0);
+        memory.record(participant, record::DOORBELL).swap(0);
+        memory.record(participant, record::ROLE).swap(0);
+        self.notify_restored();
+    }
+
+    /// Wakes all participants after messages of a queue were published again, or after one
+    /// has left.
+    pub(crate) fn notify_restored(&self) {
+        self.ring.published().notify_waiters();
+        self.ring_doorbells(Awaited::Published);
+        self.ring.room().notify_waiters();
+        self.ring_doorbells(Awaited::Room);
+    }
+
+    /// Wakes receivers after the stamp of `position` has changed.
+    #[inline]
+    pub(crate) fn notify_published(&self, position: u64) {
+        if self.ring.notify_published(position) {
+            self.ring_doorbells(Awaited::Published);
+        }
+    }
+
+    /// Wakes senders after a receiver is done with `position`.
+    #[inline]
+    pub(crate) fn notify_room(&self, position: u64) {
+        if self.ring.notify_room(position) {
+            self.ring_doorbells(Awaited::Room);
+        }
+    }
+
+    /// Wakes all that wait for an entry, after it has changed.
+    #[inline]
+    pub(crate) fn notify_entry(&self) {
+        if self.ring.published().notify() {
+            self.ring_doorbells(Awaited::Published);
+        }
+    }
+
+    /// Does nothing: on a system without doorbells, none is ever armed.
+    #[cfg(not(unix))]
+    fn ring_doorbells(&self, _: Awaited) {}
+
+    #[cfg(unix)]
+    #[cold]
+    fn ring_doorbells(&self, what: Awaited) {
+        crate::api::doorbell::ring(self, what);
+    }
+
+    /// Returns `true` if this record is that of a sender, as far as this is known without asking
+    /// the kernel.
+    fn is_sender(&self, participant: usize) -> bool {
+        let role = self.ring.memory.record(participant, record::ROLE);
+        participant < self.settings.senders && role.load(Ordering::Acquire) != 0
+    }
+
+    /// Returns the first sender, if there is one.
+    fn find_sender(&self) -> Option<usize> {
+        (0..self.settings.senders).find(|&participant| self.is_sender(participant))
+    }
+
+    /// Returns a count that goes up after a sender has joined, and before one that has died
+    /// is reaped.
+    pub(crate) fn senders_seen(&self) -> u64 {
+        let seen = self
+            .ring
+            .memory
+            .header(crate::kernel::memory::header::SENDERS_SEEN);
+        seen.load(Ordering::Acquire)
+    }
+}
+
+/// Detects that there has been a sender and that none is left.
+pub(crate) struct Senders {
+    had_one: bool,
+    seen_at_join: u64,
+    /// The sender that the last search found, which has probably not left.
+    last: usize,
+}
+
+impl Senders {
+    pub(crate) fn new(segment: &Segment) -> Self {
+        let seen_at_join = segment.senders_seen();
+        let found = segment.find_sender();
+        Self {
+            had_one: found.is_some(),
+            seen_at_join,
+            last: found.unwrap_or(0),
+        }
+    }
+
+    pub(crate) fn are_gone(&mut self, segment: &Segment) -> bool {
+        let seen = segment.senders_seen();
+        self.had_one = self.had_one || seen != self.seen_at_join;
+        if !self.had_one || segment.is_sender(self.last) {
+            return false;
+        }
+        match segment.find_sender() {
+            Some(found) => {
+                self.last = found;
+                false
+            }
+            // During the search, a sender may have joined in a record that the search had
+            // passed, and then the sender of a later record may have left.
+            None => segment.senders_seen() == seen,
+        }
+    }
+}
+
+#[cfg(all(test, any(target_os = "linux", target_os = "android")))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    use crate::kernel::step::at_each_point;
+    use crate::{Builder, Queue, RecvError};
+
+    fn queue(place: &tempfile::TempDir) -> Builder {
+        let queue = Queue::builder().capacity(4).max_len(16);
+        queue.directory(place.path())
+    }
+
+    /// The sender that joins may lose its processor before any of its stores.
+    #[test]
+    fn a_receiver_waits_until_the_first_sender_has_joined() {
+        let place = tempfile::tempdir().unwrap();
+        let mut receiver = queue(&place).receiver("j").unwrap();
+        let polls = move || assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+        drop(at_each_point(polls, || queue(&place).sender("j").unwrap()));
+    }
+
+    /// The sender that joins is killed before each of its stores: it keeps no lock, and its
+    /// record stays as it is.
+    #[test]
+    fn a_first_sender_that_is_killed_while_it_joins_has_joined_or_not() {
+        for killed_at in 1.. {
+            let place = tempfile::tempdir().unwrap();
+            let mut receiver = queue(&place).receiver("k").unwrap();
+            let mut point = 0;
+            let kill = move || {
+                point += 1;
+                if point == killed_at {
+                    resume_unwind(Box::new("killed"));
+                }
+            };
+            let join = || at_each_point(kill, || queue(&place).sender("k").unwrap());
+            if catch_unwind(AssertUnwindSafe(join)).is_ok() {
+                assert!(killed_at > 3, "are the points still there?");
+                return;
+            }
+            let has_joined = receiver.ring.endpoint.segment.is_in_use(0);
+            // A child that another test forks has the lock until it closes its descriptors.
+            while receiver.ring.endpoint.segment.is_in_use(0) {
+                receiver.ring.endpoint.look();
+            }
+            let expected = if has_joined {
+                RecvError::Disconnected
+            } else {
+                RecvError::Empty
+            };
+            assert_eq!(receiver.try_recv().unwrap_err(), expected, "{killed_at}");
+        }
+    }
+}

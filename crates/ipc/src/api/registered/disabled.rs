@@ -1,0 +1,24 @@
+//! The same names without the feature `inspect`: nothing is registered.
+
+use blitz_io_observe::Object;
+
+use crate::api::segment::Segment;
+
+/// See `end.rs`.
+pub(super) struct RegisteredEnd;
+
+impl RegisteredEnd {
+    /// Does nothing.
+    #[inline(always)]
+    pub(super) fn used(&self) {}
+}
+
+/// Returns the empty registration.
+///
+/// # Safety
+///
+/// See `end.rs`.
+#[inline(always)]
+pub(super) unsafe fn register(_segment: &Segment, _me: usize, _object: &Object) -> RegisteredEnd {
+    RegisteredEnd
+}

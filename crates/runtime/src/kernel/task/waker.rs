@@ -1,0 +1,56 @@
+//! A task's wakers, a reference each.
+
+use std::ptr::{self, NonNull};
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+use super::header::{self, Header};
+
+pub static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
+
+/// Returns the task that a waker wakes, if it is one of this crate.
+#[inline]
+pub fn task_of(waker: &Waker) -> Option<NonNull<Header>> {
+    if ptr::eq(waker.vtable(), &VTABLE) {
+        NonNull::new(waker.data().cast_mut().cast())
+    } else {
+        None
+    }
+}
+
+/// # Safety
+///
+/// The pointer is a waker's.
+unsafe fn header<'a>(task: *const ()) -> (NonNull<Header>, &'a Header) {
+    // SAFETY: a waker's pointer is to a header, and its reference keeps the task.
+    unsafe {
+        let task = NonNull::new_unchecked(task.cast_mut().cast::<Header>());
+        (task, task.as_ref())
+    }
+}
+
+unsafe fn clone(task: *const ()) -> RawWaker {
+    // SAFETY: the pointer is the waker's.
+    unsafe { header(task) }.1.state.acquire();
+    RawWaker::new(task, &VTABLE)
+}
+
+unsafe fn wake(task: *const ()) {
+    // SAFETY: the pointer is the waker's.
+    let (task, header) = unsafe { header(task) };
+    // SAFETY: the waker's reference is given up with this call.
+    unsafe { (header.vtable.wake_by_value)(task) }
+}
+
+unsafe fn wake_by_ref(task: *const ()) {
+    // SAFETY: the pointer is the waker's.
+    let (task, header) = unsafe { header(task) };
+    if header.state.wake() {
+        // SAFETY: `wake` made a token, which is for this call; the waker has a reference.
+        unsafe { (header.vtable.schedule)(task) }
+    }
+}
+
+unsafe fn drop_waker(task: *const ()) {
+    // SAFETY: the pointer is the waker's, whose reference this is.
+    unsafe { header::release(header(task).0) }
+}
