@@ -177,7 +177,7 @@ unsafe extern "C" fn gethostname(to: *mut u8, length: usize) -> c_int {
     if !active() {
         return real!("gethostname", fn(*mut u8, usize) -> c_int)(to, length);
     }
-    core::ptr::copy_nonoverlapping(b"sim\0".as_ptr(), to, length.min(4));
+    core::ptr::copy_nonoverlapping(c"sim".as_ptr().cast(), to, length.min(4));
     0
 }
 

@@ -111,6 +111,7 @@ impl Thread {
 pub struct Simulation {
     pub region: *mut Region,
     /// Boxed, because other threads sleep on the word in each.
+    #[allow(clippy::vec_box)]
     pub threads: Vec<Box<Thread>>,
     /// Numbers of the threads that have not ended.
     pub live: Vec<u32>,
