@@ -44,7 +44,7 @@ public:
         coroutine_ = coroutine;
         // From here on the coroutine may run, and destroy this. If there is no fiber, `abandon`
         // resumes it.
-        (void)blitz_spawn_owned(nullptr, nullptr, run, abandon, this, nullptr);
+        [[maybe_unused]] const int started = blitz_spawn_owned(nullptr, nullptr, run, abandon, this, nullptr);
         return true;
     }
 
