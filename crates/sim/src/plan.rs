@@ -1,4 +1,4 @@
-//! What a run is to do.
+//! The plan of a run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -79,7 +79,7 @@ const NAMES: [(&str, u32); 4] = [
 ];
 
 impl Faults {
-    /// No faults.
+    /// The empty set of faults.
     pub const NONE: Faults = Faults(0);
     /// Those that every program has to expect: short transfers, waits that end for no reason, threads
     /// that do not run for long.

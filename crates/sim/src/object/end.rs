@@ -39,13 +39,13 @@ pub unsafe fn with(verdict: u32, text: &str) -> ! {
     sys::exit_group(100 + verdict as i32);
 }
 
-/// No thread can run, and none will.
+/// Ends a run in which all threads wait, and none of them for a time.
 pub unsafe fn deadlock() -> ! {
     list_threads();
     with(verdict::DEADLOCK, "");
 }
 
-/// The run has too many points.
+/// Ends a run that has too many points.
 pub unsafe fn livelock() -> ! {
     let _ = writeln!(
         report(),

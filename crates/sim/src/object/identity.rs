@@ -1,4 +1,4 @@
-//! What a program can learn about itself and its machine, and what it may not do to others.
+//! The program's identity and its machine; and the refusal of calls that reach other processes.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 

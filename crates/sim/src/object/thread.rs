@@ -14,7 +14,7 @@ use crate::time;
 /// Rounds in which libc calls destructors of thread-specific values.
 const ROUNDS: u32 = 4;
 
-/// What a new thread executes.
+/// The start routine of a new thread and its argument.
 struct Body {
     /// Its record, which does not move. The list of the records is read with the baton only.
     record: *const Thread,
