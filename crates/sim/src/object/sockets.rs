@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use crate::baton::{descriptors_changed, point};
 use crate::c::{
-    EADDRINUSE, EAGAIN, EBADF, ECONNREFUSED, EINVAL, EISCONN, ENOENT, ENOTCONN, Msghdr, O_NONBLOCK,
-    POLLIN, POLLOUT, Raw, Timeval, nr,
+    EADDRINUSE, EAGAIN, EBADF, ECONNREFUSED, EINVAL, EISCONN, EMSGSIZE, ENOENT, ENOTCONN, Msghdr,
+    O_NONBLOCK, POLLIN, POLLOUT, Raw, Timeval, nr,
 };
 use crate::descriptors::{Kind, Waits, is_simulated, read_part, until_ready, write_all};
 use crate::end;
@@ -24,6 +24,9 @@ const INET6: i32 = 10;
 const STREAM: i32 = 1;
 const DATAGRAM: i32 = 2;
 const DONTWAIT: usize = 0x40;
+const LONGEST_DATAGRAM: usize = 65_507;
+/// Size of a socket's buffer, as far as the kernel allows it. Those of TCP grow to megabytes.
+static BUFFER: i32 = 4 << 20;
 
 /// An address of the Internet.
 #[derive(Clone, Copy, Default)]
@@ -204,6 +207,7 @@ pub unsafe fn socket(domain: i32, kind: i32, protocol: i32, from: usize) -> Raw 
         ],
     );
     if fd >= 0 {
+        enlarge(fd as usize, domain);
         let protocol = match (domain, kind, protocol) {
             (UNIX, ..) => 0,
             (_, STREAM, 0) => 6,
@@ -223,6 +227,15 @@ pub unsafe fn socket(domain: i32, kind: i32, protocol: i32, from: usize) -> Raw 
         );
     }
     fd
+}
+
+/// Gives a socket of the Internet a large buffer.
+unsafe fn enlarge(fd: usize, domain: i32) {
+    if domain != UNIX {
+        // Level 1, option 7: the buffer of what it sends.
+        let size = &raw const BUFFER as usize;
+        sys::call(nr::SETSOCKOPT, [fd, 1, 7, size, 4, 0]);
+    }
 }
 
 /// `socketpair`.
@@ -410,6 +423,7 @@ pub unsafe fn accept(fd: usize, address: usize, length: usize, flags: usize) -> 
         ..listener.clone()
     };
     if internet {
+        enlarge(new as usize, listener.domain);
         let peer = Address {
             ip: listener.loopback(),
             port: name.port(),
@@ -566,6 +580,9 @@ pub unsafe fn send(a: [usize; 6], from: usize) -> Raw {
 
 /// A datagram that no socket takes is lost, which the sender does not see.
 fn delivered(sent: Raw, length: usize) -> Raw {
+    if length > LONGEST_DATAGRAM {
+        return -(EMSGSIZE as Raw);
+    }
     let lost = [EAGAIN, ECONNREFUSED, ENOENT]
         .iter()
         .any(|error| sent == -(*error as Raw));
