@@ -201,6 +201,8 @@ pub mod nr {
     pub const PIPE2: usize = 293;
     pub const PIPE: usize = 22;
     pub const GETCPU: usize = 309;
+    pub const RECVMMSG: usize = 299;
+    pub const SENDMMSG: usize = 307;
     pub const SECCOMP: usize = 317;
     pub const GETRANDOM: usize = 318;
     pub const IO_URING_SETUP: usize = 425;

@@ -126,6 +126,9 @@ pub unsafe fn call(number: usize, a: [usize; 6], from: usize) -> Raw {
         nr::SENDMSG => sockets::send_message(a[0], a[1] as *const _, a[2], from),
         nr::RECVMSG => sockets::receive_message(a[0], a[1] as *mut _, a[2], from),
 
+        nr::SENDMMSG => sockets::send_messages(a, from),
+        nr::RECVMMSG => sockets::receive_messages(a, from),
+
         nr::FUTEX => futex::call(a, from),
         nr::SCHED_YIELD => {
             baton::yield_now("sched_yield");
@@ -180,8 +183,6 @@ fn name(number: usize) -> &'static str {
         253 | 294 => " (inotify)",
         275 => " (splice)",
         282 | 289 => " (signalfd)",
-        299 => " (recvmmsg)",
-        307 => " (sendmmsg)",
         426 => " (io_uring_enter)",
         434 => " (pidfd_open)",
         _ => "",

@@ -766,3 +766,38 @@ pub unsafe fn receive_message(fd: usize, message: *mut Msghdr, flags: usize, fro
     }
     result
 }
+
+/// Bytes from one message of a batch to the next, and the place of its length.
+const IN_BATCH: usize = 64;
+const LENGTH_AT: usize = 56;
+
+/// Transfers messages until one fails or would block.
+unsafe fn batch(a: [usize; 6], mut one: impl FnMut(usize, usize) -> Raw) -> Raw {
+    let [_, messages, count, flags, ..] = a;
+    for at in 0..count {
+        let message = messages + at * IN_BATCH;
+        // Only the first one may wait.
+        let flags = if at == 0 { flags } else { flags | DONTWAIT };
+        let result = one(message, flags);
+        if result < 0 {
+            return if at > 0 { at as Raw } else { result };
+        }
+        *((message + LENGTH_AT) as *mut u32) = result as u32;
+    }
+    count as Raw
+}
+
+/// `sendmmsg`.
+pub unsafe fn send_messages(a: [usize; 6], from: usize) -> Raw {
+    batch(a, |message, flags| {
+        send_message(a[0], message as *const _, flags, from)
+    })
+}
+
+/// `recvmmsg`. It returns what is there after the first message, and never waits for more.
+pub unsafe fn receive_messages(a: [usize; 6], from: usize) -> Raw {
+    const WAIT_FOR_ONE: usize = 0x10000;
+    batch(a, |message, flags| {
+        receive_message(a[0], message as *mut _, flags & !WAIT_FOR_ONE, from)
+    })
+}
