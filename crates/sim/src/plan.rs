@@ -45,6 +45,10 @@ impl Schedule {
         }
     }
 
+    #[cfg_attr(
+        not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+        allow(dead_code)
+    )]
     pub(crate) fn numbers(self) -> (u32, u32) {
         match self {
             Schedule::Random | Schedule::Portfolio => (strategy::RANDOM, 0),

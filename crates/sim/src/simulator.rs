@@ -60,6 +60,11 @@ impl Simulator {
     /// # }
     /// ```
     pub fn start(program: &Program) -> io::Result<Simulator> {
+        if OBJECT.is_empty() {
+            return Err(Error::other(
+                "this program was built on another system, without the object",
+            ));
+        }
         let file = program.file()?;
         if let Some(reason) = unsuitable(&file)? {
             return Err(Error::other(format!("{} {reason}", file.display())));

@@ -79,7 +79,7 @@ pub mod fault {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// One of [`kind`].
+    /// Its kind: whether it is about a thread, a waiter or a fault.
     pub kind: u16,
     /// Number of choices.
     pub count: u16,
