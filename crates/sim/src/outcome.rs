@@ -1,4 +1,4 @@
-//! What a run was.
+//! The result of a run.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ pub enum Verdict {
     Failed(i32),
     /// A signal ended the program.
     Killed(i32),
-    /// No thread could run, and none waited for a time.
+    /// All threads waited, and none of them for a time.
     Deadlock,
     /// The run passed its limit of points.
     Livelock,
     /// The program made a call that is neither simulated nor harmless.
     Escaped,
-    /// The recorded choices do not fit to what the program did.
+    /// The recorded choices do not fit to the run.
     Diverged,
     /// The run made more decisions than can be recorded.
     Full,
@@ -106,7 +106,7 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Which thread waits where, or what escaped. May be empty.
     pub report: String,
-    /// What the program wrote to its standard output and error.
+    /// The program's standard output and error.
     pub output: Vec<u8>,
     /// Hash of all events.
     pub hash: u64,

@@ -1,4 +1,4 @@
-//! What a run is to do.
+//! The plan of a run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,6 +45,10 @@ impl Schedule {
         }
     }
 
+    #[cfg_attr(
+        not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+        allow(dead_code)
+    )]
     pub(crate) fn numbers(self) -> (u32, u32) {
         match self {
             Schedule::Random | Schedule::Portfolio => (strategy::RANDOM, 0),
@@ -79,7 +83,7 @@ const NAMES: [(&str, u32); 4] = [
 ];
 
 impl Faults {
-    /// No faults.
+    /// The empty set of faults.
     pub const NONE: Faults = Faults(0);
     /// Those that every program has to expect: short transfers, waits that end for no reason, threads
     /// that do not run for long.

@@ -76,6 +76,10 @@ impl Program {
 }
 
 /// Returns why a file cannot be simulated, if the file itself says so.
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+    allow(dead_code)
+)]
 pub(crate) fn unsuitable(file: &Path) -> io::Result<Option<&'static str>> {
     let bytes = fs::read(file)?;
     if !bytes.starts_with(b"\x7fELF") {

@@ -1,7 +1,7 @@
 //! The fork server from outside.
 //!
 //! The program is started once, with the object before it, and stops before `main`. Each run is one byte
-//! on a pipe, a fork there, and a status on another pipe. What a run needs and what it yields is in shared
+//! on a pipe, a fork there, and a status on another pipe. The plan and the result of a run are in shared
 //! memory (`shared::region`).
 
 use std::fs::{self, File};
@@ -60,6 +60,11 @@ impl Simulator {
     /// # }
     /// ```
     pub fn start(program: &Program) -> io::Result<Simulator> {
+        if OBJECT.is_empty() {
+            return Err(Error::other(
+                "this program was built on another system, without the object",
+            ));
+        }
         let file = program.file()?;
         if let Some(reason) = unsuitable(&file)? {
             return Err(Error::other(format!("{} {reason}", file.display())));
@@ -220,7 +225,7 @@ impl Drop for Simulator {
     }
 }
 
-/// Returns the error of a fork server that is gone.
+/// Returns the error of a fork server that has ended.
 fn ended(server: &mut Child, output: &mut File) -> Error {
     let status = server
         .wait()
@@ -250,7 +255,7 @@ fn where_it_is(pid: i32) -> String {
 /// Returns one of the processors that this process may use, each in its turn.
 fn next_processor() -> libc::cpu_set_t {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    // SAFETY: sets of processors are numbers, and `allowed` is as large as the call is told.
+    // SAFETY: sets of processors are numbers, and `allowed` is as large as its size argument says.
     let (allowed, mut one) = unsafe {
         let mut allowed: libc::cpu_set_t = std::mem::zeroed();
         libc::sched_getaffinity(0, size_of_val(&allowed), &mut allowed);

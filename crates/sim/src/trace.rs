@@ -26,7 +26,7 @@ use crate::shared::region::{CHECKPOINT, Scripted, VERSION};
 
 const MAGIC: &[u8; 8] = b"BLITZSIM";
 
-/// What a trace file holds.
+/// Contents of a trace file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The program.

@@ -1,4 +1,4 @@
-//! What is to run: one program, or the tests of `cargo test`.
+//! The programs to run: the named one, or the tests of `cargo test`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -34,12 +34,13 @@ fn commands(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns the arguments of a command, up to a comment or an operator of the shell.
+/// Returns the arguments of a command, up to a comment, an operator of the shell, or the command line of
+/// another program.
 fn arguments(command: &str) -> Vec<&str> {
     command
         .split_whitespace()
         .skip(1)
-        .take_while(|word| !word.starts_with(['#', '|', '>', '&']))
+        .take_while(|word| *word != "--" && !word.starts_with(['#', '|', '>', '&']))
         .map(|word| word.trim_matches('\''))
         .collect()
 }

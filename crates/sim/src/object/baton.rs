@@ -230,13 +230,14 @@ pub unsafe fn wake(key: Key) -> Option<u32> {
     Some(id)
 }
 
-/// Looks again at all threads that wait for descriptors, after a call that may have changed one.
+/// Looks again at all threads that wait for descriptors, after a call that may have changed one. The
+/// running thread may be one of them: time moves while it chooses its successor.
 pub unsafe fn descriptors_changed() {
     let s = sim();
     for at in 0..s.live.len() {
         let thread = &mut s.threads[s.live[at] as usize];
         let waits = thread.key.0 == Class::Descriptors && !thread.timed_out;
-        if !waits || thread.set.is_empty() || thread.id == s.current {
+        if !waits || thread.set.is_empty() {
             continue;
         }
         let ready = sys::poll_now(&mut thread.set) > 0;

@@ -119,6 +119,7 @@ pub const EBUSY: c_int = 16;
 pub const EINVAL: c_int = 22;
 pub const ENOSYS: c_int = 38;
 pub const EDEADLK: c_int = 35;
+pub const EMSGSIZE: c_int = 90;
 pub const EADDRINUSE: c_int = 98;
 pub const EISCONN: c_int = 106;
 pub const ENOTCONN: c_int = 107;
@@ -200,6 +201,8 @@ pub mod nr {
     pub const PIPE2: usize = 293;
     pub const PIPE: usize = 22;
     pub const GETCPU: usize = 309;
+    pub const RECVMMSG: usize = 299;
+    pub const SENDMMSG: usize = 307;
     pub const SECCOMP: usize = 317;
     pub const GETRANDOM: usize = 318;
     pub const IO_URING_SETUP: usize = 425;

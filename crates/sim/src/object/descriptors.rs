@@ -18,7 +18,7 @@ use crate::state::{NEVER, sim};
 use crate::sys;
 use crate::timers::Timer;
 
-/// What a descriptor stands for.
+/// Kind of a descriptor.
 pub enum Kind {
     /// One end of a pipe, or a Unix socket of a pair.
     Stream,
@@ -227,9 +227,10 @@ unsafe fn shortened(fd: usize, length: usize) -> usize {
     }
 }
 
-/// A transfer that a fault has shortened leaves something to do. A program that is told of changes only
-/// takes a short transfer for the last one, so it is told again, as if more had just come.
-unsafe fn tell_again(fd: usize) {
+/// A transfer that a fault has shortened leaves something to do. A program that
+/// waits for changes only takes a short transfer for the last one, so this reports another change, as if
+/// more had just come.
+unsafe fn report_again(fd: usize) {
     if let Some(description) = sim().descriptors.get(fd) {
         for (epoll, own, event) in &description.edges {
             let event = &raw const *event as usize;
@@ -244,7 +245,7 @@ pub unsafe fn read_part(waits: Waits, length: usize, operation: impl Fn(usize) -
     let part = shortened(waits.fd, length);
     let result = until_ready(waits, || operation(part));
     if part < length && result > 0 {
-        tell_again(waits.fd);
+        report_again(waits.fd);
     }
     result
 }
@@ -320,7 +321,7 @@ pub unsafe fn write_all(
             return if done > 0 { done as Raw } else { result };
         }
         if part < length - done {
-            tell_again(fd);
+            report_again(fd);
         }
         done += result as usize;
         let once = match sim().descriptors.get(fd) {

@@ -10,6 +10,7 @@ use crate::descriptors as d;
 use crate::end;
 use crate::futex;
 use crate::identity;
+use crate::messages;
 use crate::random;
 use crate::readiness as r;
 use crate::sockets;
@@ -121,10 +122,13 @@ pub unsafe fn call(number: usize, a: [usize; 6], from: usize) -> Raw {
         nr::SETSOCKOPT => sockets::set_option(a[0], a[1] as i32, a[2] as i32, a[3], a[4]),
         nr::GETSOCKOPT => sockets::get_option(a[0], a[1] as i32, a[2] as i32, a[3], a[4]),
         nr::SHUTDOWN => sockets::shutdown(a[0], a[1]),
-        nr::SENDTO => sockets::send(a, from),
-        nr::RECVFROM => sockets::receive(a),
-        nr::SENDMSG => sockets::send_message(a[0], a[1] as *const _, a[2], from),
-        nr::RECVMSG => sockets::receive_message(a[0], a[1] as *mut _, a[2], from),
+        nr::SENDTO => messages::send(a, from),
+        nr::RECVFROM => messages::receive(a),
+        nr::SENDMSG => messages::send_message(a[0], a[1] as *const _, a[2], from),
+        nr::RECVMSG => messages::receive_message(a[0], a[1] as *mut _, a[2], from),
+
+        nr::SENDMMSG => messages::send_messages(a, from),
+        nr::RECVMMSG => messages::receive_messages(a, from),
 
         nr::FUTEX => futex::call(a, from),
         nr::SCHED_YIELD => {
@@ -180,8 +184,6 @@ fn name(number: usize) -> &'static str {
         253 | 294 => " (inotify)",
         275 => " (splice)",
         282 | 289 => " (signalfd)",
-        299 => " (recvmmsg)",
-        307 => " (sendmmsg)",
         426 => " (io_uring_enter)",
         434 => " (pidfd_open)",
         _ => "",

@@ -39,13 +39,13 @@ pub unsafe fn with(verdict: u32, text: &str) -> ! {
     sys::exit_group(100 + verdict as i32);
 }
 
-/// No thread can run, and none will.
+/// Ends a run in which all threads wait, and none of them for a time.
 pub unsafe fn deadlock() -> ! {
     list_threads();
     with(verdict::DEADLOCK, "");
 }
 
-/// The run has too many points.
+/// Ends a run that has too many points.
 pub unsafe fn livelock() -> ! {
     let _ = writeln!(
         report(),
@@ -67,7 +67,11 @@ pub unsafe fn diverged(index: u32, recorded: (u16, u16), here: (u16, usize)) -> 
 
 /// The program made a call that is neither simulated nor harmless.
 pub unsafe fn escaped(name: &str, address: usize) -> ! {
-    let _ = writeln!(report(), "escaped: {name}, {}", Place(address));
+    // A call through a symbol of this object has no address of its own: its caller's is meant.
+    let mine = base_of(escaped as *const () as usize);
+    let outside = address != 0 && base_of(address) != mine;
+    let place = if outside { address } else { caller() };
+    let _ = writeln!(report(), "escaped: {name}, {}", Place(place));
     append_backtrace();
     with(verdict::ESCAPED, "");
 }
@@ -161,6 +165,17 @@ pub unsafe fn append_backtrace() {
         // A return address may belong to the line after the call.
         let _ = writeln!(report(), "    {}", Place(address - 1));
     }
+}
+
+/// Returns the first address on the stack that is not in this object.
+unsafe fn caller() -> usize {
+    let mut frames = [core::ptr::null_mut(); 64];
+    let count = c::backtrace(frames.as_mut_ptr(), frames.len() as i32);
+    let mine = base_of(caller as *const () as usize);
+    let mut addresses = frames[..count as usize].iter().map(|frame| *frame as usize);
+    addresses
+        .find(|address| base_of(*address) != mine)
+        .map_or(0, |address| address - 1)
 }
 
 unsafe fn base_of(address: usize) -> usize {

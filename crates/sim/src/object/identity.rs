@@ -1,4 +1,4 @@
-//! What a program can learn about itself and its machine, and what it may not do to others.
+//! The program's identity and its machine; and the refusal of calls that reach other processes.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
@@ -177,7 +177,7 @@ unsafe extern "C" fn gethostname(to: *mut u8, length: usize) -> c_int {
     if !active() {
         return real!("gethostname", fn(*mut u8, usize) -> c_int)(to, length);
     }
-    core::ptr::copy_nonoverlapping(b"sim\0".as_ptr(), to, length.min(4));
+    core::ptr::copy_nonoverlapping(c"sim".as_ptr().cast(), to, length.min(4));
     0
 }
 

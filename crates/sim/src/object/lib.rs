@@ -3,7 +3,7 @@
 //! - `start`: the fork server, which runs the program up to `main` once.
 //! - `baton`, `state`, `end`: one running thread, simulated time, verdicts.
 //! - `thread`, `lock`, `condition`, `futex`, `time`, `random`, `identity`: what is taken over, by subject.
-//! - `descriptors`, `sockets`, `readiness`, `timers`: descriptors. They stay the kernel's.
+//! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
 //! - `dispatch`: one function that takes a number and six arguments, as the kernel does.
 //! - `symbols`: libc's functions over `dispatch`; `trap`: what comes round libc, into `dispatch` too;
 //!   `tsc`: the instructions that read a clock.
@@ -22,6 +22,7 @@ mod end;
 mod futex;
 mod identity;
 mod lock;
+mod messages;
 mod random;
 mod readiness;
 mod real;

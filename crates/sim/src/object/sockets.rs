@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 use crate::baton::{descriptors_changed, point};
 use crate::c::{
-    EADDRINUSE, EAGAIN, EBADF, ECONNREFUSED, EINVAL, EISCONN, ENOENT, ENOTCONN, Msghdr, O_NONBLOCK,
-    POLLIN, POLLOUT, Raw, Timeval, nr,
+    EADDRINUSE, EBADF, ECONNREFUSED, EINVAL, EISCONN, ENOENT, ENOTCONN, O_NONBLOCK, POLLIN,
+    POLLOUT, Raw, Timeval, nr,
 };
-use crate::descriptors::{Kind, Waits, is_simulated, read_part, until_ready, write_all};
+use crate::descriptors::{Kind, Waits, until_ready};
 use crate::end;
 use crate::state::{NEVER, sim};
 use crate::sys;
@@ -23,29 +23,30 @@ const INET: i32 = 2;
 const INET6: i32 = 10;
 const STREAM: i32 = 1;
 const DATAGRAM: i32 = 2;
-const DONTWAIT: usize = 0x40;
+/// Size of a socket's buffer, as far as the kernel allows it. Those of TCP grow to megabytes.
+static BUFFER: i32 = 4 << 20;
 
 /// An address of the Internet.
 #[derive(Clone, Copy, Default)]
 pub struct Address {
-    ip: [u8; 16],
-    port: u16,
+    pub ip: [u8; 16],
+    pub port: u16,
 }
 
 /// State of one socket.
 #[derive(Clone, Default)]
 pub struct Socket {
     domain: i32,
-    kind: i32,
+    pub kind: i32,
     protocol: i32,
-    local: Option<Address>,
-    peer: Option<Address>,
+    pub local: Option<Address>,
+    pub peer: Option<Address>,
     /// Options by level and name.
     options: BTreeMap<(i32, i32), Vec<u8>>,
 }
 
 impl Socket {
-    fn is_internet(&self) -> bool {
+    pub fn is_internet(&self) -> bool {
         self.domain != UNIX
     }
 
@@ -54,11 +55,11 @@ impl Socket {
         self.kind == STREAM
     }
 
-    fn is_datagram(&self) -> bool {
+    pub fn is_datagram(&self) -> bool {
         self.is_internet() && self.kind == DATAGRAM
     }
 
-    fn loopback(&self) -> [u8; 16] {
+    pub fn loopback(&self) -> [u8; 16] {
         let mut ip = [0; 16];
         if self.domain == INET6 {
             ip[15] = 1;
@@ -82,13 +83,13 @@ impl Socket {
 }
 
 /// A Unix socket address.
-struct Name {
-    bytes: [u8; 110],
-    length: usize,
+pub struct Name {
+    pub bytes: [u8; 110],
+    pub length: usize,
 }
 
 impl Name {
-    unsafe fn new(kind: i32, port: u16) -> Name {
+    pub unsafe fn new(kind: i32, port: u16) -> Name {
         let pid = sys::getpid();
         let text = format!("\0blitz-sim/{pid}/{kind}/{port}");
         let mut name = Name {
@@ -100,7 +101,7 @@ impl Name {
         name
     }
 
-    fn empty() -> Name {
+    pub fn empty() -> Name {
         Name {
             bytes: [0; 110],
             length: 110,
@@ -108,7 +109,7 @@ impl Name {
     }
 
     /// Returns the port in the name.
-    fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         let text = core::str::from_utf8(&self.bytes[2.min(self.length)..self.length]).unwrap_or("");
         text.rsplit('/')
             .next()
@@ -116,13 +117,13 @@ impl Name {
             .unwrap_or(0)
     }
 
-    fn pointer(&self) -> usize {
+    pub fn pointer(&self) -> usize {
         self.bytes.as_ptr() as usize
     }
 }
 
 /// Reads an address that the program gives.
-unsafe fn parse(socket: &Socket, from: usize, length: usize) -> Result<Address, Raw> {
+pub unsafe fn parse(socket: &Socket, from: usize, length: usize) -> Result<Address, Raw> {
     let needed = if socket.domain == INET6 { 24 } else { 8 };
     let bytes = from as *const u8;
     if from == 0 || length < needed || i32::from(*bytes) != socket.domain {
@@ -142,7 +143,7 @@ unsafe fn parse(socket: &Socket, from: usize, length: usize) -> Result<Address, 
 }
 
 /// Ends the run if an address is not this host's.
-unsafe fn require_local(call: &str, socket: &Socket, address: &Address, from: usize) {
+pub unsafe fn require_local(call: &str, socket: &Socket, address: &Address, from: usize) {
     let ip = &address.ip;
     let local = if socket.domain == INET6 {
         let mapped = ip[..10] == [0; 10] && ip[10..12] == [255, 255] && ip[12] == 127;
@@ -161,7 +162,7 @@ unsafe fn require_local(call: &str, socket: &Socket, address: &Address, from: us
 }
 
 /// Writes an address where the program wants it.
-unsafe fn write_address(socket: &Socket, address: &Address, to: usize, length: usize) {
+pub unsafe fn write_address(socket: &Socket, address: &Address, to: usize, length: usize) {
     if to == 0 || length == 0 {
         return;
     }
@@ -204,6 +205,7 @@ pub unsafe fn socket(domain: i32, kind: i32, protocol: i32, from: usize) -> Raw 
         ],
     );
     if fd >= 0 {
+        enlarge(fd as usize, domain);
         let protocol = match (domain, kind, protocol) {
             (UNIX, ..) => 0,
             (_, STREAM, 0) => 6,
@@ -223,6 +225,15 @@ pub unsafe fn socket(domain: i32, kind: i32, protocol: i32, from: usize) -> Raw 
         );
     }
     fd
+}
+
+/// Gives a socket of the Internet a large buffer.
+unsafe fn enlarge(fd: usize, domain: i32) {
+    if domain != UNIX {
+        // Level 1, option 7: the buffer of what it sends.
+        let size = &raw const BUFFER as usize;
+        sys::call(nr::SETSOCKOPT, [fd, 1, 7, size, 4, 0]);
+    }
 }
 
 /// `socketpair`.
@@ -258,7 +269,7 @@ pub unsafe fn pair(domain: i32, kind: i32, fds: *mut i32, from: usize) -> Raw {
 }
 
 /// Gives a socket a port: the one of `address`, or a free one.
-unsafe fn bind_to(fd: usize, mut address: Address) -> Raw {
+pub unsafe fn bind_to(fd: usize, mut address: Address) -> Raw {
     let Some(kind) = sim().descriptors.socket(fd).map(|socket| socket.kind) else {
         return -(EBADF as Raw);
     };
@@ -410,6 +421,7 @@ pub unsafe fn accept(fd: usize, address: usize, length: usize, flags: usize) -> 
         ..listener.clone()
     };
     if internet {
+        enlarge(new as usize, listener.domain);
         let peer = Address {
             ip: listener.loopback(),
             port: name.port(),
@@ -512,240 +524,5 @@ pub unsafe fn shutdown(fd: usize, how: usize) -> Raw {
     point("shutdown", 0);
     let result = sys::call(nr::SHUTDOWN, [fd, how, 0, 0, 0, 0]);
     descriptors_changed();
-    result
-}
-
-/// `sendto`.
-pub unsafe fn send(a: [usize; 6], from: usize) -> Raw {
-    let [fd, data, length, flags, address, address_length] = a;
-    if !is_simulated(fd) {
-        return sys::call(nr::SENDTO, a);
-    }
-    point("send", 0);
-    let never = flags & DONTWAIT != 0;
-    if let Some(name) = match datagram_target(fd, address, address_length, from) {
-        Err(error) => return error,
-        Ok(name) => name,
-    } {
-        let sent = sys::call(
-            nr::SENDTO,
-            [fd, data, length, flags, name.pointer(), name.length],
-        );
-        descriptors_changed();
-        return delivered(sent, length);
-    }
-    let (address, address_length) = match sim().descriptors.socket(fd) {
-        // A connected stream ignores the address.
-        Some(socket) if socket.is_internet() => (0, 0),
-        _ => (address, address_length),
-    };
-    if sim()
-        .descriptors
-        .socket(fd)
-        .is_some_and(|socket| !socket.is_stream())
-    {
-        let waits = Waits {
-            fd,
-            events: POLLOUT,
-            never,
-        };
-        return until_ready(waits, || {
-            sys::call(
-                nr::SENDTO,
-                [fd, data, length, flags, address, address_length],
-            )
-        });
-    }
-    write_all(fd, length, never, |done, part| {
-        sys::call(
-            nr::SENDTO,
-            [fd, data + done, part, flags, address, address_length],
-        )
-    })
-}
-
-/// A datagram that no socket takes is lost, which the sender does not see.
-fn delivered(sent: Raw, length: usize) -> Raw {
-    let lost = [EAGAIN, ECONNREFUSED, ENOENT]
-        .iter()
-        .any(|error| sent == -(*error as Raw));
-    if lost { length as Raw } else { sent }
-}
-
-/// Returns where a datagram of the Internet goes. `None`: it is none.
-unsafe fn datagram_target(
-    fd: usize,
-    address: usize,
-    length: usize,
-    from: usize,
-) -> Result<Option<Name>, Raw> {
-    let socket = match sim().descriptors.socket(fd) {
-        Some(socket) if socket.is_datagram() => socket.clone(),
-        _ => return Ok(None),
-    };
-    let target = if address != 0 {
-        parse(&socket, address, length)?
-    } else {
-        socket.peer.ok_or(-(89 as Raw))?
-    };
-    require_local("send", &socket, &target, from);
-    if socket.local.is_none() {
-        bind_to(fd, Address::default());
-    }
-    Ok(Some(Name::new(socket.kind, target.port)))
-}
-
-/// `recvfrom`.
-pub unsafe fn receive(a: [usize; 6]) -> Raw {
-    let [fd, data, length, flags, address, address_length] = a;
-    if !is_simulated(fd) {
-        return sys::call(nr::RECVFROM, a);
-    }
-    point("recv", 0);
-    let waits = Waits {
-        fd,
-        events: POLLIN,
-        never: flags & DONTWAIT != 0,
-    };
-    let internet = sim()
-        .descriptors
-        .socket(fd)
-        .is_some_and(|socket| socket.is_internet());
-    if !internet {
-        return read_part(waits, length, |length| {
-            sys::call(
-                nr::RECVFROM,
-                [fd, data, length, flags, address, address_length],
-            )
-        });
-    }
-    let mut name = Name::empty();
-    let mut size = 110u32;
-    let (to, size_at) = (name.bytes.as_mut_ptr() as usize, &raw mut size as usize);
-    let result = read_part(waits, length, |length| {
-        *(size_at as *mut u32) = 110;
-        sys::call(nr::RECVFROM, [fd, data, length, flags, to, size_at])
-    });
-    name.length = size as usize;
-    if let (true, Some(socket)) = (result >= 0, sim().descriptors.socket(fd)) {
-        let sender = match socket.peer {
-            Some(peer) => peer,
-            None => Address {
-                ip: socket.loopback(),
-                port: name.port(),
-            },
-        };
-        write_address(socket, &sender, address, address_length);
-    }
-    result
-}
-
-/// `sendmsg`. Control data of the Internet (packet marks, segment sizes) has no effect.
-pub unsafe fn send_message(fd: usize, message: *const Msghdr, flags: usize, from: usize) -> Raw {
-    if !is_simulated(fd) {
-        return sys::call(nr::SENDMSG, [fd, message as usize, flags, 0, 0, 0]);
-    }
-    point("sendmsg", 0);
-    let given = &*message;
-    let internet = sim()
-        .descriptors
-        .socket(fd)
-        .is_some_and(|socket| socket.is_internet());
-    let name = match datagram_target(fd, given.name as usize, given.namelen as usize, from) {
-        Err(error) => return error,
-        Ok(name) => name,
-    };
-    let (target, size) = match &name {
-        Some(name) => (name.pointer() as *mut u8, name.length as u32),
-        None if internet => (core::ptr::null_mut(), 0),
-        None => (given.name, given.namelen),
-    };
-    let copy = Msghdr {
-        name: target,
-        namelen: size,
-        iov: given.iov,
-        iovlen: given.iovlen,
-        control: if internet {
-            core::ptr::null_mut()
-        } else {
-            given.control
-        },
-        controllen: if internet { 0 } else { given.controllen },
-        flags: given.flags,
-    };
-    let pointer = &raw const copy as usize;
-    if name.is_some() {
-        let parts = core::slice::from_raw_parts(given.iov, given.iovlen);
-        let length = parts.iter().map(|part| part.len).sum();
-        let sent = sys::call(nr::SENDMSG, [fd, pointer, flags, 0, 0, 0]);
-        descriptors_changed();
-        return delivered(sent, length);
-    }
-    let waits = Waits {
-        fd,
-        events: POLLOUT,
-        never: flags & DONTWAIT != 0,
-    };
-    until_ready(waits, || {
-        sys::call(nr::SENDMSG, [fd, pointer, flags, 0, 0, 0])
-    })
-}
-
-/// `recvmsg`.
-pub unsafe fn receive_message(fd: usize, message: *mut Msghdr, flags: usize, from: usize) -> Raw {
-    if !is_simulated(fd) {
-        return sys::call(nr::RECVMSG, [fd, message as usize, flags, 0, 0, 0]);
-    }
-    point("recvmsg", 0);
-    let waits = Waits {
-        fd,
-        events: POLLIN,
-        never: flags & DONTWAIT != 0,
-    };
-    let internet = sim()
-        .descriptors
-        .socket(fd)
-        .is_some_and(|socket| socket.is_internet());
-    if !internet {
-        let result = until_ready(waits, || {
-            sys::call(nr::RECVMSG, [fd, message as usize, flags, 0, 0, 0])
-        });
-        // Size, level and type of the first control message: level 1, type 1 brings descriptors, of which
-        // the table knows nothing.
-        let given = &*message;
-        let head = given.control.cast::<i32>();
-        if result >= 0 && given.controllen >= 16 && *head.add(2) == 1 && *head.add(3) == 1 {
-            end::escaped("descriptors in a message", from);
-        }
-        return result;
-    }
-    let given = &mut *message;
-    let mut name = Name::empty();
-    let mut copy = Msghdr {
-        name: name.bytes.as_mut_ptr(),
-        namelen: 110,
-        iov: given.iov,
-        iovlen: given.iovlen,
-        control: core::ptr::null_mut(),
-        controllen: 0,
-        flags: 0,
-    };
-    let pointer = &raw mut copy as usize;
-    let result = until_ready(waits, || {
-        sys::call(nr::RECVMSG, [fd, pointer, flags, 0, 0, 0])
-    });
-    if result >= 0 {
-        name.length = (*(pointer as *const Msghdr)).namelen as usize;
-        given.flags = (*(pointer as *const Msghdr)).flags;
-        given.controllen = 0;
-        if let Some(socket) = sim().descriptors.socket(fd) {
-            let sender = socket.peer.unwrap_or(Address {
-                ip: socket.loopback(),
-                port: name.port(),
-            });
-            let length = &raw mut given.namelen;
-            write_address(socket, &sender, given.name as usize, length as usize);
-        }
-    }
     result
 }

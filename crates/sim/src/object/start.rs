@@ -120,7 +120,7 @@ unsafe fn begin(region: *mut Region, key: u32) {
         configuration.length,
         seed,
     );
-    c::pthread_setspecific(key, 1 as *const c_void);
+    c::pthread_setspecific(key, core::ptr::dangling());
     state::start(Simulation {
         region,
         threads: vec![Box::new(main)],

@@ -12,10 +12,10 @@ use crate::shared::random::{Random, extend};
 use crate::shared::region::Region;
 use crate::strategy::Strategy;
 
-/// No deadline.
+/// The deadline of a wait without a time limit.
 pub const NEVER: u64 = u64::MAX;
 
-/// Whether a thread can run.
+/// Scheduling state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// It runs, or can.
@@ -51,7 +51,7 @@ pub enum Class {
     Descriptors,
 }
 
-/// What a thread waits for.
+/// The object of a wait.
 pub type Key = (Class, usize);
 
 /// A thread of the program.
@@ -111,6 +111,7 @@ impl Thread {
 pub struct Simulation {
     pub region: *mut Region,
     /// Boxed, because other threads sleep on the word in each.
+    #[allow(clippy::vec_box)]
     pub threads: Vec<Box<Thread>>,
     /// Numbers of the threads that have not ended.
     pub live: Vec<u32>,

@@ -99,6 +99,8 @@ calls! {
     recv(a, b, c, d) -> c_long: nr::RECVFROM;
     sendmsg(a, b, c) -> c_long: nr::SENDMSG;
     recvmsg(a, b, c) -> c_long: nr::RECVMSG;
+    sendmmsg(a, b, c, d) -> c_int: nr::SENDMMSG;
+    recvmmsg(a, b, c, d, e) -> c_int: nr::RECVMMSG;
     nanosleep(a) -> c_int: nr::NANOSLEEP;
     clock_gettime(a, b) -> c_int: nr::CLOCK_GETTIME;
     clock_getres(a, b) -> c_int: nr::CLOCK_GETRES;

@@ -14,7 +14,7 @@ use crate::time;
 /// Rounds in which libc calls destructors of thread-specific values.
 const ROUNDS: u32 = 4;
 
-/// What a new thread executes.
+/// The start routine of a new thread and its argument.
 struct Body {
     /// Its record, which does not move. The list of the records is read with the baton only.
     record: *const Thread,
@@ -70,7 +70,7 @@ unsafe extern "C" fn run(body: *mut c_void) -> *mut c_void {
     baton::sleep(body.record);
     let s = sim();
     s.me().tid = sys::gettid();
-    c::pthread_setspecific(s.key, 1 as *const c_void);
+    c::pthread_setspecific(s.key, core::ptr::dangling());
     (body.start)(body.argument)
 }
 
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn ended(_: *mut c_void) {
     let s = sim();
     s.me().rounds += 1;
     if s.me().rounds < ROUNDS {
-        c::pthread_setspecific(s.key, 1 as *const c_void);
+        c::pthread_setspecific(s.key, core::ptr::dangling());
         return;
     }
     let me = s.current;

@@ -1,6 +1,6 @@
-//! What comes round libc: system calls by an instruction of the program, and those inside of libc.
+//! System calls that do not come through libc's symbols: by an instruction of the program, or inside of libc.
 //!
-//! A filter of the kernel (`seccomp`) lets pass what this object calls itself and what is harmless
+//! A filter of the kernel (`seccomp`) lets pass the calls of this object and the harmless ones
 //! (`dispatch::HARMLESS`). Everything else raises SIGSYS in the thread that calls, and the handler passes
 //! the call to `dispatch`. The thread may lose the baton in the handler, like anywhere else.
 //!

@@ -25,7 +25,7 @@ pub const TEXT: usize = 1 << 16;
 
 /// How a run ended, as far as the run itself knows. Zero: its exit status says it.
 pub mod verdict {
-    /// No thread could run, and none waited for a time.
+    /// All threads waited, and none of them for a time.
     pub const DEADLOCK: u32 = 1;
     /// The run passed its limit of points.
     pub const LIVELOCK: u32 = 2;
@@ -49,7 +49,7 @@ pub mod strategy {
     pub const ROUND_ROBIN: u32 = 3;
 }
 
-/// What a decision is about.
+/// Subjects of decisions.
 pub mod kind {
     /// The running thread could go on. Choice 0: it does.
     pub const SWITCH: u16 = 0;
@@ -79,7 +79,7 @@ pub mod fault {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// One of [`kind`].
+    /// Its kind: whether it is about a thread, a waiter or a fault.
     pub kind: u16,
     /// Number of choices.
     pub count: u16,

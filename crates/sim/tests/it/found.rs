@@ -400,3 +400,29 @@ int main(void) {
 }"#);
     crate::support::passes_twice(&compiled.program, Faults::NONE, 40);
 }
+
+#[test]
+fn a_thread_that_waits_alone_for_a_timer_descriptor_is_woken() {
+    let compiled = c(r#"
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+int main(void) {
+    int e = epoll_create1(0), t = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+    struct epoll_event event = { EPOLLIN | EPOLLET, { .u64 = 7 } };
+    epoll_ctl(e, EPOLL_CTL_ADD, t, &event);
+    for (int i = 0; i < 100; i++) {
+        // Nobody reads the number of expirations.
+        struct itimerspec s = { { 0, 0 }, { 0, i % 3 ? 1 : 50000 } };
+        timerfd_settime(t, 0, &s, NULL);
+        if (i % 5 == 0) timerfd_settime(t, 0, &s, NULL);
+        assert(epoll_wait(e, &event, 1, -1) == 1 && event.data.u64 == 7);
+    }
+    struct itimerspec s = { { 0, 1000000 }, { 0, 1000000 } };
+    timerfd_settime(t, 0, &s, NULL);
+    usleep(5500);
+    long long count;
+    assert(read(t, &count, 8) == 8 && count == 5);
+    return 0;
+}"#);
+    crate::support::passes_twice(&compiled.program, Faults::NONE, 20);
+}
