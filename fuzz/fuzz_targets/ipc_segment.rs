@@ -7,7 +7,9 @@ use std::fs::File;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-use blitz_io_ipc::{Anonymous, Builder, Channel, Queue, Receiver, Route, Sender, WhenFull, SendOptions};
+use blitz_io_ipc::{
+    Anonymous, Builder, Channel, Queue, Receiver, Route, SendOptions, Sender, WhenFull,
+};
 
 const CAPACITY: usize = 4;
 const MAX_LEN: usize = 32;

@@ -17,7 +17,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use blitz_io::ipc::{self, Message, MessageState, Receiver, RecvError, SendError, SendOptions, Sender};
+use blitz_io::ipc::{
+    self, Message, MessageState, Receiver, RecvError, SendError, SendOptions, Sender,
+};
 use blitz_io::sync::{Notify, mpsc};
 use blitz_io::{select, time};
 use zenoh::Wait;
@@ -480,7 +482,10 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
 fn put(sender: &mut Sender, job: &Job<'_>, identity: bool) -> Result<Option<u64>, Error> {
     let id = job.id.to_bytes();
     let id = if identity { &id[..] } else { &[] };
-    let mut loan = match sender.with(SendOptions::new().no_wait()).loan(id.len() + job.bytes.len()) {
+    let mut loan = match sender
+        .with(SendOptions::new().no_wait())
+        .loan(id.len() + job.bytes.len())
+    {
         Ok(loan) => loan,
         Err(SendError::Full) => return Ok(None),
         Err(error) => return Err(error.into()),
