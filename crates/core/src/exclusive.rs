@@ -2,7 +2,7 @@
 //!
 //! # States
 //!
-//! The word is split into bytes (see [`SplitWord`](blitz_io_futex::SplitWord)): `hold` says which
+//! The word is split into bytes (see [`SplitWord`]): `hold` says which
 //! thread has the lock, `queue` holds the duties of a release, `starving` counts the threads that
 //! have waited for longer than [`FAIR_AFTER`], and `quiet` the releases since a thread last slept.
 //! `state.rs` has the table of all changes; H1, Q1, S1 and C1 here are its rows.

@@ -1,6 +1,6 @@
 //! Fair releases hand the lock over, also to a thread that sleeps only since a moment ago. Only
 //! Linux tells whether a thread sleeps yet.
-#![cfg(all(any(target_os = "linux", target_os = "android")))]
+#![cfg(any(target_os = "linux", target_os = "android"))]
 
 use blitz_io_sync::thread::{FairMutex, Mutex, MutexGuard};
 use blitz_io_testing::threads::{ThreadName, Watchdog};

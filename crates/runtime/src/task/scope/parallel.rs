@@ -28,12 +28,14 @@ type Panic = Box<dyn Any + Send>;
 ///
 /// ```
 /// use blitz_io::{runtime::Runtime, task::{TaskScope, parallel_scope}};
+/// use std::pin::Pin;
 ///
-/// async fn walk(scope: TaskScope, depth: u32) {
-///     for _ in 0..depth {
-///         let below = scope.clone();
-///         scope.spawn(async move { Box::pin(walk(below, depth - 1)).await });
-///     }
+/// fn walk(scope: TaskScope, depth: u32) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+///     Box::pin(async move {
+///         for _ in 0..depth {
+///             scope.spawn(walk(scope.clone(), depth - 1));
+///         }
+///     })
 /// }
 ///
 /// Runtime::new()?.block_on(parallel_scope(|scope| walk(scope, 3)));
@@ -85,7 +87,7 @@ struct Shared {
 ///
 /// let numbers: Arc<[u64]> = (0..1000).collect();
 /// let sum = Runtime::new()?.block_on(task::parallel_scope(|scope| async move {
-///     let half = |range| {
+///     let half = |range: std::ops::Range<usize>| {
 ///         let numbers = numbers.clone();
 ///         scope.spawn(async move { numbers[range].iter().sum::<u64>() })
 ///     };
