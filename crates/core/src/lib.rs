@@ -35,7 +35,7 @@ pub mod spin;
 pub mod timers;
 mod wait_queue;
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 pub use affinity::Affinity;
 pub use attempts::Attempts;
 pub use backoff::Backoff;

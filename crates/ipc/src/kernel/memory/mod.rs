@@ -41,7 +41,7 @@ impl Word<'_> {
     }
 
     #[inline]
-    pub fn add(self, value: u64) -> u64 {
+    pub(crate) fn add(self, value: u64) -> u64 {
         step::point();
         self.0.fetch_add(value, Ordering::SeqCst)
     }
@@ -76,7 +76,7 @@ impl<'a> SleepWord<'a> {
         self.0.fetch_and(bits, Ordering::SeqCst)
     }
 
-    pub fn add(self, value: u32) -> u32 {
+    pub(crate) fn add(self, value: u32) -> u32 {
         step::point();
         self.0.fetch_add(value, Ordering::SeqCst)
     }

@@ -45,7 +45,7 @@ pub struct Exclusive {
 
 impl Exclusive {
     /// Returns the view of a new sender, which has not looked yet: no copier has joined.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             copiers: 0,
             until: u64::MAX,
