@@ -17,6 +17,8 @@
 
 use std::collections::BTreeSet;
 
+use blitz_io_observe::Kind;
+
 use crate::finding::{Certainty, Finding};
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter};
@@ -60,7 +62,7 @@ fn stuck(earlier: &Graph<'_>, later: &Graph<'_>) -> BTreeSet<Waiter> {
     let has_lasted = |&waiter: &Waiter| {
         let held = later.waits(waiter).iter().filter(|wait| is_held(wait));
         let lasts = |wait: &&Wait| wait.waiting_ms >= SHORT && earlier.same(wait).is_some();
-        let may_end = |wait: &&Wait| wait.is_timed || wait.kind == "Sleep";
+        let may_end = |wait: &&Wait| wait.is_timed || wait.kind == Kind::Sleep.name();
         held.copied().any(|wait| lasts(&wait))
             && !later.waits(waiter).iter().any(may_end)
             && is_idle(earlier, later, waiter)
