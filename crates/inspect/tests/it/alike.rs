@@ -5,7 +5,7 @@ use blitz_io_inspect::{
 };
 use blitz_io_observe::Kind;
 
-const REGISTRY: &str = "/home/a/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/";
+const REGISTRY: &str = "/srv/a/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/";
 
 fn task(id: u64, name: &str) -> Task {
     Task {
