@@ -22,6 +22,13 @@ pub(crate) fn memory(address: u64, length: usize) -> Vec<u8> {
 
 /// Returns `true` if a filter decides on the system calls of a thread. It may end the process at one that it
 /// does not know.
+#[cfg(any(
+    test,
+    all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    )
+))]
 pub(crate) fn is_filtered(status: &str) -> bool {
     /// `SECCOMP_MODE_DISABLED`.
     const DISABLED: &str = "0";

@@ -139,7 +139,7 @@ impl BiasedFlag {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -8,8 +8,8 @@ use blitz_io_observe as observe;
 use blitz_io_observe::Caller;
 
 #[cfg(unix)]
-#[cfg(unix)]
 use crate::api::awaited;
+#[cfg(unix)]
 use crate::api::doorbell::Doorbell;
 use crate::api::endpoint::{Endpoint, Role};
 use crate::api::error::{Error, WaitError};

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use blitz_io_observe::Caller;
 
 #[cfg(unix)]
-#[cfg(unix)]
 use crate::api::awaited;
+#[cfg(unix)]
 use crate::api::doorbell::Doorbell;
 use crate::api::endpoint::Endpoint;
 use crate::api::error::RecvError;

@@ -3,8 +3,10 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+#[cfg(all(feature = "async", unix))]
 use blitz_io_observe::Caller;
 
+#[cfg(unix)]
 use crate::api::doorbell::Doorbell;
 use crate::api::endpoint::Endpoint;
 use crate::api::error::SendError;
