@@ -23,8 +23,11 @@ use crate::shared::region::{
 /// The object, as the build script compiled it.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/object.so"));
 
-/// Real time without a point after which a run is stuck.
+/// Processor time without a point after which a run is stuck: a loop that makes no call.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Real time without a point after which a run is stuck also if it used no processor: it sleeps in the system.
+/// On a busy machine a run may get no processor for a while.
+const LONG: Duration = Duration::from_secs(120);
 
 /// A program that is ready to run under simulation.
 #[derive(Debug)]
@@ -188,7 +191,11 @@ impl Simulator {
     fn wait_for_answer(&self) -> io::Result<Option<String>> {
         // SAFETY: the mapping lives as long as this value.
         let (points, pid) = unsafe { (&(*self.region).points, &(*self.region).pid) };
-        let mut last = (points.load(Ordering::Relaxed), Instant::now());
+        let mut last = (
+            points.load(Ordering::Relaxed),
+            Instant::now(),
+            Duration::ZERO,
+        );
         loop {
             let mut set = libc::pollfd {
                 fd: self.answers.as_raw_fd(),
@@ -201,11 +208,13 @@ impl Simulator {
                 return Ok(None);
             }
             let now = points.load(Ordering::Relaxed);
-            if now != last.0 {
-                last = (now, Instant::now());
-            }
             let pid = pid.load(Ordering::Relaxed) as i32;
-            if last.1.elapsed() > PATIENCE && pid > 0 {
+            let used = processor_time(pid);
+            if now != last.0 {
+                last = (now, Instant::now(), used);
+            }
+            let is_stuck = used.saturating_sub(last.2) > PATIENCE || last.1.elapsed() > LONG;
+            if is_stuck && pid > 0 {
                 let text = where_it_is(pid);
                 // SAFETY: the server waits for this child of its own, so the number is not another's.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
@@ -240,7 +249,8 @@ fn ended(server: &mut Child, output: &mut File) -> Error {
 
 /// Returns what the kernel says about the threads of a process.
 fn where_it_is(pid: i32) -> String {
-    let mut text = String::from("no point was reached for 10 s of real time\n");
+    let mut text =
+        String::from("no point was reached for 10 s of processor time, or two minutes\n");
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return text;
     };
@@ -250,6 +260,18 @@ fn where_it_is(pid: i32) -> String {
         text.push_str(&format!("    {}: {}\n", name.trim(), call.trim()));
     }
     text
+}
+
+/// Returns the processor time that a process has used; zero if the system does not say.
+fn processor_time(pid: i32) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The second field is the name, in parentheses. The times are fields 14 and 15, in ticks.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let times = fields.split_whitespace().skip(11).take(2);
+    let ticks: u64 = times.filter_map(|time| time.parse::<u64>().ok()).sum();
+    // SAFETY: the call has no preconditions.
+    let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    Duration::from_secs_f64(ticks as f64 / a_second.max(1) as f64)
 }
 
 /// Returns one of the processors that this process may use, each in its turn.
