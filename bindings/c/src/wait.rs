@@ -13,6 +13,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
 use blitz_io::thread::{Parker, Unparker};
+use blitz_io_core::coop::{self, Budget};
 
 use crate::error::{BLITZ_ECANCELED, BLITZ_ETIMEDOUT, Outcome};
 use crate::fiber::{self, Fiber};
@@ -46,7 +47,17 @@ impl Limit {
 /// Returns `true` if the caller runs in a fiber that can be suspended, of this crate or of another user
 /// of the library.
 pub(crate) fn is_fiber() -> bool {
-    blitz_io::fiber::is_fiber() && !has_lost_runtime()
+    blitz_io::fiber::is_fiber() && !is_plain_in_child()
+}
+
+/// Returns `true` in a child process for what was a fiber. The poll that it seems to be in never ends:
+/// nothing refills that poll's budget, and the thread may block.
+fn is_plain_in_child() -> bool {
+    let is_plain = has_lost_runtime();
+    if is_plain {
+        coop::set(Budget::UNCONSTRAINED);
+    }
+    is_plain
 }
 
 /// Waits for a future. In a fiber that is cancelled it ends with `BLITZ_ECANCELED`.

@@ -261,8 +261,34 @@ static void only_its_own(void *argument) {
     everything_of_its_own();
 }
 
+static void *send_numbers(void *sender) {
+    for (int number = 0; number < 1000; number++) OK(blitz_send(sender, &number));
+    return NULL;
+}
+
+// More waits than a poll of a fiber may end without a pause, and each of them blocks the thread.
+static void many_waits(void) {
+    pthread_t thread;
+    blitz_sender *sender;
+    blitz_receiver *receiver;
+    OK(blitz_mpmc_new(sizeof(int), 1, &sender, &receiver));
+    CHECK(pthread_create(&thread, NULL, send_numbers, sender) == 0);
+    for (int number = 0, received; number < 1000; number++) {
+        OK(blitz_recv(receiver, &received));
+        CHECK(received == number);
+    }
+    CHECK(pthread_join(thread, NULL) == 0);
+    blitz_sender_free(sender);
+    blitz_receiver_free(receiver);
+}
+
+static void waits_like_a_thread(void *argument) {
+    only_its_own(argument);
+    many_waits();
+}
+
 static void *fork_here(void *argument) {
-    in_child(only_its_own, NULL);
+    in_child(waits_like_a_thread, NULL);
     return argument;
 }
 

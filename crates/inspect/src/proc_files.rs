@@ -7,7 +7,9 @@ use std::path::Path;
 /// Returns the number of times that a processor has begun to run a thread.
 pub(crate) fn runs(thread: &Path) -> Option<u64> {
     let text = fs::read_to_string(thread.join("schedstat")).ok()?;
-    text.split_ascii_whitespace().nth(2)?.parse().ok()
+    let runs = text.split_ascii_whitespace().nth(2)?.parse().ok();
+    // Some systems have the file and do not count. A thread that sleeps has run.
+    runs.filter(|&runs| runs != 0)
 }
 
 /// Returns so many bytes of this process's memory, or fewer if they are not mapped. Reads a file, so a filter of

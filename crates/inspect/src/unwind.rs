@@ -190,7 +190,11 @@ fn calls(address: u64, start: u64) -> bool {
     match (first, second) {
         (_, 0xe8) => target == start,
         // Through a table of addresses.
-        (0xff, 0x15) => memory(target, 8) == start.to_le_bytes(),
+        (0xff, 0x15) => {
+            let mut is_known = false;
+            in_module(target, |_| is_known = true);
+            is_known && memory(target, 8) == start.to_le_bytes()
+        }
         _ => false,
     }
 }

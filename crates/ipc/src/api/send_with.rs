@@ -37,7 +37,7 @@ impl SendOptions {
     pub const fn no_wait(self) -> Self {
         Self {
             wait: Wait::No,
-            ..self
+            ..Self::new()
         }
     }
 
@@ -45,7 +45,7 @@ impl SendOptions {
     pub fn timeout(self, timeout: Duration) -> Self {
         Self {
             wait: Wait::after(timeout),
-            ..self
+            ..Self::new()
         }
     }
 
@@ -53,7 +53,7 @@ impl SendOptions {
     pub const fn deadline(self, deadline: Instant) -> Self {
         Self {
             wait: Wait::Until(deadline),
-            ..self
+            ..Self::new()
         }
     }
 

@@ -210,6 +210,7 @@ impl SignalPipe {
                         Poll::Pending => return Ok(()),
                     }
                 }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }

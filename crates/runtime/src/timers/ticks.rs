@@ -50,8 +50,8 @@ fn first_anchor() -> Instant {
     *ANCHOR.get_or_init(|| now.checked_sub(Duration::from_secs(1)).unwrap_or(now))
 }
 
-/// The last tick. Later moments are treated as this tick.
-const LAST: u64 = 1 << 62;
+/// The last tick, of a whole millisecond. Later moments are treated as this tick.
+const LAST: u64 = (1 << 62) / PER_MILLI * PER_MILLI;
 
 /// Nanoseconds since the anchor, saturating for moments before it or centuries after it.
 #[inline]
@@ -157,5 +157,6 @@ mod tests {
         let later = at(start + Duration::from_micros(700), origin);
         assert_eq!(to_millis(of(2_000) - later), 2);
         assert_eq!(to_millis(of(1_000)), 1);
+        assert_eq!(whole_millis(LAST), LAST, "it comes");
     }
 }

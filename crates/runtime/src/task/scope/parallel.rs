@@ -215,6 +215,8 @@ impl TaskScope {
             Some(tasks) => {
                 if tasks.len() == tasks.capacity() {
                     tasks.retain(|task| !task.is_finished());
+                    // So that the next look comes after as many children again.
+                    tasks.reserve(tasks.len().max(4));
                 }
                 tasks.push(child.abort_handle());
             }
