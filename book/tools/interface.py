@@ -22,26 +22,30 @@ def text(markup):
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", markup)))
 
 
-def types(folder):
-    """Returns (path, kind, declaration, implementations) of each public type."""
-    seen = {}
+def pages(folder, kinds):
+    """Returns (kind, path of the item, page) of each page about an item of one of these kinds."""
     for crate in CRATES:
         module = crate.replace("blitz_io_", "")
         for path in sorted(glob.glob(f"{folder}/{crate}/**/*.html", recursive=True)):
-            name = re.fullmatch(r"(struct|enum|union)\.(\w+)\.html", os.path.basename(path))
+            name = re.fullmatch(rf"({kinds})\.(\w+)\.html", os.path.basename(path))
             if not name:
                 continue
             with open(path, encoding="utf-8") as file:
                 page = file.read()
-            declaration = re.search(r'<pre class="rust item-decl">(.*?)</pre>', page, re.S)
-            if not declaration:
-                continue  # a page that leads to another
             parts = [] if crate == "blitz_io" else [module]
             parts += os.path.relpath(os.path.dirname(path), f"{folder}/{crate}").split(os.sep)
-            name_of = "::".join([part for part in parts if part != "."] + [name[2]])
-            if not FOREIGN.search(name_of):
-                heads = [text(head) for head in re.findall(r'<h3 class="code-header">(impl.*?)</h3>', page, re.S)]
-                seen[name_of] = (name[1], text(declaration[1]), heads)
+            yield name[1], "::".join([part for part in parts if part != "."] + [name[2]]), page
+
+
+def types(folder):
+    """Returns (path, kind, declaration, implementations) of each public type."""
+    seen = {}
+    for kind, name_of, page in pages(folder, "struct|enum|union"):
+        declaration = re.search(r'<pre class="rust item-decl">(.*?)</pre>', page, re.S)
+        # Without one it is a page that leads to another.
+        if declaration and not FOREIGN.search(name_of):
+            heads = [text(head) for head in re.findall(r'<h3 class="code-header">(impl.*?)</h3>', page, re.S)]
+            seen[name_of] = (kind, text(declaration[1]), heads)
     return seen
 
 

@@ -5,12 +5,10 @@ anchor `{#names}` lists exceptions in backquotes, in its first column; `*::name`
 Deprecated functions are not looked at: they are the names from before the rule.
 """
 
-import glob
-import os
 import re
 import sys
 
-from interface import CRATES, FOREIGN, text
+from interface import FOREIGN, pages, text
 
 # There are more; fewer mean that the pages are not understood.
 EXPECTED = 1500
@@ -20,25 +18,15 @@ DEPRECATED = 'class="stab deprecated"'
 
 def functions(folder):
     """Returns (path, declaration) of each function and method that is not deprecated."""
-    for crate in CRATES:
-        module = crate.replace("blitz_io_", "")
-        for path in sorted(glob.glob(f"{folder}/{crate}/**/*.html", recursive=True)):
-            page_of = re.fullmatch(r"(struct|enum|union|trait|fn)\.(\w+)\.html", os.path.basename(path))
-            if not page_of:
-                continue
-            with open(path, encoding="utf-8") as file:
-                page = file.read()
-            parts = [] if crate == "blitz_io" else [module]
-            parts += os.path.relpath(os.path.dirname(path), f"{folder}/{crate}").split(os.sep)
-            owner = "::".join([part for part in parts if part != "."] + [page_of[2]])
-            declaration = re.search(r'<pre class="rust item-decl">(.*?)</pre>(.*?)(?:<details|<h2|$)', page, re.S)
-            if page_of[1] == "fn":
-                if declaration and DEPRECATED not in declaration[2][:400]:
-                    yield owner, text(declaration[1])
-                continue
-            for name, head, after in METHOD.findall(page):
-                if DEPRECATED not in after:
-                    yield f"{owner}::{name}", text(head)
+    for kind, owner, page in pages(folder, "struct|enum|union|trait|fn"):
+        declaration = re.search(r'<pre class="rust item-decl">(.*?)</pre>(.*?)(?:<details|<h2|$)', page, re.S)
+        if kind == "fn":
+            if declaration and DEPRECATED not in declaration[2][:400]:
+                yield owner, text(declaration[1])
+            continue
+        for name, head, after in METHOD.findall(page):
+            if DEPRECATED not in after:
+                yield f"{owner}::{name}", text(head)
 
 
 def problem(path, declaration):

@@ -90,6 +90,7 @@ pub struct Sigaction {
 pub type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 pub type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
+// SAFETY: the declarations are those of the headers of glibc.
 unsafe extern "C" {
     pub fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     pub fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
