@@ -33,6 +33,12 @@ fn main() -> Result {
     let name = format!("cookbook-{}", std::process::id());
     let mut jobs = Queue::sender(&name)?;
     let mut results = Queue::receiver(&format!("{name}-results"))?;
+    // The queues stay connected also while no worker is there: the first may be killed before the
+    // others have come.
+    let _other_ends = (
+        Queue::receiver(&name)?,
+        Queue::sender(&format!("{name}-results"))?,
+    );
     let start = || {
         Command::new(std::env::current_exe()?)
             .args(["worker", &name])
