@@ -237,6 +237,8 @@ unsafe fn report_again(fd: usize) {
             // 3: modify. The kernel looks at the readiness anew.
             sys::call(nr::EPOLL_CTL, [*epoll, 3, *own, event, 0, 0]);
         }
+        // Also for those who wait for such an epoll.
+        descriptors_changed();
     }
 }
 
