@@ -35,7 +35,6 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
-use std::ptr::NonNull;
 
 use blitz_io_core::Lock;
 use blitz_io_core::fences::after_rmw;
@@ -80,24 +79,22 @@ impl Sleeps {
 }
 
 /// A thread's inbox; see the module documentation.
-pub struct Inbox<T> {
+pub struct Inbox<K> {
     has_remote: AtomicBool,
     place: AtomicUsize,
-    remote: Lock<Vec<NonNull<T>>>,
-    local: UnsafeCell<VecDeque<NonNull<T>>>,
+    remote: Lock<Vec<K>>,
+    local: UnsafeCell<VecDeque<K>>,
     /// Number of tasks that are pinned to the owner and have not ended.
     tasks: Cell<usize>,
     /// The last task that the owner took was one of these.
     was_last: Cell<bool>,
 }
 
-// SAFETY: the tasks are tokens, which may be sent; their users answer for that. `local`, `tasks`
-// and `was_last` are used by the owner only, as the functions for them demand.
-unsafe impl<T> Send for Inbox<T> {}
-// SAFETY: the rest is behind the lock, or atomic; see `Send` for the owner's part.
-unsafe impl<T> Sync for Inbox<T> {}
+// SAFETY: `local`, `tasks` and `was_last` are used by the owner only, as the functions for them
+// demand. The rest is behind the lock, or atomic.
+unsafe impl<K: Send> Sync for Inbox<K> {}
 
-impl<T> Inbox<T> {
+impl<K> Inbox<K> {
     /// Creates an empty inbox of an owner that is awake.
     pub fn new() -> Self {
         Self {
@@ -112,7 +109,7 @@ impl<T> Inbox<T> {
 
     /// Adds a task that another thread has made ready. Returns where the owner has to be woken.
     #[must_use]
-    pub fn push(&self, task: NonNull<T>) -> Option<Sleeps> {
+    pub fn push(&self, task: K) -> Option<Sleeps> {
         self.remote.lock().push(task);
         if self.has_remote.swap(true, Ordering::SeqCst) {
             return None;
@@ -135,7 +132,7 @@ impl<T> Inbox<T> {
     ///
     /// The caller is the owner.
     #[inline]
-    pub unsafe fn push_local(&self, task: NonNull<T>) {
+    pub unsafe fn push_local(&self, task: K) {
         // SAFETY: the caller is the owner, and the queue calls nothing that comes here.
         unsafe { (*self.local.get()).push_back(task) };
     }
@@ -147,7 +144,7 @@ impl<T> Inbox<T> {
     ///
     /// The caller is the owner.
     #[inline]
-    pub unsafe fn take(&self, others: impl FnOnce() -> bool) -> Option<NonNull<T>> {
+    pub unsafe fn take(&self, others: impl FnOnce() -> bool) -> Option<K> {
         if self.has_remote.load(Ordering::Relaxed) {
             // SAFETY: the caller is the owner.
             unsafe { self.take_remote() };

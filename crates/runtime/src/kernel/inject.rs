@@ -16,7 +16,6 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::ptr::NonNull;
 
 use blitz_io_core::Lock;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
@@ -26,20 +25,14 @@ const KEEP: usize = 4096;
 
 /// The inject queue; see the module documentation.
 #[repr(align(128))]
-pub struct Inject<T> {
+pub struct Inject<K> {
     length: AtomicUsize,
     /// Number of tasks that have been taken, ever. Written under the lock.
     taken: AtomicUsize,
-    list: Lock<VecDeque<NonNull<T>>>,
+    list: Lock<VecDeque<K>>,
 }
 
-// SAFETY: the queue never dereferences its pointers. The users hand them from thread to
-// thread, and answer for that.
-unsafe impl<T> Send for Inject<T> {}
-// SAFETY: a shared reference reaches the list only through its lock.
-unsafe impl<T> Sync for Inject<T> {}
-
-impl<T> Inject<T> {
+impl<K> Inject<K> {
     /// Creates an empty queue.
     pub fn new() -> Self {
         Self {
@@ -67,20 +60,22 @@ impl<T> Inject<T> {
     }
 
     /// Puts one at the end.
-    pub fn push(&self, item: NonNull<T>) {
-        self.push_all(&[item]);
+    pub fn push(&self, item: K) {
+        self.push_all([item]);
     }
 
     /// Puts all of `items` at the end.
-    pub fn push_all(&self, items: &[NonNull<T>]) {
+    pub fn push_all(&self, items: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>) {
+        let items = items.into_iter();
+        let count = items.len();
         let mut list = self.list.lock();
         list.extend(items);
-        self.length.fetch_add(items.len(), Ordering::SeqCst);
+        self.length.fetch_add(count, Ordering::SeqCst);
     }
 
     /// Takes the first.
     #[inline]
-    pub fn pop(&self) -> Option<NonNull<T>> {
+    pub fn pop(&self) -> Option<K> {
         if self.is_empty() {
             None
         } else {
@@ -91,12 +86,7 @@ impl<T> Inject<T> {
     /// Takes a share: as many as there are for each of `sharers`, one at least, and
     /// `most` besides the first at most. The first is returned; each other is handed
     /// to `rest`, in order, which must not panic.
-    pub fn pop_share(
-        &self,
-        sharers: usize,
-        most: usize,
-        mut rest: impl FnMut(NonNull<T>),
-    ) -> Option<NonNull<T>> {
+    pub fn pop_share(&self, sharers: usize, most: usize, mut rest: impl FnMut(K)) -> Option<K> {
         let mut list = self.list.lock();
         let first = list.pop_front()?;
         let more = (list.len() / sharers).min(most);
@@ -107,7 +97,7 @@ impl<T> Inject<T> {
 
     /// Takes all there are, which go to the end of `queue`.
     #[cold]
-    pub fn drain_into(&self, queue: &mut VecDeque<NonNull<T>>) {
+    pub fn drain_into(&self, queue: &mut VecDeque<K>) {
         let mut list = self.list.lock();
         let count = list.len();
         if queue.is_empty() {
@@ -120,7 +110,7 @@ impl<T> Inject<T> {
 
     /// Counts `count` tasks as taken, under the lock.
     #[inline]
-    fn have_taken(&self, count: usize, list: &mut VecDeque<NonNull<T>>) {
+    fn have_taken(&self, count: usize, list: &mut VecDeque<K>) {
         if list.is_empty() && list.capacity() > KEEP {
             *list = VecDeque::new();
         }

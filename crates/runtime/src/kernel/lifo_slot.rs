@@ -8,25 +8,29 @@
 //! **An empty slot stays empty until the owner fills it**, as no other thread does. So it is
 //! filled with a plain store, without the lock; and a reclaimer must not write an empty slot.
 
+use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use blitz_io_futex::atomic::{AtomicPtr, Ordering};
 
+use super::token::Token;
 use blitz_io_core::BiasedLock;
 
 /// The LIFO slot; see the module documentation. The unsafe functions are for the owner: at any moment
 /// at most one thread is the owner.
-pub struct LifoSlot<T> {
-    item: AtomicPtr<T>,
+pub struct LifoSlot<K> {
+    item: AtomicPtr<()>,
     lock: BiasedLock,
+    holds: PhantomData<fn() -> K>,
 }
 
-impl<T> LifoSlot<T> {
+impl<K: Token> LifoSlot<K> {
     /// Creates an empty slot.
     pub fn new() -> Self {
         Self {
             item: AtomicPtr::new(ptr::null_mut()),
             lock: BiasedLock::new(),
+            holds: PhantomData,
         }
     }
 
@@ -42,10 +46,10 @@ impl<T> LifoSlot<T> {
     ///
     /// The caller is the slot's owner.
     #[inline]
-    pub unsafe fn put(&self, item: NonNull<T>) -> Option<NonNull<T>> {
+    pub unsafe fn put(&self, item: K) -> Option<K> {
         // SAFETY: the caller is the slot's owner.
         let displaced = unsafe { self.take() };
-        self.item.store(item.as_ptr(), Ordering::Release);
+        self.item.store(item.into_raw().as_ptr(), Ordering::Release);
         displaced
     }
 
@@ -55,23 +59,25 @@ impl<T> LifoSlot<T> {
     ///
     /// The caller is the slot's owner.
     #[inline]
-    pub unsafe fn take(&self) -> Option<NonNull<T>> {
+    pub unsafe fn take(&self) -> Option<K> {
         if self.is_empty() {
             return None;
         }
         // SAFETY: the slot's owner, which the caller is, is also the owner of its lock.
-        unsafe {
+        let item = unsafe {
             self.lock.lock(|| {
                 let item = self.item.load(Ordering::Relaxed);
                 self.item.store(ptr::null_mut(), Ordering::Relaxed);
                 NonNull::new(item)
             })
-        }
+        }?;
+        // SAFETY: `put` made it a pointer, and it was taken under the lock.
+        Some(unsafe { K::from_raw(item) })
     }
 
     /// Takes the item of a stalled owner. `None` also if the owner is at the slot just now.
     #[cold]
-    pub fn reclaim(&self) -> Option<NonNull<T>> {
+    pub fn reclaim(&self) -> Option<K> {
         if self.is_empty() {
             return None;
         }
@@ -83,6 +89,7 @@ impl<T> LifoSlot<T> {
             }
             item
         });
-        NonNull::new(item?)
+        // SAFETY: `put` made it a pointer, and it was taken under the lock.
+        NonNull::new(item?).map(|item| unsafe { K::from_raw(item) })
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `task/` | the task core, from a task's allocation to its last reference |
 //! | `context.rs` | a thread's view of the runtime that it is in |
+//! | `token.rs` | what the next five hold: a ready task as one word |
 //! | `queue.rs` | the ring of a worker's ready tasks, with stealing |
 //! | `lifo_slot.rs` | the slot for the task that was woken last |
 //! | `run_batch.rs` | the tasks that a worker has claimed |
@@ -38,4 +39,5 @@ pub mod run_batch;
 pub mod sleepers;
 pub mod task;
 pub mod task_tracker;
+pub mod token;
 pub mod wheel;

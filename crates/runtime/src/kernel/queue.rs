@@ -34,9 +34,12 @@
 //!
 //! The shape is that of the run queues in Go's scheduler (`runtime/proc.go`).
 
+use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use super::token::Token;
 
 /// Largest number of tasks that wait in a worker's own queue.
 pub const CAPACITY: usize = 256;
@@ -44,18 +47,19 @@ pub const CAPACITY: usize = 256;
 /// Number of tasks that are worth a theft, whatever their owner does.
 const MANY: usize = 64;
 
-/// A ring of pointers; see the module documentation.
+/// A ring of tokens; see the module documentation.
 ///
 /// At any time at most one thread is its owner. The unsafe functions require that the
 /// caller is an owner. `N` is a power of two, and two at least.
 #[repr(align(128))]
-pub struct Ring<T, const N: usize = CAPACITY> {
+pub struct Ring<K, const N: usize = CAPACITY> {
     head: AtomicUsize,
     tail: AtomicUsize,
-    places: [AtomicPtr<T>; N],
+    places: [AtomicPtr<()>; N],
+    holds: PhantomData<fn() -> K>,
 }
 
-impl<T, const N: usize> Ring<T, N> {
+impl<K: Token, const N: usize> Ring<K, N> {
     /// Creates an empty ring.
     pub fn new() -> Self {
         const { assert!(N.is_power_of_two() && N >= 2) };
@@ -63,18 +67,19 @@ impl<T, const N: usize> Ring<T, N> {
             head: AtomicUsize::new(0),
             tail: AtomicUsize::new(0),
             places: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            holds: PhantomData,
         }
     }
 
     #[inline]
-    fn place(&self, position: usize) -> &AtomicPtr<T> {
+    fn place(&self, position: usize) -> &AtomicPtr<()> {
         &self.places[position % N]
     }
 
     /// Returns the entry at the place of a position: null, or the item that was pushed
     /// there last, which may have been taken since.
     #[inline]
-    fn at(&self, position: usize) -> *mut T {
+    fn at(&self, position: usize) -> *mut () {
         self.place(position).load(Ordering::Relaxed)
     }
 
@@ -116,13 +121,14 @@ impl<T, const N: usize> Ring<T, N> {
     ///
     /// The caller is the ring's owner.
     #[inline]
-    pub unsafe fn push(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
+    pub unsafe fn push(&self, item: K) -> Result<(), K> {
         // SAFETY: the caller is the ring's owner.
         if unsafe { self.room() } == 0 {
             return Err(item);
         }
         let tail = self.tail.load(Ordering::Relaxed);
-        self.place(tail).store(item.as_ptr(), Ordering::Relaxed);
+        let item = item.into_raw().as_ptr();
+        self.place(tail).store(item, Ordering::Relaxed);
         self.tail.store(tail.wrapping_add(1), Ordering::Release);
         Ok(())
     }
@@ -146,13 +152,14 @@ impl<T, const N: usize> Ring<T, N> {
     ///
     /// The caller is the ring's owner.
     #[inline]
-    pub unsafe fn pop(&self) -> Option<NonNull<T>> {
+    pub unsafe fn pop(&self) -> Option<K> {
         let tail = self.tail.load(Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Relaxed);
         while head != tail {
             let item = self.at(head);
             match self.advance(head, 1) {
-                Ok(()) => return NonNull::new(item),
+                // SAFETY: it has been taken, and `push` made it a pointer.
+                Ok(()) => return NonNull::new(item).map(|item| unsafe { K::from_raw(item) }),
                 Err(now) => head = now,
             }
         }
@@ -177,7 +184,7 @@ impl<T, const N: usize> Ring<T, N> {
     pub unsafe fn pop_many(
         &self,
         how_many: impl Fn(usize) -> usize,
-        mut to: impl FnMut(usize, NonNull<T>),
+        mut to: impl FnMut(usize, K),
     ) -> usize {
         let tail = self.tail.load(Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Relaxed);
@@ -190,8 +197,9 @@ impl<T, const N: usize> Ring<T, N> {
         };
         for i in 0..count {
             let item = self.at(head.wrapping_add(i));
-            // SAFETY: only the owner writes places, and a waiting item is not null.
-            to(i, unsafe { NonNull::new_unchecked(item) });
+            // SAFETY: only the owner writes places, so it has been taken; `push` made it a pointer,
+            // which is not null.
+            to(i, unsafe { K::from_raw(NonNull::new_unchecked(item)) });
         }
         count
     }
@@ -203,7 +211,7 @@ impl<T, const N: usize> Ring<T, N> {
     /// # Safety
     ///
     /// The caller is the owner of `into`, which is empty, and not this ring.
-    pub unsafe fn steal_into(&self, into: &Self, claimed: usize) -> Option<(NonNull<T>, usize)> {
+    pub unsafe fn steal_into(&self, into: &Self, claimed: usize) -> Option<(K, usize)> {
         let end = into.tail.load(Ordering::Relaxed);
         // The thread that stole from `into` has read what we are about to write over.
         let begin = into.head.load(Ordering::Acquire);
@@ -228,7 +236,8 @@ impl<T, const N: usize> Ring<T, N> {
             if self.advance(head, count).is_ok() {
                 let end = end.wrapping_add(count - 1);
                 into.tail.store(end, Ordering::Release);
-                return NonNull::new(first).map(|first| (first, count));
+                // SAFETY: it has been taken, and `push` made it a pointer.
+                return NonNull::new(first).map(|first| (unsafe { K::from_raw(first) }, count));
             }
         }
     }

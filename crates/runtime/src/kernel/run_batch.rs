@@ -15,11 +15,13 @@
 //! is empty when it has read all items; the owner acquires that before it fills it again.
 
 use std::array;
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use super::queue::Ring;
+use super::token::Token;
 use blitz_io_core::BiasedLock;
 use blitz_io_core::Watched;
 
@@ -28,26 +30,27 @@ pub const MAX: usize = if cfg!(loom) { 4 } else { 64 };
 
 /// The claimed tasks; see the module documentation. The unsafe functions are for the owner: at any
 /// moment at most one thread is the owner.
-pub struct RunBatch<T> {
+pub struct RunBatch<K> {
     len: AtomicUsize,
     /// The first `len` are claimed, the next one to run last.
-    items: Watched<[NonNull<T>; MAX]>,
+    items: Watched<[NonNull<()>; MAX]>,
     lock: BiasedLock,
+    holds: PhantomData<fn() -> K>,
 }
 
-// SAFETY: the lock and `len` say which thread uses the items. The batch never
-// dereferences them; the users hand them from thread to thread, and answer for that.
-unsafe impl<T> Send for RunBatch<T> {}
-// SAFETY: the lock and `len` also order the uses through shared references.
-unsafe impl<T> Sync for RunBatch<T> {}
+// SAFETY: the items are tokens, which may be sent.
+unsafe impl<K: Token> Send for RunBatch<K> {}
+// SAFETY: the lock and `len` say which thread uses the items, and order the uses.
+unsafe impl<K: Token> Sync for RunBatch<K> {}
 
-impl<T> RunBatch<T> {
+impl<K: Token> RunBatch<K> {
     /// Creates an empty batch.
     pub fn new() -> Self {
         Self {
             len: AtomicUsize::new(0),
             items: Watched::new(array::from_fn(|_| NonNull::dangling())),
             lock: BiasedLock::new(),
+            holds: PhantomData,
         }
     }
 
@@ -69,7 +72,7 @@ impl<T> RunBatch<T> {
     ///
     /// The caller is the owner.
     #[inline]
-    pub unsafe fn take(&self) -> Option<NonNull<T>> {
+    pub unsafe fn take(&self) -> Option<K> {
         if self.len.load(Ordering::Relaxed) == 0 {
             return None;
         }
@@ -79,7 +82,7 @@ impl<T> RunBatch<T> {
                 let left = self.len.load(Ordering::Relaxed).checked_sub(1)?;
                 self.len.store(left, Ordering::Relaxed);
                 // It was claimed, and the lock is held.
-                Some(self.items.with(|items| (&*items)[left]))
+                Some(K::from_raw(self.items.with(|items| (&*items)[left])))
             })
         }
     }
@@ -91,11 +94,7 @@ impl<T> RunBatch<T> {
     ///
     /// The caller is the owner of the ring and of the batch, which is empty.
     #[inline]
-    pub unsafe fn take_through<const N: usize>(
-        &self,
-        ring: &Ring<T, N>,
-        most: usize,
-    ) -> Option<NonNull<T>> {
+    pub unsafe fn take_through<const N: usize>(&self, ring: &Ring<K, N>, most: usize) -> Option<K> {
         let count = most.min(ring.len() / 2);
         if count <= 1 {
             // SAFETY: the caller is the owner of the ring.
@@ -108,7 +107,7 @@ impl<T> RunBatch<T> {
     /// # Safety
     ///
     /// As for [`take_through`](Self::take_through).
-    unsafe fn fill<const N: usize>(&self, ring: &Ring<T, N>, most: usize) -> Option<NonNull<T>> {
+    unsafe fn fill<const N: usize>(&self, ring: &Ring<K, N>, most: usize) -> Option<K> {
         let most = most.min(MAX);
         // A reclaimer may just have emptied it: after the acquire, it has read the items.
         let was_empty = self.is_empty();
@@ -117,19 +116,24 @@ impl<T> RunBatch<T> {
             // SAFETY: the batch is empty, so no other thread uses the items.
             let items = unsafe { &mut *items };
             // SAFETY: the caller owns the ring.
-            let count =
-                unsafe { ring.pop_many(|waiting| waiting.min(most), |i, item| items[i] = item) };
+            let count = unsafe {
+                ring.pop_many(
+                    |waiting| waiting.min(most),
+                    |i, item: K| items[i] = item.into_raw(),
+                )
+            };
             let left = count.checked_sub(1)?;
             items[..count].reverse();
             self.len.store(left, Ordering::Release);
-            Some(items[left])
+            // SAFETY: it was made a pointer right here, and is not counted among the claimed.
+            Some(unsafe { K::from_raw(items[left]) })
         })
     }
 
     /// Takes all tasks of a stalled owner, and hands each to `to`, the next one first; returns
     /// how many they were. None also if the owner is at the batch just now.
     #[cold]
-    pub fn reclaim(&self, to: impl FnMut(NonNull<T>)) -> usize {
+    pub fn reclaim(&self, to: impl FnMut(K)) -> usize {
         if self.is_empty() {
             return 0;
         }
@@ -146,7 +150,11 @@ impl<T> RunBatch<T> {
         let Some((items, len)) = reclaimed.flatten() else {
             return 0;
         };
-        items[..len].iter().rev().copied().for_each(to);
+        // SAFETY: `fill` made them pointers, and they were taken under the lock.
+        let tokens = items[..len]
+            .iter()
+            .map(|&item| unsafe { K::from_raw(item) });
+        tokens.rev().for_each(to);
         len
     }
 }

@@ -4,7 +4,6 @@
 //! call each other is the code that ships.
 
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_io_futex::model::expire;
@@ -15,19 +14,14 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 
+use crate::token::{Number, Numbered};
+
 fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     let bound = builder.preemption_bound.unwrap_or(preemptions);
     builder.preemption_bound = Some(bound.min(preemptions));
     builder.max_branches = 10_000;
     builder.check(test);
-}
-
-/// A task is a bit, in the place of a pointer.
-type Task = usize;
-
-fn pointer(task: Task) -> NonNull<Task> {
-    NonNull::new(std::ptr::without_provenance_mut(task)).unwrap()
 }
 
 /// The driver in which workers wait: no two polls take the same event.
@@ -41,7 +35,7 @@ struct Poll {
 struct Found {
     woken: bool,
     /// The sum of the tasks whose events have happened.
-    events: Task,
+    events: Number,
 }
 
 impl Poll {
@@ -71,8 +65,8 @@ impl Poll {
 
 struct World {
     idle: Idle,
-    inject: Inject<Task>,
-    rings: Vec<Ring<Task, 4>>,
+    inject: Inject<Numbered>,
+    rings: Vec<Ring<Numbered, 4>>,
     words: Vec<Driver>,
     poll: Poll,
     uses_driver: bool,
@@ -84,13 +78,13 @@ struct World {
     /// Number of calls to work.
     calls: AtomicUsize,
     /// The sum of the tasks after which the workers leave.
-    all: Task,
+    all: Number,
 }
 
 impl World {
     /// loom can not drop it after it has found a mistake, so only a model that ends well
     /// does.
-    fn new(workers: usize, processors: usize, all: Task) -> Arc<ManuallyDrop<Self>> {
+    fn new(workers: usize, processors: usize, all: Number) -> Arc<ManuallyDrop<Self>> {
         Self::with_driver(workers, processors, all, 0)
     }
 
@@ -98,7 +92,7 @@ impl World {
     fn with_driver(
         workers: usize,
         processors: usize,
-        all: Task,
+        all: Number,
         most_waiting: usize,
     ) -> Arc<ManuallyDrop<Self>> {
         let idle = Idle::new(workers, processors, 1, most_waiting);
@@ -136,13 +130,13 @@ impl World {
     }
 
     /// A task comes from outside.
-    fn inject(&self, task: Task) {
-        self.inject.push(pointer(task));
+    fn inject(&self, task: Number) {
+        self.inject.push(Numbered(task));
         self.call(self.idle.injected());
     }
 
     /// An event for a task happens.
-    fn happen(&self, task: Task) {
+    fn happen(&self, task: Number) {
         self.poll.change(|found| found.events += task);
     }
 
@@ -152,7 +146,7 @@ impl World {
     }
 
     /// Notes that a task has run. After the last one, all leave.
-    fn finish(&self, task: Task) {
+    fn finish(&self, task: Number) {
         let before = self.done.fetch_add(task, Ordering::AcqRel);
         self.waiting[task].unpark();
         if before + task == self.all {
@@ -161,7 +155,7 @@ impl World {
     }
 
     /// Blocks the thread until a task has run.
-    fn wait_for(&self, task: Task) {
+    fn wait_for(&self, task: Number) {
         self.waiting[task].park(None);
         assert!(self.done.load(Ordering::Acquire) & task != 0);
     }
@@ -174,7 +168,7 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     /// Runs tasks until the world is closed.
-    fn run(&self, mut searching: bool, run: impl Fn(&Self, Task)) {
+    fn run(&self, mut searching: bool, run: impl Fn(&Self, Number)) {
         let world = self.world;
         loop {
             if let Some(task) = self.next() {
@@ -204,28 +198,28 @@ impl Worker<'_> {
         }
     }
 
-    fn next(&self) -> Option<Task> {
+    fn next(&self) -> Option<Number> {
         let ring = &self.world.rings[self.index];
         // SAFETY: the ring with this number is this worker's.
         let task = unsafe { ring.pop() }.or_else(|| self.world.inject.pop())?;
-        Some(task.addr().get())
+        Some(task.0)
     }
 
-    fn steal(&self) -> Option<Task> {
+    fn steal(&self) -> Option<Number> {
         let own = &self.world.rings[self.index];
         let others = self.world.rings.iter().enumerate();
         others
             .filter(|&(index, _)| index != self.index)
             // SAFETY: the ring with this number is this worker's, and empty.
             .find_map(|(_, ring)| unsafe { ring.steal_into(own, 0) })
-            .map(|(task, _)| task.addr().get())
+            .map(|(task, _)| task.0)
     }
 
     /// Makes a task ready on this worker.
-    fn deliver(&self, task: Task) {
+    fn deliver(&self, task: Number) {
         if task != 0 {
             // SAFETY: the ring with this number is this worker's.
-            let pushed = unsafe { self.world.rings[self.index].push(pointer(task)) };
+            let pushed = unsafe { self.world.rings[self.index].push(Numbered(task)) };
             assert!(pushed.is_ok());
         }
     }
@@ -240,10 +234,10 @@ impl Worker<'_> {
     }
 
     /// Makes a task, which others may steal.
-    fn push(&self, task: Task) {
+    fn push(&self, task: Number) {
         let world = self.world;
         // SAFETY: the ring with this number is this worker's.
-        assert!(unsafe { world.rings[self.index].push(pointer(task)) }.is_ok());
+        assert!(unsafe { world.rings[self.index].push(Numbered(task)) }.is_ok());
         world.call(world.idle.pushed(true));
     }
 }
@@ -316,7 +310,7 @@ impl Sleeper for Worker<'_> {
 fn start(
     world: &Arc<ManuallyDrop<World>>,
     index: usize,
-    run: impl Fn(&Worker<'_>, Task) + 'static,
+    run: impl Fn(&Worker<'_>, Number) + 'static,
 ) -> thread::JoinHandle<()> {
     let world = world.clone();
     thread::spawn(move || {
@@ -328,7 +322,7 @@ fn start(
     })
 }
 
-fn finish(worker: &Worker<'_>, task: Task) {
+fn finish(worker: &Worker<'_>, task: Number) {
     worker.world.finish(task);
 }
 
@@ -395,7 +389,7 @@ fn burst() {
 fn chain() {
     model(2, || {
         let world = World::new(2, 2, 3);
-        let wait_for_other = |worker: &Worker<'_>, task: Task| {
+        let wait_for_other = |worker: &Worker<'_>, task: Number| {
             worker.world.finish(task);
             if task == 1 {
                 worker.world.wait_for(2);
@@ -414,14 +408,14 @@ fn blocked() {
     model(2, || {
         let world = World::new(2, 1, 3);
         expire();
-        let run = |worker: &Worker<'_>, task: Task| {
+        let run = |worker: &Worker<'_>, task: Number| {
             if task == 1 {
                 worker.push(2);
                 worker.world.wait_for(2);
             }
             worker.world.finish(task);
         };
-        world.inject.push(pointer(1));
+        world.inject.push(Numbered(1));
         let workers = [0, 1].map(|index| start(&world, index, run));
         all_end(workers, world);
     });
@@ -433,7 +427,7 @@ fn blocked_before_an_event() {
     model(2, || {
         let world = World::with_driver(2, 1, 3, 1);
         expire();
-        let run = |worker: &Worker<'_>, task: Task| {
+        let run = |worker: &Worker<'_>, task: Number| {
             if task == 1 {
                 worker.world.happen(2);
                 worker.world.wait_for(2);
@@ -467,14 +461,14 @@ fn sleeps_beside_an_event(workers: usize) {
 fn polled_by_a_busy_worker() {
     model(2, || {
         let world = World::with_driver(2, 2, 3, 2);
-        let run = |worker: &Worker<'_>, task: Task| {
+        let run = |worker: &Worker<'_>, task: Number| {
             if task == 2 {
                 worker.poll();
                 worker.world.wait_for(1);
             }
             worker.world.finish(task);
         };
-        world.inject.push(pointer(2));
+        world.inject.push(Numbered(2));
         let workers = [0, 1].map(|index| start(&world, index, run));
         world.inject(1);
         all_end(workers, world);
@@ -538,7 +532,7 @@ fn blocked_twice() {
     model(0, || {
         let world = World::new(3, 1, 7);
         expire();
-        let run = |worker: &Worker<'_>, task: Task| {
+        let run = |worker: &Worker<'_>, task: Number| {
             match task {
                 1 => {
                     worker.push(2);
@@ -550,7 +544,7 @@ fn blocked_twice() {
             }
             worker.world.finish(task);
         };
-        world.inject.push(pointer(1));
+        world.inject.push(Numbered(1));
         let workers = [0, 1, 2].map(|index| start(&world, index, run));
         all_end(workers, world);
     });
@@ -563,7 +557,7 @@ fn blocked_by_injected() {
     model(2, || {
         let world = World::new(2, 1, 3);
         expire();
-        let run = |worker: &Worker<'_>, task: Task| {
+        let run = |worker: &Worker<'_>, task: Number| {
             if task == 1 {
                 worker.world.wait_for(2);
             }

@@ -3,7 +3,6 @@
 //! The workers only sleep and empty the inbox, with the code that ships.
 
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_io_runtime::kernel::driver::Driver;
@@ -13,6 +12,8 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 
+use crate::token::{Number, Numbered};
+
 fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     let bound = builder.preemption_bound.unwrap_or(preemptions);
@@ -21,17 +22,10 @@ fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     builder.check(test);
 }
 
-/// A task is a bit, in the place of a pointer.
-type Task = usize;
-
-fn pointer(task: Task) -> NonNull<Task> {
-    NonNull::new(std::ptr::without_provenance_mut(task)).unwrap()
-}
-
 /// The owner is worker 0.
 struct World {
     idle: Idle,
-    inbox: Inbox<Task>,
+    inbox: Inbox<Numbered>,
     words: [Driver; 2],
     /// The driver in which the owner sleeps when it is no worker.
     apart: Driver,
@@ -72,8 +66,8 @@ impl World {
     }
 
     /// Another thread makes a task ready.
-    fn push(&self, task: Task) {
-        match self.inbox.push(pointer(task)) {
+    fn push(&self, task: Number) {
+        match self.inbox.push(Numbered(task)) {
             Some(Sleeps::At(place)) => self.wake(place),
             Some(Sleeps::Apart) => self.apart.unpark(),
             None => {}
@@ -86,10 +80,10 @@ impl World {
     }
 
     /// Runs the tasks of the inbox. Returns `true` if the tasks of `all` have run.
-    fn run_ready(&self, all: Task) -> bool {
+    fn run_ready(&self, all: Number) -> bool {
         // SAFETY: the callers are the owner.
         while let Some(task) = unsafe { self.inbox.take(|| false) } {
-            self.done.fetch_add(task.addr().get(), Ordering::Relaxed);
+            self.done.fetch_add(task.0, Ordering::Relaxed);
         }
         self.done.load(Ordering::Relaxed) == all
     }
@@ -181,7 +175,7 @@ impl Sleeper for Worker<'_> {
 }
 
 /// The owner runs tasks until it has run `all`, as a worker. Then all leave.
-fn own(world: &World, all: Task) {
+fn own(world: &World, all: Number) {
     let worker = Worker { world, index: 0 };
     while !world.run_ready(all) {
         world.idle.sleep(&worker, false);

@@ -3,36 +3,33 @@
 
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_io_runtime::kernel::{driver::Driver, inject::Inject};
 use loom::thread;
 
-/// A task is a number, in the place of a pointer.
-type Task = usize;
+use crate::token::{Number, Numbered};
 
 struct World {
-    inject: Inject<Task>,
+    inject: Inject<Numbered>,
     driver: Driver,
 }
 
 impl World {
-    fn push(&self, task: Task) {
-        let task = NonNull::new(std::ptr::without_provenance_mut(task)).unwrap();
-        self.inject.push(task);
+    fn push(&self, task: Number) {
+        self.inject.push(Numbered(task));
         self.driver.unpark();
     }
 
     /// Runs so many tasks, and returns them in their order.
-    fn run(&self, count: usize) -> Vec<Task> {
+    fn run(&self, count: usize) -> Vec<Number> {
         let (mut queue, mut ran) = (VecDeque::new(), Vec::new());
         while ran.len() < count {
             if !self.inject.is_empty() {
                 self.inject.drain_into(&mut queue);
             }
             match queue.pop_front() {
-                Some(task) => ran.push(task.addr().get()),
+                Some(Numbered(task)) => ran.push(task),
                 None => _ = self.driver.park(None),
             }
         }

@@ -28,5 +28,6 @@ mod pool;
 mod queue;
 mod task;
 mod task_tracker;
+mod token;
 mod turns;
 mod wheel;

@@ -11,6 +11,8 @@ use blitz_io_runtime::kernel::run_batch::RunBatch;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
+use crate::token::Pointer;
+
 fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     let bound = builder.preemption_bound.unwrap_or(preemptions);
@@ -23,14 +25,14 @@ fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
 struct Item(UnsafeCell<u32>);
 
 /// Puts a new item into the world.
-fn item() -> NonNull<Item> {
-    NonNull::from(Box::leak(Box::new(Item(UnsafeCell::new(0)))))
+fn item() -> Pointer<Item> {
+    Pointer(NonNull::from(Box::leak(Box::new(Item(UnsafeCell::new(0))))))
 }
 
 /// Takes an item out of the world; fails the second time.
-fn finish(item: NonNull<Item>) -> usize {
+fn finish(item: Pointer<Item>) -> usize {
     // SAFETY: the items live until `free`.
-    unsafe { item.as_ref() }.0.with_mut(|times| {
+    unsafe { item.0.as_ref() }.0.with_mut(|times| {
         // SAFETY: loom verifies that no other thread uses it.
         unsafe {
             *times += 1;
@@ -41,15 +43,15 @@ fn finish(item: NonNull<Item>) -> usize {
 }
 
 /// Frees the items, after all threads have ended.
-fn free(items: &[NonNull<Item>]) {
+fn free(items: &[Pointer<Item>]) {
     for item in items {
         // SAFETY: they came from `item`, and no thread uses them any more.
-        drop(unsafe { Box::from_raw(item.as_ptr()) });
+        drop(unsafe { Box::from_raw(item.0.as_ptr()) });
     }
 }
 
-type Two = Ring<Item, 2>;
-type Four = Ring<Item, 4>;
+type Two = Ring<Pointer<Item>, 2>;
+type Four = Ring<Pointer<Item>, 4>;
 
 /// Shares something that loom can not drop after it has found a mistake: `unshare` drops it.
 fn share<T>(value: T) -> Arc<ManuallyDrop<T>> {
@@ -64,7 +66,7 @@ fn unshare<T>(shared: Arc<ManuallyDrop<T>>) {
 }
 
 /// Takes all that the owner's ring has.
-fn drain<const N: usize>(ring: &Ring<Item, N>) -> usize {
+fn drain<const N: usize>(ring: &Ring<Pointer<Item>, N>) -> usize {
     // SAFETY: called by the owner.
     std::iter::from_fn(|| unsafe { ring.pop() })
         .map(finish)
@@ -72,9 +74,9 @@ fn drain<const N: usize>(ring: &Ring<Item, N>) -> usize {
 }
 
 /// A thief, with a ring of its own.
-fn thief<const N: usize>(victim: &Ring<Item, N>) -> usize {
+fn thief<const N: usize>(victim: &Ring<Pointer<Item>, N>) -> usize {
     // loom can not drop it after it has found a mistake.
-    let own = ManuallyDrop::new(Ring::<Item, N>::new());
+    let own = ManuallyDrop::new(Ring::<Pointer<Item>, N>::new());
     // SAFETY: it is our own ring.
     let Some((first, count)) = (unsafe { victim.steal_into(&own, 0) }) else {
         return 0;
@@ -250,7 +252,7 @@ fn batch_reclaimed_by(reclaimers: usize, items: usize, most: usize) {
     // So that it is filled again: half of the ring, twice.
     assert!(items / 2 >= most && (items - most) / 2 >= 2);
     model(2, move || {
-        let queues = share((RunBatch::new(), Ring::<Item, 8>::new()));
+        let queues = share((RunBatch::new(), Ring::<Pointer<Item>, 8>::new()));
         let items: Vec<_> = (0..items).map(|_| item()).collect();
         let (batch, ring) = &**queues;
         for &item in &items {
@@ -277,7 +279,7 @@ fn batch_reclaimed_by(reclaimers: usize, items: usize, most: usize) {
     });
 }
 
-fn reclaim(batch: &RunBatch<Item>) -> usize {
+fn reclaim(batch: &RunBatch<Pointer<Item>>) -> usize {
     let mut taken = 0;
     let count = batch.reclaim(|item| taken += finish(item));
     assert_eq!(taken, count);

@@ -18,6 +18,7 @@ use blitz_io_runtime::kernel::task::model::{
     Header, ListId, Notified, OwnedTasks, Ran, Schedule, id, unowned,
 };
 use blitz_io_runtime::kernel::task::{JoinError, JoinHandle};
+use blitz_io_runtime::kernel::token::Token;
 use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;

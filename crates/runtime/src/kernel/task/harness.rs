@@ -284,7 +284,7 @@ unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     // A future that is only dropped knows itself what to do on another thread.
     if !scheduler.pin() && !header.state.load().is_cancelled() {
         // SAFETY: the token is the caller's.
-        scheduler.set_aside(unsafe { Notified::from_raw(task) });
+        scheduler.set_aside(unsafe { Notified::of(task) });
         return Ran::Idle;
     }
     // SAFETY: the caller has the token, and the task is of this type.
@@ -330,7 +330,7 @@ unsafe fn run_here<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         Ok(Polled::Yielded) => {
             drop(entered);
             // SAFETY: the task is left running, so there is no other token.
-            Ran::Yielded(unsafe { Notified::from_raw(task) })
+            Ran::Yielded(unsafe { Notified::of(task) })
         }
         // SAFETY: the task is running, and was polled.
         Ok(Polled::Pending) => unsafe { end_poll::<S>(task, entered) },
@@ -356,7 +356,7 @@ unsafe fn end_poll<S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ra
     match unsafe { task.as_ref() }.state.end() {
         End::Idle => Ran::Idle,
         // SAFETY: `end` found that a waker has left us the token.
-        End::Again => Ran::Again(unsafe { Notified::from_raw(task) }),
+        End::Again => Ran::Again(unsafe { Notified::of(task) }),
         // SAFETY: the task is still running.
         End::Cancel => unsafe { run_cancelled::<S>(task, entered) },
     }
@@ -514,7 +514,7 @@ unsafe fn wake_join(task: NonNull<Header>) {
 /// The caller has the token and a reference, and the task has this type of scheduler.
 unsafe fn schedule<S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the caller's reference keeps the task; the token is for this call.
-    unsafe { head::<S>(task).scheduler.schedule(Notified::from_raw(task)) }
+    unsafe { head::<S>(task).scheduler.schedule(Notified::of(task)) }
 }
 
 /// Wakes and gives up a reference.
@@ -536,7 +536,7 @@ unsafe fn wake_by_value<S: Schedule>(task: NonNull<Header>) {
         WakeByValue::Nothing => {}
         WakeByValue::Schedule => {
             // SAFETY: `wake_by_value` made a token, which is for this call.
-            scheduler.schedule(unsafe { Notified::from_raw(task) });
+            scheduler.schedule(unsafe { Notified::of(task) });
         }
         WakeByValue::ScheduleAndRelease => {
             // SAFETY: `wake_by_value` made a token, which `schedule` queues. The waker's

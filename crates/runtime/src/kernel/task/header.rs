@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::state::State;
+use crate::kernel::token::Token;
 use blitz_io_core::Watched;
 
 /// The first part of a task's memory. All pointers to a task point to it.
@@ -309,7 +310,7 @@ impl Notified {
     /// Polls the task's future once, or drops it if the task was cancelled.
     #[inline]
     pub fn run(self) -> Ran {
-        let task = self.into_raw();
+        let task = self.into_task();
         // SAFETY: a task with a token is not complete, and so has its own reference.
         unsafe { (task.as_ref().vtable.run)(task) }
     }
@@ -323,21 +324,21 @@ impl Notified {
         debug_assert!(matches!(ran, Ran::Done));
     }
 
-    /// Returns the token as a pointer.
+    /// Gives up the token.
     #[inline]
-    pub fn into_raw(self) -> NonNull<Header> {
+    pub fn into_task(self) -> NonNull<Header> {
         let task = self.0;
         mem::forget(self);
         task
     }
 
-    /// Returns the token that was made a pointer.
+    /// Creates the token of a task.
     ///
     /// # Safety
     ///
-    /// The pointer comes from [`into_raw`](Self::into_raw), and this is done once.
+    /// The caller has the right to run the task, and gives it to the token.
     #[inline]
-    pub unsafe fn from_raw(task: NonNull<Header>) -> Self {
+    pub unsafe fn of(task: NonNull<Header>) -> Self {
         Self(task)
     }
 
@@ -363,6 +364,19 @@ impl Notified {
     #[cfg(feature = "schedule-latency")]
     pub fn set_ready_at(&self, nanos: u64) {
         self.header().ready_at.store(nanos, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: the pointer is the task's.
+unsafe impl Token for Notified {
+    #[inline]
+    fn into_raw(self) -> NonNull<()> {
+        self.into_task().cast()
+    }
+
+    #[inline]
+    unsafe fn from_raw(raw: NonNull<()>) -> Self {
+        Self(raw.cast())
     }
 }
 

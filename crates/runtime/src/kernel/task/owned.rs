@@ -411,7 +411,7 @@ impl OwnedTasks {
         // SAFETY: the task is in no list, as only the caller knows it. The caller owns the list if it is own.
         if unsafe { self.shards[list.shard()].add(task, list.is_own()) } {
             // SAFETY: a new task has a token.
-            return Some(unsafe { Notified::from_raw(task) });
+            return Some(unsafe { Notified::of(task) });
         }
         // SAFETY: no other thread knows the task.
         unsafe { harness::never_begun(task) };
@@ -591,5 +591,5 @@ where
 {
     let task = harness::allocate(future, scheduler, id, ListId::shared(0));
     // SAFETY: a new task has a token.
-    (JoinHandle::new(task), unsafe { Notified::from_raw(task) })
+    (JoinHandle::new(task), unsafe { Notified::of(task) })
 }

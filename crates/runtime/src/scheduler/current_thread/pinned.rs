@@ -63,6 +63,6 @@ impl Schedule for Pinned {
     #[cold]
     fn set_aside(&self, task: Notified) {
         let shared = self.scheduler.counted();
-        shared.set_aside.lock().push(task.into_raw());
+        shared.set_aside.lock().push(task);
     }
 }

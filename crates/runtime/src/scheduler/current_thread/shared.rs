@@ -5,7 +5,6 @@
 //! unpark comes later than its look, and the park returns (`driver.rs`).
 
 use std::fmt;
-use std::ptr::NonNull;
 
 use blitz_io_core::Lock;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
@@ -13,28 +12,23 @@ use blitz_io_futex::atomic::{AtomicBool, Ordering};
 use crate::common::Common;
 use crate::kernel::driver::Driver;
 use crate::kernel::inject::Inject;
-use crate::kernel::task::Header;
+use crate::kernel::task::Notified;
 use crate::metrics::Counters;
 use crate::pool::Spawner;
 use crate::scheduler::reference::Base;
 
 /// The shared state of a current-thread scheduler; see the module documentation.
 pub(crate) struct Shared {
-    pub(super) inject: Inject<Header>,
+    pub(super) inject: Inject<Notified>,
     /// Another thread has woken the future that `block_on` was given.
     pub(super) main_woken: AtomicBool,
     /// The parker of the running thread.
     pub(super) driver: Driver,
     pub(super) counters: Counters,
     /// Tokens of tasks that are pinned to a thread which does not run the tasks now.
-    pub(super) set_aside: Lock<Vec<NonNull<Header>>>,
+    pub(super) set_aside: Lock<Vec<Notified>>,
     pub(crate) base: Base,
 }
-
-// SAFETY: the pointers are tokens, which may be sent; the rest may be anyway.
-unsafe impl Send for Shared {}
-// SAFETY: a shared reference reaches the tokens only through their lock.
-unsafe impl Sync for Shared {}
 
 impl Shared {
     pub(super) fn new(common: Common, pool: Spawner) -> Self {

@@ -18,7 +18,6 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
@@ -31,7 +30,7 @@ use super::shared::Shared;
 use crate::config::UnhandledPanic;
 use crate::hooks;
 use crate::kernel::context;
-use crate::kernel::task::{Header, Notified, Ran};
+use crate::kernel::task::{Notified, Ran};
 use crate::metrics::{Counters, Stopwatch};
 use crate::scheduler::reference::{Base, Scheduler};
 use crate::timers::Wheels;
@@ -41,7 +40,7 @@ const GLOBAL_QUEUE_INTERVAL: u32 = 31;
 
 const INITIAL_CAPACITY: usize = 64;
 
-type Queue = VecDeque<NonNull<Header>>;
+type Queue = VecDeque<Notified>;
 
 /// The core; see the module documentation. Only the thread that has its turn uses it, and other
 /// threads get it only as a whole, so that it needs no atomics.
@@ -73,9 +72,6 @@ pub(in crate::scheduler) struct Core {
     doomed: Cell<bool>,
 }
 
-// SAFETY: tokens may be sent.
-unsafe impl Send for Core {}
-
 /// A task panicked, and the runtime is to end for it.
 pub(super) struct Doomed;
 
@@ -104,7 +100,7 @@ impl Core {
     /// Puts a task at the end of the queue.
     #[inline]
     fn push(&self, task: Notified) {
-        self.with_queue(|queue| queue.push_back(task.into_raw()));
+        self.with_queue(|queue| queue.push_back(task));
     }
 
     /// Queues a task that was made ready on this thread.
@@ -147,7 +143,7 @@ impl Core {
     /// Puts a task at the end of the next round.
     #[inline]
     fn put_off(&self, task: Notified) {
-        self.with_yielded(|yielded| yielded.push_back(task.into_raw()));
+        self.with_yielded(|yielded| yielded.push_back(task));
     }
 
     #[inline]
@@ -160,9 +156,7 @@ impl Core {
 
     #[inline]
     fn pop(&self) -> Option<Notified> {
-        let task = self.with_queue(VecDeque::pop_front)?;
-        // SAFETY: `push` and `drain_into` put tokens in, and each is taken out once.
-        Some(unsafe { Notified::from_raw(task) })
+        self.with_queue(VecDeque::pop_front)
     }
 
     /// Queues the tasks that other threads have made ready.
@@ -356,8 +350,7 @@ impl Core {
     /// its turn now, or all tasks are to end.
     fn take_set_aside(&self, shared: &Shared) {
         for task in std::mem::take(&mut *shared.set_aside.lock()) {
-            // SAFETY: tokens are put in, and each is taken out once.
-            self.push(unsafe { Notified::from_raw(task) });
+            self.push(task);
         }
     }
 
@@ -500,7 +493,7 @@ impl Scheduler for Shared {
     }
 
     fn queue_remotely(&self, task: Notified) {
-        self.inject.push(task.into_raw());
+        self.inject.push(task);
         self.driver.unpark();
     }
 

@@ -180,7 +180,7 @@ impl Pinned {
         let shared = self.scheduler.counted();
         let totals = &shared.base().common.totals;
         totals.scheduled.fetch_add(1, Ordering::Relaxed);
-        if let Some(place) = inbox.tasks.push(task.into_raw()) {
+        if let Some(place) = inbox.tasks.push(task) {
             inbox.wake(&shared, place);
         }
     }
@@ -201,7 +201,7 @@ impl Worker {
     #[inline]
     fn schedule_pinned(&self, inbox: &ThreadInbox, task: Notified) {
         // SAFETY: this thread is the owner.
-        unsafe { inbox.tasks.push_local(task.into_raw()) };
+        unsafe { inbox.tasks.push_local(task) };
         if self.has_core.get() {
             self.core().counters.scheduled_here.add(1);
             self.notify_pushed(false);
@@ -218,7 +218,7 @@ impl Worker {
             && !self.shutting_down.get()
             && core.local.until_checkpoint.get() > 0
             && !core.has_tasks()
-            && core.local.yielded.get().is_none()
+            && !core.local.has_yielded()
             && !self.has_injected()
             && !self.has_ready_pinned()
     }
@@ -229,12 +229,10 @@ impl Worker {
         let inbox = self.inbox.get()?;
         let others = || {
             let core = self.core();
-            core.has_tasks() || core.local.yielded.get().is_some() || self.has_injected()
+            core.has_tasks() || core.local.has_yielded() || self.has_injected()
         };
         // SAFETY: this thread is the owner.
-        let task = unsafe { inbox.tasks.take(others) }?;
-        // SAFETY: tokens are put in, and each is taken out once.
-        Some(unsafe { Notified::from_raw(task) })
+        unsafe { inbox.tasks.take(others) }
     }
 
     /// Returns the next pinned task after a poll, unless the worker has to check other queues first.
@@ -288,8 +286,7 @@ impl Worker {
             // SAFETY: this thread is the owner.
             if let Some(task) = unsafe { inbox.tasks.take(|| false) } {
                 coop::set(Budget::FULL);
-                // SAFETY: tokens are put in, and each is taken out once.
-                let ran = unsafe { Notified::from_raw(task) }.run();
+                let ran = task.run();
                 debug_assert!(matches!(ran, Ran::Done | Ran::Idle));
                 coop::set(Budget::UNCONSTRAINED);
                 then();

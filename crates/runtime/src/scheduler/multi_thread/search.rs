@@ -1,6 +1,5 @@
 //! A worker that has run out of tasks: it searches, and then it sleeps.
 
-use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::Spin;
@@ -11,7 +10,7 @@ use super::worker_core::Core;
 use crate::hooks;
 use crate::kernel::context;
 use crate::kernel::idle::{Calls, Place, Sleeper};
-use crate::kernel::task::{Header, Notified};
+use crate::kernel::task::Notified;
 use crate::metrics::Stopwatch;
 
 /// Shorter parks should have been spins.
@@ -101,19 +100,17 @@ fn steal_from(worker: &Worker, other: usize) -> Option<Notified> {
     };
     core.counters.steals.add(1);
     core.counters.stolen.add(count as u64);
-    // SAFETY: tokens are put in, and each is taken out once.
-    Some(unsafe { Notified::from_raw(task) })
+    Some(task)
 }
 
 /// Takes the claimed tasks of a stalled worker, or else the one in its LIFO slot. The first task
 /// is returned, with the number of those taken; the others are put into this worker's ring.
 #[cold]
-fn reclaim(worker: &Worker, victim: &Core) -> Option<(NonNull<Header>, usize)> {
+fn reclaim(worker: &Worker, victim: &Core) -> Option<(Notified, usize)> {
     let mut first = None;
     let count = victim.batch.reclaim(|task| match first {
         None => first = Some(task),
-        // SAFETY: tokens are put in, and each is taken out once.
-        Some(_) => worker.push_back(worker.core(), unsafe { Notified::from_raw(task) }),
+        Some(_) => worker.push_back(worker.core(), task),
     });
     match first {
         Some(first) => Some((first, count)),
@@ -163,9 +160,7 @@ impl Sleeper for Worker {
     }
 
     fn has_tasks(&self) -> bool {
-        self.core().has_tasks()
-            || self.core().local.yielded.get().is_some()
-            || self.has_ready_pinned()
+        self.core().has_tasks() || self.core().local.has_yielded() || self.has_ready_pinned()
     }
 
     fn has_pinned(&self) -> bool {

@@ -14,7 +14,7 @@ use crate::common::Common;
 use crate::drivers::{Drivers, Reports};
 use crate::kernel::idle::{Calls, Idle, Place};
 use crate::kernel::inject::Inject;
-use crate::kernel::task::{Header, Notified};
+use crate::kernel::task::Notified;
 use crate::metrics::Counters;
 use crate::pool::Spawner;
 use crate::scheduler::reference::Base;
@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     registered: Lock<Option<Registered>>,
     /// One for each worker.
     pub(super) cores: Box<[Core]>,
-    pub(super) inject: Inject<Header>,
+    pub(super) inject: Inject<Notified>,
     pub(super) idle: Idle,
     pub(super) drivers: Drivers,
     pub(super) monitor: Monitor,
@@ -115,9 +115,7 @@ impl Shared {
     /// Takes the next task of the inject queue.
     #[inline]
     pub(super) fn next_injected(&self) -> Option<Notified> {
-        let task = self.inject.pop()?;
-        // SAFETY: tokens are put in, and each is taken out once.
-        Some(unsafe { Notified::from_raw(task) })
+        self.inject.pop()
     }
 
     #[inline]

@@ -2,12 +2,12 @@
 
 use super::shared::Shared;
 use crate::kernel::inbox::{Inbox, Sleeps};
-use crate::kernel::task::Header;
+use crate::kernel::task::Notified;
 use blitz_io_core::Parker;
 
 /// The inbox of a thread that is, or was, a worker.
 pub(super) struct ThreadInbox {
-    pub(super) tasks: Inbox<Header>,
+    pub(super) tasks: Inbox<Notified>,
     /// The parker of a thread that has no core.
     pub(super) apart: Parker,
 }

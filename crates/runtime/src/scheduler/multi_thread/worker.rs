@@ -39,7 +39,7 @@ use crate::kernel::context::{self, Current, Flavor, WorkerGuard};
 use crate::kernel::idle::Calls;
 use crate::kernel::queue::CAPACITY;
 use crate::kernel::run_batch;
-use crate::kernel::task::{Header, Notified, Ran};
+use crate::kernel::task::{Notified, Ran};
 use crate::metrics::Counters;
 use crate::scheduler::reference::{Base, Scheduler};
 use crate::timers::Wheels;
@@ -146,8 +146,6 @@ impl Worker {
             return Some(task);
         }
         if let Some(task) = core.local.yielded.take() {
-            // SAFETY: it was put there as a token, and is taken out once.
-            let task = unsafe { Notified::from_raw(task) };
             // Tasks from other threads were ready before it.
             let Some(first) = self.next_share(core) else {
                 self.begins(core, 1);
@@ -271,15 +269,15 @@ impl Worker {
     /// Returns the task in the LIFO slot.
     #[inline]
     pub(super) fn take_lifo(&self, core: &Core) -> Option<Notified> {
-        // SAFETY: this thread has the core, and with it the slot, which holds tokens.
-        unsafe { core.lifo_slot.take().map(|task| Notified::from_raw(task)) }
+        // SAFETY: this thread has the core, and with it the slot.
+        unsafe { core.lifo_slot.take() }
     }
 
     /// Returns the next of the claimed tasks.
     #[inline]
     pub(super) fn next_claimed(&self, core: &Core) -> Option<Notified> {
-        // SAFETY: this thread has the core, and with it the batch, which holds tokens.
-        unsafe { core.batch.take().map(|task| Notified::from_raw(task)) }
+        // SAFETY: this thread has the core, and with it the batch.
+        unsafe { core.batch.take() }
     }
 
     /// Takes the first task of the ring. Claims the next ones if they run before the next
@@ -297,8 +295,7 @@ impl Worker {
         if claimed > 0 {
             self.notify_pushed(!core.ring.is_empty());
         }
-        // SAFETY: tokens are put in, and each is taken out once.
-        Some(unsafe { Notified::from_raw(task) })
+        Some(task)
     }
 
     /// Returns `true` if there are tasks in the inject queue.
@@ -324,8 +321,7 @@ impl Worker {
         if !core.ring.is_empty() && !core.local.searching.get() {
             self.notify_pushed(true);
         }
-        // SAFETY: tokens are put in, and each is taken out once.
-        Some(unsafe { Notified::from_raw(first) })
+        Some(first)
     }
 
     /// Runs a task, and those that directly follow it.
@@ -460,8 +456,8 @@ impl Worker {
     /// A task that was polled wants to be polled again, behind the others.
     #[inline]
     pub(super) fn reschedule(&self, core: &Core, task: Notified) {
-        if !core.has_tasks() && core.local.yielded.get().is_none() {
-            core.local.yielded.set(Some(task.into_raw()));
+        if !core.has_tasks() && !core.local.has_yielded() {
+            core.local.yielded.set(Some(task));
             return;
         }
         self.push_back(core, task);
@@ -472,7 +468,7 @@ impl Worker {
     #[inline]
     pub(super) fn push_back(&self, core: &Core, task: Notified) {
         // SAFETY: this thread has the core, and with it the ring.
-        if let Err(task) = unsafe { core.ring.push(task.into_raw()) } {
+        if let Err(task) = unsafe { core.ring.push(task) } {
             self.overflow(core, task);
         }
     }
@@ -480,7 +476,7 @@ impl Worker {
     /// The ring is full: moves half of it, with the task, to the inject queue. The
     /// claimed tasks go first, as they are older.
     #[cold]
-    fn overflow(&self, core: &Core, task: NonNull<Header>) {
+    fn overflow(&self, core: &Core, task: Notified) {
         let mut tasks = Vec::with_capacity(run_batch::MAX + CAPACITY / 2 + 1);
         // SAFETY: this thread has the core, and with it the batch and the ring.
         unsafe {
@@ -489,7 +485,7 @@ impl Worker {
                 .pop_many(|waiting| waiting / 2, |_, task| tasks.push(task));
         }
         tasks.push(task);
-        self.shared.inject.push_all(&tasks);
+        self.shared.inject.push_all(tasks);
         core.counters.overflows.add(1);
         self.unpark_called(self.shared.idle.injected());
     }
@@ -498,8 +494,7 @@ impl Worker {
     pub(super) fn queue_yielded(&self) {
         let core = self.core();
         if let Some(task) = core.local.yielded.take() {
-            // SAFETY: it was put there as a token, and is taken out once.
-            self.push_back(core, unsafe { Notified::from_raw(task) });
+            self.push_back(core, task);
         }
     }
 
@@ -587,17 +582,17 @@ impl Scheduler for Shared {
             return worker.notify_ring(core);
         }
         // SAFETY: this thread has the core, and with it the slot.
-        let displaced = unsafe { core.lifo_slot.put(task.into_raw()) };
+        let displaced = unsafe { core.lifo_slot.put(task) };
         worker.pending.set(true);
+        let is_full = displaced.is_some();
         if let Some(displaced) = displaced {
-            // SAFETY: tokens are put in, and each is taken out once.
-            worker.push_back(core, unsafe { Notified::from_raw(displaced) });
+            worker.push_back(core, displaced);
         }
-        worker.notify_pushed(displaced.is_some());
+        worker.notify_pushed(is_full);
     }
 
     fn queue_remotely(&self, task: Notified) {
-        self.inject.push(task.into_raw());
+        self.inject.push(task);
         self.unpark_called(self.idle.injected());
     }
 }

@@ -7,7 +7,6 @@
 //! one thread to the next.
 
 use std::cell::Cell;
-use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::Parker;
@@ -18,17 +17,17 @@ use crate::common::Common;
 use crate::kernel::lifo_slot::LifoSlot;
 use crate::kernel::queue::Ring;
 use crate::kernel::run_batch::RunBatch;
-use crate::kernel::task::Header;
+use crate::kernel::task::Notified;
 use crate::metrics::{Counters, Stopwatch};
 
 /// A worker's core; see the module documentation.
 #[repr(align(128))]
 pub(super) struct Core {
     pub(super) local: Local,
-    pub(super) lifo_slot: LifoSlot<Header>,
-    pub(super) batch: RunBatch<Header>,
+    pub(super) lifo_slot: LifoSlot<Notified>,
+    pub(super) batch: RunBatch<Notified>,
     taken: AtomicBool,
-    pub(super) ring: Ring<Header>,
+    pub(super) ring: Ring<Notified>,
     pub(super) counters: Counters,
     /// The parker of its thread.
     pub(super) parker: Parker,
@@ -37,7 +36,7 @@ pub(super) struct Core {
 /// The part of a core that only the thread that has the core may use.
 pub(super) struct Local {
     /// A task that yielded while no other was queued.
-    pub(super) yielded: Cell<Option<NonNull<Header>>>,
+    pub(super) yielded: Cell<Option<Notified>>,
     /// Number of tasks that may begin until the next checkpoint, besides those claimed.
     pub(super) until_checkpoint: Cell<u32>,
     /// Number of tasks between the next checkpoint and the former next one, if a
@@ -89,6 +88,15 @@ impl Progress {
 unsafe impl Send for Core {}
 // SAFETY: only the owner of the core uses `local`. The other fields are `Sync`.
 unsafe impl Sync for Core {}
+
+impl Local {
+    /// Returns `true` if a task yielded while no other was queued.
+    #[inline]
+    pub(super) fn has_yielded(&self) -> bool {
+        // SAFETY: the reference is gone before anything is put in or taken out.
+        unsafe { (*self.yielded.as_ptr()).is_some() }
+    }
+}
 
 impl Core {
     pub(super) fn new(common: &Common) -> Self {
