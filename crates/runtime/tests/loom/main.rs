@@ -5,6 +5,9 @@
 #[path = "../../../channel/tests/loom/model/mod.rs"]
 mod model;
 
+#[path = "model/token.rs"]
+mod token;
+
 /// Tests that models hold.
 macro_rules! models {
     ($($model:ident)*) => { $(
@@ -28,6 +31,5 @@ mod pool;
 mod queue;
 mod task;
 mod task_tracker;
-mod token;
 mod turns;
 mod wheel;
