@@ -74,6 +74,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use blitz_io_core::fences::after_rmw;
+use blitz_io_core::{generation, watch_forks};
 use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{WaitResult, wait_deadline, wake_one};
 use blitz_io_observe as observe;
@@ -102,6 +103,8 @@ pub struct Driver {
     pub(crate) selector: Selector,
     pub(crate) entries: Entries,
     pub(crate) metrics: Metrics,
+    /// The process that made it, and with it the system's end.
+    generation: u32,
 }
 
 /// The wake-ups and timers that ended a poll, besides the events of sources.
@@ -124,6 +127,7 @@ impl Driver {
     ///
     /// Returns the system's errors, for example when no more descriptors may be opened.
     pub fn new(events: usize, events_busy: Option<usize>) -> io::Result<Arc<Self>> {
+        watch_forks();
         Ok(Arc::new(Self {
             state: AtomicU32::new(EMPTY),
             waiting: AtomicUsize::new(0),
@@ -132,7 +136,13 @@ impl Driver {
             selector: Selector::new(events, events_busy)?,
             entries: Entries::new(),
             metrics: Metrics::default(),
+            generation: generation(),
         }))
+    }
+
+    /// Returns `true` in the child of a fork: the system's end is still its parent's.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.generation != generation()
     }
 
     /// Waits until there is an event, a wake-up, or until `deadline`; rarely, it returns

@@ -93,7 +93,8 @@ impl Registration {
         unsafe { self.entry.as_ref() }
     }
 
-    /// Ends the registration of a source. There will be no more events.
+    /// Ends the registration of a source. There will be no more events. The child of a fork that does
+    /// this takes nothing from its parent, whose source stays registered.
     ///
     /// # Errors
     ///
@@ -101,7 +102,9 @@ impl Registration {
     /// code.
     pub fn deregister(&self, source: &mut (impl AnySource + ?Sized)) -> io::Result<()> {
         self.entry().end_records();
-        self.driver.selector.deregister(source)?;
+        if !self.driver.is_inherited() {
+            self.driver.selector.deregister(source)?;
+        }
         self.driver.entries.remove(self.entry(), self.token);
         self.driver.metrics.count_deregistered();
         Ok(())

@@ -194,6 +194,29 @@ fn a_signal_does_not_end_the_program() {
     drop(other.join().unwrap());
 }
 
+/// The child of a fork ends a registration that it has inherited.
+#[test]
+fn a_forked_child_takes_no_source_from_its_parent() {
+    let driver = driver();
+    let mut pair = pair(&driver);
+    // SAFETY: no other thread uses this driver, so none holds its locks; otherwise the child makes
+    // only system calls before it ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let ended = pair.registration.deregister(&mut pair.here);
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(i32::from(ended.is_err())) };
+    }
+    let mut status = 0;
+    // SAFETY: the pointer is valid.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0);
+    pair.there.write_all(b"x").unwrap();
+    crate::help::park_until(&driver, || {
+        pair.registration.ready(bits::READABLE).is_ready()
+    });
+}
+
 /// A lack of descriptors is reported as an error, and breaks nothing. Runs in a process of
 /// its own.
 #[test]
