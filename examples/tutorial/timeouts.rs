@@ -7,7 +7,7 @@ use std::time::Duration;
 use blitz_io::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::sync::Semaphore;
-use blitz_io::time::{sleep, timeout};
+use blitz_io::time::timeout;
 
 // ANCHOR: limits
 const IDLE: Duration = Duration::from_secs(2);
@@ -50,7 +50,7 @@ async fn serve(listener: TcpListener) -> io::Result<()> {
 
 async fn answer(request: &str) -> String {
     if request == "slow" {
-        sleep(Duration::from_secs(60)).await;
+        std::future::pending::<()>().await;
     }
     format!("{request}\n")
 }
@@ -59,10 +59,11 @@ async fn answer(request: &str) -> String {
 async fn main() -> io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let server = blitz_io::spawn(serve(listener));
-
+    // The server starts after this, so the requests cannot come too late for it.
     let mut client = TcpStream::connect(address).await?;
     client.write_all(b"fast\nslow\n").await?;
+
+    let server = blitz_io::spawn(serve(listener));
     let mut answers = String::new();
     // The server closes the connection, since nothing follows.
     client.read_to_string(&mut answers).await?;

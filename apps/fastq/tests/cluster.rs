@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{BLITZ, pairs};
+use common::{BLITZ, limit, pairs};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -14,6 +14,7 @@ use tempfile::TempDir;
 fn run(folder: &Path, words: &str) -> Output {
     let mut command = Command::new(BLITZ);
     command.current_dir(folder).args(words.split_whitespace());
+    limit(&mut command);
     command.output().unwrap()
 }
 

@@ -13,7 +13,7 @@ use blitz_io::sync::oneshot;
 /// Runs a test of this program alone, as the child process of a test.
 fn run_child(test: &str) -> Output {
     let program = std::env::current_exe().unwrap();
-    Command::new(program)
+    blitz_io_testing::limited(&mut Command::new(program))
         .args(["--exact", test, "--include-ignored", "--nocapture"])
         .env("BLITZ_OVERFLOW", "1")
         .output()

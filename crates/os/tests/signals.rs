@@ -138,6 +138,8 @@ fn a_listener_of_a_forked_process_takes_no_signal_of_its_parent() {
     // but the allocator's, and that one is made free in a child by the C library.
     let child = unsafe { libc::fork() };
     if child == 0 {
+        // SAFETY: the call takes a number. It ends the child if it hangs.
+        unsafe { libc::alarm(900) };
         let received = receive_own() == Some(());
         // SAFETY: it ends this process without running what the test harness registered.
         unsafe { libc::_exit(i32::from(!received)) };

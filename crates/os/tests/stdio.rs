@@ -16,7 +16,7 @@ mod streams {
     use blitz_io::runtime::Builder;
 
     fn start(what: &str) -> Child {
-        Command::new(std::env::current_exe().unwrap())
+        blitz_io_testing::limited(&mut Command::new(std::env::current_exe().unwrap()))
             .env("BLITZ_STDIO", what)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

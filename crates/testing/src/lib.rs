@@ -1,6 +1,7 @@
 //! Helpers that the tests of this workspace share. Not published.
 
 mod allocations;
+mod children;
 mod drops;
 mod moving;
 mod observe;
@@ -12,6 +13,7 @@ mod wakers;
 pub mod watch_dog;
 
 pub use allocations::{Counting, fewest};
+pub use children::limited;
 pub use drops::{Counted, Drops};
 pub use moving::{MovingTask, move_at_every_await};
 pub use observe::observe;

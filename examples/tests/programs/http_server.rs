@@ -111,7 +111,7 @@ fn what_is_no_http_is_refused() {
 #[test]
 fn what_was_begun_is_answered_at_the_end() {
     let (folder, large) = folder();
-    let server = server(folder.path(), &[]);
+    let server = server(folder.path(), &["--grace", "900"]);
     // One connection is idle, and one has asked for more than its buffers hold.
     let mut idle = server.connect();
     ask(&mut idle, "GET / HTTP/1.1");

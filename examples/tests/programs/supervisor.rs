@@ -83,10 +83,14 @@ fn what_ends_is_started_again_and_leaves_no_zombie() {
     }
 }
 
+/// No service that fails counts as running well, however long it had no processor.
+const NEVER: &str = "900000";
+
 #[test]
 fn a_service_that_fails_too_often_ends_all() {
     let mut command = program("supervisor");
     command.args(["--pause", "10", "--tries", "3", "--grace", "60000"]);
+    command.args(["--healthy", NEVER]);
     command.args(["bad=exit 3", "good=exec sleep 1000"]);
     let ran = run(command, "");
     assert_eq!(ran.code, 1);
@@ -102,6 +106,7 @@ fn a_service_that_fails_too_often_ends_all() {
 fn the_pause_has_a_limit_and_a_signal_is_said() {
     let mut command = program("supervisor");
     command.args(["--pause", "1", "--longest-pause", "4", "--tries", "6"]);
+    command.args(["--healthy", NEVER]);
     let ran = run(
         {
             command.arg("x=kill -9 $$");

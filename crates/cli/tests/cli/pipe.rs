@@ -367,7 +367,9 @@ fn a_signal_leaves_nothing_incomplete() {
         let place = Place::new();
         let out = place.name("out.gz");
         // A shell has a program that it runs in the background ignore some of the signals.
-        let mut child = Command::new("env")
+        let mut command = Command::new("env");
+        super::common::limit(&mut command);
+        let mut child = command
             .arg("--default-signal=INT,TERM,HUP")
             .arg(env!("CARGO_BIN_EXE_blitz"))
             .args(["pipe", "gzip", "-o", &out])

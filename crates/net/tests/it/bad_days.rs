@@ -218,7 +218,8 @@ fn sources_of_a_runtime_that_has_ended_are_an_error() {
 #[test]
 fn without_io_it_is_said_so() {
     if std::env::var_os("BLITZ_TEST_ALONE").is_none() {
-        let test = std::process::Command::new(std::env::current_exe().unwrap())
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let test = blitz_io_testing::limited(&mut command)
             .args(["--exact", "bad_days::without_io_it_is_said_so"])
             .env("BLITZ_TEST_ALONE", "1")
             .output()

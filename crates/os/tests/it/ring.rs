@@ -174,7 +174,8 @@ fn the_environment_forbids_the_ring() {
         return;
     }
     for value in ["0", "1"] {
-        let test = std::process::Command::new(std::env::current_exe().unwrap())
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let test = blitz_io_testing::limited(&mut command)
             .args(["--exact", "ring::the_environment_forbids_the_ring"])
             .env("BLITZ_IO_URING", value)
             .output()

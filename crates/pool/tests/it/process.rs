@@ -14,7 +14,7 @@ fn in_own_process(name: &str, variables: &[(&str, &str)]) -> Option<Output> {
     if env::var_os(CHILD).is_some() {
         return None;
     }
-    let output = Command::new(env::current_exe().unwrap())
+    let output = blitz_io_testing::limited(&mut Command::new(env::current_exe().unwrap()))
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
         .env_remove("RAYON_NUM_THREADS")
         .env_remove("RAYON_RS_NUM_CPUS")

@@ -10,6 +10,7 @@ use blitz_io_channel::{broadcast, mpmc, mpsc, oneshot, watch};
 use blitz_io_runtime::runtime::{Builder, Runtime};
 use blitz_io_runtime::{task, time};
 use blitz_io_sync::task::{Mutex, RwLock, Semaphore};
+use blitz_io_testing::watch_dog;
 
 const UNITS: usize = 128;
 
@@ -195,20 +196,18 @@ fn tasks_and_budgets_themselves() {
 /// The future of `block_on`, too.
 #[test]
 fn the_main_future() {
+    watch_dog::watch();
     for runtime in [one_thread(), one_worker()] {
         let stop = Arc::new(AtomicBool::new(false));
-        let turns = runtime.block_on(async {
+        runtime.block_on(async {
             let stopper = stop.clone();
             task::spawn(async move { stopper.store(true, Ordering::SeqCst) });
             let mutex = Mutex::new(());
-            let mut turns = 0;
-            while !stop.load(Ordering::SeqCst) && turns < 100_000_000 {
+            // No limit of turns: the worker may lose its processor for any number of them.
+            while !stop.load(Ordering::SeqCst) {
                 drop(mutex.lock().await);
-                turns += 1;
             }
-            turns
         });
-        assert!(turns < 100_000_000);
     }
 }
 
@@ -284,8 +283,9 @@ fn a_timeout_is_looked_at() {
 /// and do not keep others waiting.
 #[test]
 fn two_that_wake_each_other() {
+    watch_dog::watch();
     let runtime = one_worker();
-    let rounds = runtime.block_on(async {
+    runtime.block_on(async {
         let (to, mut from) = mpsc::channel::<usize>(1);
         let (back_to, mut back_from) = mpsc::channel::<usize>(1);
         let stop = Arc::new(AtomicBool::new(false));
@@ -299,18 +299,16 @@ fn two_that_wake_each_other() {
         let stopped = stop.clone();
         let player = task::spawn(async move {
             let mut value = 0;
-            while !stopped.load(Ordering::SeqCst) && value < 10_000_000 {
+            // No limit of rounds: this thread may lose its processor before it spawns the next task.
+            while !stopped.load(Ordering::SeqCst) {
                 to.send(value).await.unwrap();
                 value = back_from.recv().await.unwrap();
             }
-            value
         });
         task::spawn(async move { stop.store(true, Ordering::SeqCst) });
-        let rounds = player.await.unwrap();
+        player.await.unwrap();
         echo.await.unwrap();
-        rounds
     });
-    assert!(rounds < 10_000_000);
 }
 
 /// A task that has nothing to do costs nothing of it: it is not woken by its budget.

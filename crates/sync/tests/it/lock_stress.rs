@@ -49,7 +49,8 @@ impl Added {
     const NOTHING: Self = Self(0, 0);
 }
 
-/// Runs `act` in all threads for a fixed time. Returns the sum of all additions.
+/// Runs `act` in all threads for a fixed time, and some times in each. Returns the sum of all
+/// additions.
 fn stress(act: impl Fn(&mut Random) -> Added + Sync) -> Added {
     thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
@@ -58,11 +59,13 @@ fn stress(act: impl Fn(&mut Random) -> Added + Sync) -> Added {
                 scope.spawn(move || {
                     let mut random = Random::new(seed + 1);
                     let mut total = Added::NOTHING;
-                    let began = Instant::now();
-                    while began.elapsed() < RUN_FOR {
+                    let (began, mut turns) = (Instant::now(), 0);
+                    // The time may be up while another thread has a lock and no processor.
+                    while turns < 100 || began.elapsed() < RUN_FOR {
                         let added = act(&mut random);
                         total.0 += added.0;
                         total.1 = total.1.wrapping_add(added.1);
+                        turns += 1;
                     }
                     total
                 })

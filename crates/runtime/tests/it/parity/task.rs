@@ -511,10 +511,8 @@ pub fn wakers() -> Seen {
         }
         // The thread that sees the end may be faster than the thread that wakes the
         // waiter.
-        for _ in 0..100_000 {
-            if second.count() > 0 {
-                break;
-            }
+        blitz_io_testing::watch_dog::watch();
+        while second.count() == 0 {
             std::thread::yield_now();
         }
         seen.push(format!("{} {}", first.count(), second.count()));
