@@ -43,6 +43,13 @@ CONTRAST = """() => {
 }"""
 
 
+# The size of the smallest label of each diagram, in pixels.
+LABELS = """() => [...document.querySelectorAll("figure.diagram svg")].map((svg) => {
+    const labels = [...svg.querySelectorAll("text")].map((text) => parseFloat(text.getAttribute("font-size")));
+    return Math.min(...labels) * svg.getScreenCTM().a;
+})"""
+
+
 def url(page):
     return (FOLDER / page).as_uri()
 
@@ -159,6 +166,7 @@ def main():
             page.goto(url(name))
             if (width := page.evaluate("document.documentElement.scrollWidth")) > 390:
                 problems.append(f"{name}: {width} pixels wide on a screen of 390")
+            problems += [f"{name}: a label of {size:.1f} pixels" for size in page.evaluate(LABELS) if size < 9.9]
         print(f"{len(pages)} pages at 390 pixels")
 
         page.set_viewport_size({"width": 1200, "height": 900})

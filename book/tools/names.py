@@ -2,12 +2,14 @@
 
 DOC is what rustdoc made of the crates with all features. In PAGE the table below the heading with the
 anchor `{#names}` lists exceptions in backquotes, in its first column; `*::name` stands for any owner.
-Deprecated functions are not looked at: they are the names from before the rule.
+Deprecated functions are not looked at: they are the names from before the rule. The names in C, C++ and Zig
+are compared with theirs (binding_names.py).
 """
 
 import re
 import sys
 
+import binding_names
 from interface import FOREIGN, pages, text
 
 # There are more; fewer mean that the pages are not understood.
@@ -67,6 +69,9 @@ def main():
     if not 5 <= len(forms) <= 7:
         problems.append(f"names: {len(forms)} forms of a send: {sorted(forms)}")
     problems += [f"names: {name} is on the page, but is no exception" for name in sorted(allowed - used)]
+    of_bindings, count = binding_names.problems()
+    problems += of_bindings
+    print(f"names: {count} functions of C, C++ and Zig")
     print(f"names: {len(used)} exceptions among {len(found)} functions")
     print("\n".join(problems))
     sys.exit(bool(problems))

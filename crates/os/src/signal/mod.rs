@@ -6,6 +6,8 @@
 //! are no listeners any more.
 
 mod ctrl_c;
+#[cfg(unix)]
+mod handlers;
 mod listeners;
 #[cfg(unix)]
 mod pipe;

@@ -38,8 +38,8 @@ use blitz_io_driver::{Described, Direction, Driver, PollEvented, current, shut_d
 use blitz_io_observe::Descriptor;
 use blitz_io_sync::thread::Mutex;
 use mio::unix::pipe;
-use signal_hook_registry::SigId;
 
+use super::handlers::{self, Added};
 use super::listeners::Listeners;
 
 /// The pipes of this process.
@@ -71,7 +71,7 @@ struct Handler {
     signal: libc::c_int,
     /// The signal has come since the listeners were last told.
     is_raised: Arc<AtomicBool>,
-    action: SigId,
+    action: Added,
     /// The number of listeners.
     users: usize,
 }
@@ -124,7 +124,7 @@ impl SignalPipe {
         self.receiver.described()
     }
 
-    /// Adds a listener for a signal, which the registry accepts, and returns its number.
+    /// Adds a listener for a signal, which is positive and not forbidden, and returns its number.
     pub(super) fn listen(&self, signal: libc::c_int) -> io::Result<u64> {
         // What has come before is not for this listener.
         self.tell();
@@ -144,7 +144,7 @@ impl SignalPipe {
         let at = at.expect("it is there until the last listener has gone");
         handlers[at].users -= 1;
         if handlers[at].users == 0 {
-            signal_hook_registry::unregister(handlers.swap_remove(at).action);
+            handlers::remove(handlers.swap_remove(at).action);
         }
     }
 
@@ -154,7 +154,7 @@ impl SignalPipe {
         let (raised, sender) = (is_raised.clone(), self.sender.clone());
         // SAFETY: the call has no requirements.
         let process = unsafe { libc::getpid() };
-        let handler = move || {
+        let action = move || {
             // SAFETY: the call has no requirements, and a handler may make it.
             if unsafe { libc::getpid() } == process {
                 raised.store(true, Ordering::SeqCst);
@@ -162,9 +162,9 @@ impl SignalPipe {
                 drop((&*sender).write(&[1]));
             }
         };
-        // SAFETY: the handler makes two system calls that a handler may make, and changes
-        // nothing else but an atomic flag and `errno`, which the registry restores.
-        let action = unsafe { signal_hook_registry::register(signal, handler) }?;
+        // SAFETY: the action makes two system calls that a handler may make, and changes
+        // nothing else but an atomic flag and `errno`, which the handler restores.
+        let action = unsafe { handlers::add(signal, Arc::new(action)) }?;
         Ok(Handler {
             signal,
             is_raised,

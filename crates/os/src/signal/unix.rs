@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use blitz_io_core::coop;
 use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
+use super::handlers::FORBIDDEN;
 use super::pipe::SignalPipe;
 
 /// The kind of signal to listen for.
@@ -155,7 +156,7 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     let pipe = SignalPipe::current()?;
     let signal = kind.0;
     // The texts are Tokio's.
-    if signal <= 0 || signal_hook_registry::FORBIDDEN.contains(&signal) {
+    if signal <= 0 || FORBIDDEN.contains(&signal) {
         let message = format!("Refusing to register signal {signal}");
         return Err(io::Error::other(message));
     }
