@@ -13,7 +13,7 @@ use blitz_io_observe::{Caller, WordWait};
 #[doc(inline)]
 pub use blitz_io_futex::{
     Group, Scope, SplitWord, Unsupported, WAIT_ANY_MAX, WaitAny, WaitAnyError, WaitResult, atomic,
-    system, wake_all, wake_n, wake_one,
+    parking, system, wake_all, wake_n, wake_one,
 };
 
 /// Sleeps while `word` holds `expected`; may return spuriously. See [`blitz_io_futex::wait`].

@@ -60,6 +60,7 @@ pub mod fences;
 mod macros;
 #[cfg(loom)]
 pub mod model;
+pub mod parking;
 // Not part of the public interface.
 #[doc(hidden)]
 pub mod per_process;

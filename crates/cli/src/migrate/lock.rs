@@ -189,7 +189,7 @@ version = "1.54.1"
     #[test]
     fn ours_are_told_from_those_of_the_registry() {
         let lock = Lock::parse(LOCK).expect("it is TOML");
-        let [tokio, rayon, parking_lot] = &REPLACEMENTS;
+        let [tokio, rayon, parking_lot, ..] = &REPLACEMENTS;
         assert_eq!(lock.ours(tokio), None);
         assert_eq!(lock.locked(tokio), ["1.28.0"]);
         assert_eq!(lock.unused_patch("tokio"), Some("1.54.1"));

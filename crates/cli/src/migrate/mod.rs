@@ -34,7 +34,7 @@ Examples:
   blitz migrate                    replace what can be, in the program of this folder
   blitz migrate --check            what is replaced, what is not, and why
   blitz migrate --path ../blitz-io take the packages from a checkout
-  blitz migrate --only tokio       leave rayon-core and parking_lot as they are
+  blitz migrate --only tokio       leave all other packages as they are
   blitz migrate --undo             take it back
 
 It writes lines like these into the Cargo.toml of the workspace, and makes Cargo.lock follow:
@@ -42,8 +42,8 @@ It writes lines like these into the Cargo.toml of the workspace, and makes Cargo
   [patch.crates-io]
   tokio = { git = \"https://github.com/blitz-io/blitz-io\" }
 
-Every package of the tree that depends on tokio 1, rayon-core 1 (as rayon does) or
-parking_lot 0.12 then gets blitz-io under that name. No source changes. Commit both files; in
+Every package of the tree that depends on tokio 1, rayon-core 1 (as rayon does), parking_lot 0.12
+or parking_lot_core 0.9 (as dashmap does) then gets blitz-io under that name. No source changes. Commit both files; in
 CI, `blitz migrate --check` fails when a later `cargo update` has brought the registry's
 package back.
 
@@ -69,8 +69,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["path", "git", "registry", "only"])]
     undo: bool,
 
-    /// Replace these only, separated by commas: tokio, rayon-core, parking_lot.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = ["tokio", "rayon-core", "parking_lot"])]
+    /// Replace these only, separated by commas: tokio, rayon-core, parking_lot, parking_lot_core.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = ["tokio", "rayon-core", "parking_lot", "parking_lot_core"])]
     only: Vec<String>,
 
     /// Take the packages from a checkout of blitz-io.

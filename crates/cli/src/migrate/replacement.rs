@@ -19,8 +19,9 @@ impl Replacement {
     }
 }
 
-/// Tokio first: it may be the only package that needs parking_lot.
-pub const REPLACEMENTS: [Replacement; 3] = [
+/// Tokio first: it may be the only package that needs parking_lot, which may be the only one that needs
+/// parking_lot_core.
+pub const REPLACEMENTS: [Replacement; 4] = [
     Replacement {
         name: "tokio",
         series: "1.",
@@ -37,6 +38,12 @@ pub const REPLACEMENTS: [Replacement; 3] = [
         name: "parking_lot",
         series: "0.12.",
         versions: "0.12",
+        own_features: &[],
+    },
+    Replacement {
+        name: "parking_lot_core",
+        series: "0.9.",
+        versions: "0.9",
         own_features: &[],
     },
 ];

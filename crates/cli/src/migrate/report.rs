@@ -94,7 +94,7 @@ impl Finding {
             }
             (State::Absent, _) => "not in the tree".to_owned(),
         };
-        let _ = writeln!(text, "{:<12} {state}", self.name);
+        let _ = writeln!(text, "{:<16} {state}", self.name);
         if matches!(self.state, State::Replaced | State::NotReplaced) {
             depends(text, version, &self.required_by);
         }

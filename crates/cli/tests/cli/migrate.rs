@@ -60,12 +60,14 @@ impl World {
             ("tokio", "1.54.1", "blitz-io"),
             ("rayon-core", "1.13.0", "blitz-io-pool"),
             ("parking_lot", "0.12.5", "blitz-io-sync"),
+            ("parking_lot_core", "0.9.12", "blitz-io-futex"),
         ] {
             let folder = self.at(&format!("blitz-io/drop-in/{name}"));
             library(&folder, name, version, &ours(on));
         }
         for (name, dependencies) in [
             ("blitz-io", needs),
+            ("blitz-io-futex", ""),
             ("blitz-io-pool", ""),
             ("blitz-io-sync", ""),
         ] {

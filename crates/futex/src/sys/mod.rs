@@ -51,6 +51,10 @@ mod prim;
 #[path = "table_loom.rs"]
 mod prim;
 
+// For the queues of `parking`, which are above the back ends.
+pub(crate) use prim::{Mutex, MutexGuard, lock};
+pub(crate) use table::bucket_of;
+
 pub(crate) use backend::{
     COUNTS_WAKES, has_wait_any, name, supports_shared, wait, wait_any, wait_in_group, wake,
     wake_group,

@@ -93,7 +93,7 @@ impl Table {
         deadline: Option<Instant>,
         group: Option<Group>,
     ) -> WaitResult {
-        let bucket = &self.buckets[bucket_of(word.address().addr())];
+        let bucket = &self.buckets[bucket_of(word.address().addr(), BUCKETS)];
         match sleep(bucket, &[(word, expected)], deadline, group) {
             WaitAny::Woken(_) => WaitResult::Woken,
             WaitAny::ValueChanged(_) => WaitResult::ValueChanged,
@@ -118,7 +118,7 @@ impl Table {
 
     /// Wakes up to `n` sleepers of either kind, members of `group` or of any group.
     pub(super) fn wake(&self, address: *const (), n: usize, group: Option<Group>) -> usize {
-        let bucket = bucket_of(address.addr());
+        let bucket = bucket_of(address.addr(), BUCKETS);
         let woken = self.buckets[bucket].wake(address.addr(), n, group);
         if bucket == MANY {
             return woken;
@@ -137,12 +137,12 @@ impl Table {
     }
 }
 
-/// Returns the bucket of an address. A multiplication spreads words that lie in a row
+/// Returns which of `buckets` an address has. A multiplication spreads words that lie in a row
 /// (Fibonacci hashing); another one maps 32 of its bits to a bucket.
-fn bucket_of(address: usize) -> usize {
+pub(crate) fn bucket_of(address: usize, buckets: usize) -> usize {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
     let hash = (address as u64).wrapping_mul(GOLDEN) >> 32;
-    ((hash * BUCKETS as u64) >> 32) as usize
+    ((hash * buckets as u64) >> 32) as usize
 }
 
 fn sleep<W: Word>(

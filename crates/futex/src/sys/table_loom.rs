@@ -3,7 +3,8 @@
 //! Every operation on a loom object is a point at which the model checker may switch
 //! threads, so there is only one bucket and nothing else.
 
-pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};
+pub(super) use loom::sync::Condvar;
+pub(crate) use loom::sync::{Mutex, MutexGuard};
 use std::sync::PoisonError;
 use std::time::Instant;
 
@@ -36,7 +37,7 @@ impl Clock {
     }
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

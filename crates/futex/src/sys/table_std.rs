@@ -3,8 +3,9 @@
 //! Each process has its own: in a child after `fork`, the threads that sleep in the parent's table do not
 //! exist, and a bucket that another thread had locked would stay locked.
 
+pub(super) use std::sync::Condvar;
 use std::sync::PoisonError;
-pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
+pub(crate) use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use super::table::{Bucket, Queue, Table};
@@ -33,7 +34,7 @@ impl Clock {
     }
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // No panic can happen between changes that belong together, so a poisoned queue is
     // consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod parking;
 mod split_word;
 mod stress;
 mod wait_any;

@@ -2,6 +2,8 @@
 //! `RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --features loom --test loom_futex`.
 #![cfg(loom)]
 
+mod parking;
+
 // loom's `Arc` cannot be dropped after a deadlock was found, and these models are not about its
 // counting.
 use std::sync::Arc;

@@ -17,6 +17,7 @@ mod rounds;
 mod semaphore;
 mod shared;
 mod spin_barrier;
+mod spin_wait;
 mod wait_group;
 
 pub use barrier::{Barrier, BarrierTimedOut, BarrierWaitResult};
@@ -32,6 +33,7 @@ pub use semaphore::{
     AcquireError, OverRelease, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
 pub use spin_barrier::SpinBarrier;
+pub use spin_wait::SpinWait;
 pub use wait_group::WaitGroup;
 
 /// The cores of the locks, for models: `lock_api`'s constants cannot be made of

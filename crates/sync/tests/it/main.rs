@@ -23,6 +23,7 @@ mod rwlock_upgrade;
 mod semaphore;
 mod set_once;
 mod sizes;
+mod spin_wait;
 mod sync_stress;
 mod task_barrier;
 mod task_budget;

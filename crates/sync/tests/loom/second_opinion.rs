@@ -507,3 +507,60 @@ fn a_sleeper_that_counts_itself_before_the_system_looks_is_woken() {
 fn a_leader_that_does_not_fence_before_it_reads_the_count_wakes_nobody() {
     round_of_two(SleeperCounts::BeforeItLooks, false);
 }
+
+// 6. A sense-reversing barrier, whose round is one bit.
+
+struct Sense {
+    left: AtomicU32,
+    sense: AtomicU32,
+}
+
+impl Sense {
+    /// Waits for the other of two threads.
+    fn wait(&self) {
+        let sense = self.sense.load(Ordering::Relaxed);
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.left.store(2, Ordering::Relaxed);
+            self.sense.store(sense ^ 1, Ordering::Release);
+            wake_all(&self.sense);
+            return;
+        }
+        while self.sense.load(Ordering::Acquire) == sense {
+            wait(&self.sense, sense);
+        }
+    }
+}
+
+/// Runs threads that each wait this often in a barrier for two.
+fn sense_reversing(threads: usize, rounds: usize) {
+    model(2, move || {
+        let barrier = Arc::new(Sense {
+            left: AtomicU32::new(2),
+            sense: AtomicU32::new(0),
+        });
+        let run = move |barrier: &Sense| (0..rounds).for_each(|_| barrier.wait());
+        let others: Vec<_> = (1..threads)
+            .map(|_| {
+                let barrier = barrier.clone();
+                thread::spawn(move || run(&barrier))
+            })
+            .collect();
+        run(&barrier);
+        for other in others {
+            other.join().unwrap();
+        }
+    });
+}
+
+/// A thread has returned from a round before the next one can end, so the bit says enough.
+#[test]
+fn a_sense_reversing_barrier_is_right_for_as_many_threads_as_it_has_places() {
+    sense_reversing(2, 2);
+}
+
+/// Two others may complete a round before a thread of the round before has looked: the bit is what it was.
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_sense_reversing_barrier_loses_a_thread_if_more_threads_take_turns() {
+    sense_reversing(4, 1);
+}
