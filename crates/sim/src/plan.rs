@@ -47,8 +47,8 @@ impl Schedule {
             _ => match seed % 8 {
                 0 => Schedule::Pct(2),
                 1 => Schedule::Pct(3),
-                2 | 6 => Schedule::Pos,
-                3 => Schedule::Surw,
+                2 => Schedule::Pos,
+                3 | 6 => Schedule::Surw,
                 _ => Schedule::Random,
             },
         }

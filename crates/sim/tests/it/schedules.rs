@@ -180,3 +180,49 @@ int main(void) {
         }
     }
 }
+
+#[test]
+fn pct_lets_a_third_thread_run_if_two_yield() {
+    let compiled = c(r#"
+static volatile int ready;
+static void *spin(void *x) { while (!ready) sched_yield(); return x; }
+static void *set(void *x) { ready = 1; return x; }
+int main(void) {
+    pthread_t t[3];
+    for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, i < 2 ? spin : set, NULL);
+    for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    for seed in 0..40 {
+        let mut plan = Plan::new(Schedule::Pct(1), seed);
+        plan.limit = 1_000;
+        let outcome = simulator.run(&plan).unwrap();
+        assert_eq!(outcome.verdict, Verdict::Passed, "seed {seed}");
+    }
+}
+
+/// `main` is drawn for the next shared call. Before it makes one, it spins until the other thread, which
+/// is held back, has made one.
+#[test]
+fn surw_lets_a_thread_go_on_for_which_another_one_yields() {
+    let compiled = c(r#"
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static volatile int ready;
+static void *set(void *x) { pthread_mutex_trylock(&m); ready = 1; return x; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, set, NULL);
+    while (!ready) sched_yield();
+    for (int i = 0; i < 5; i++) pthread_mutex_trylock(&m);
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    for seed in 0..100 {
+        let mut plan = Plan::new(Schedule::Surw, seed);
+        plan.limit = 1_000;
+        let outcome = simulator.run(&plan).unwrap();
+        assert_eq!(outcome.verdict, Verdict::Passed, "seed {seed}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use blitz_io_sim::{Happening, Plan, Schedule, Simulator, Verdict};
+use blitz_io_sim::{Faults, Happening, Plan, Schedule, Simulator, Verdict};
 
 use crate::support::{c, run};
 
@@ -144,4 +144,77 @@ fn the_record_has_each_call_wait_and_wake() {
             "7 0 is woken by 1",
         ]
     );
+}
+
+#[test]
+fn a_replay_repeats_the_choices_of_threads_waiters_and_faults() {
+    let compiled = c(r#"
+#define N 4
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int turns;
+static void *waits(void *x) {
+    pthread_mutex_lock(&m);
+    while (turns == 0) pthread_cond_wait(&c, &m);
+    turns--;
+    printf("%ld ", (long)x);
+    pthread_mutex_unlock(&m);
+    return x;
+}
+int main(void) {
+    pthread_t t[N];
+    for (long i = 0; i < N; i++) pthread_create(&t[i], NULL, waits, (void *)i);
+    usleep(100);
+    for (int i = 0; i < N; i++) {
+        pthread_mutex_lock(&m); turns++; pthread_cond_signal(&c); pthread_mutex_unlock(&m);
+    }
+    for (int i = 0; i < N; i++) pthread_join(t[i], NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let schedules = [
+        Schedule::Random,
+        Schedule::Pct(3),
+        Schedule::Pos,
+        Schedule::Surw,
+    ];
+    for (faults, schedule) in [Faults::NONE, Faults::USUAL]
+        .into_iter()
+        .flat_map(|faults| schedules.map(|schedule| (faults, schedule)))
+    {
+        for seed in 0..30 {
+            let mut plan = Plan::new(schedule, seed);
+            plan.faults = faults;
+            let outcome = simulator.run(&plan).unwrap();
+            assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
+            plan.schedule = Schedule::Script;
+            plan.script = outcome.script();
+            plan.strict = true;
+            let again = simulator.run(&plan).unwrap();
+            assert_eq!(
+                (again.verdict, again.hash, again.output),
+                (outcome.verdict, outcome.hash, outcome.output),
+                "{schedule}, seed {seed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_sleeps_runs_on_while_others_run() {
+    let compiled = c(r#"
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static volatile int awake;
+static void *sleeps(void *x) { usleep(10); awake = 1; return x; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, sleeps, NULL);
+    // Each call takes a microsecond. Thousands are enough for ten.
+    int calls = 0;
+    for (; !awake && calls < 5000; calls++) pthread_mutex_trylock(&m);
+    assert(awake);
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    crate::support::passes_twice(&compiled.program, Faults::NONE, 30);
 }
