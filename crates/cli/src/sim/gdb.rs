@@ -36,9 +36,14 @@ pub fn debug(simulator: &mut Simulator, trace: &Trace, until: Option<u64>) -> Re
 fn start(process: u32) -> Result<(), Exit> {
     let gdb = env::var_os("GDB").unwrap_or_else(|| "gdb".into());
     let mut command = Command::new(&gdb);
-    // The simulator gets calls that go round libc as this signal.
-    let signals = "handle SIGSYS nostop noprint pass";
-    command.args(["-q", "-ex", signals, "-p"]);
+    // The simulator gets calls that go round libc as the first signal, and has stopped with the second one.
+    for signal in [
+        "handle SIGSYS nostop noprint pass",
+        "handle SIGSTOP nostop noprint nopass",
+    ] {
+        command.args(["-ex", signal]);
+    }
+    command.args(["-q", "-p"]);
     let mut child =
         command
             .arg(process.to_string())

@@ -359,6 +359,8 @@ fn part(
             );
         }
         let class = match event.what {
+            // Dim text on the colour of the last step has too little contrast.
+            _ if is_last(row) => "",
             Happening::Call { .. } => "",
             Happening::Fault(_) => " class=\"fault\"",
             _ => " class=\"dim\"",
