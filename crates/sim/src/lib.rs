@@ -27,7 +27,13 @@
 mod exhaustive;
 mod outcome;
 mod plan;
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+    allow(dead_code)
+)]
+mod profile;
 mod program;
+mod recording;
 mod shared;
 mod shrink;
 #[cfg_attr(
@@ -41,6 +47,7 @@ pub use exhaustive::Exhaustive;
 pub use outcome::{Outcome, Verdict};
 pub use plan::{Faults, Plan, Schedule};
 pub use program::Program;
+pub use recording::{Event, Happening, Recording};
 pub use shared::region::{Decision, Scripted};
 pub use shrink::shrink;
 pub use simulator::Simulator;

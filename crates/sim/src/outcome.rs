@@ -26,6 +26,8 @@ pub enum Verdict {
     Full,
     /// A thread kept the processor without reaching a point, or waits in the kernel.
     Stuck,
+    /// The run ended at the step at which it was to stop.
+    Stopped,
 }
 
 impl Verdict {
@@ -64,6 +66,7 @@ impl Verdict {
             Verdict::Diverged => (6, 0),
             Verdict::Full => (7, 0),
             Verdict::Stuck => (8, 0),
+            Verdict::Stopped => (9, 0),
         }
     }
 
@@ -78,6 +81,7 @@ impl Verdict {
             6 => Verdict::Diverged,
             7 => Verdict::Full,
             8 => Verdict::Stuck,
+            9 => Verdict::Stopped,
             _ => return None,
         })
     }
@@ -95,6 +99,7 @@ impl fmt::Display for Verdict {
             Verdict::Diverged => f.write_str("diverged"),
             Verdict::Full => f.write_str("too many decisions"),
             Verdict::Stuck => f.write_str("stuck outside of the simulation"),
+            Verdict::Stopped => f.write_str("stopped"),
         }
     }
 }

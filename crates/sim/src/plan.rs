@@ -14,11 +14,18 @@ pub enum Schedule {
     /// By priorities that change at `depth - 1` random points: finds any bug of that depth with a known
     /// probability (probabilistic concurrency testing).
     Pct(u32),
+    /// By a random priority of each pending call, drawn again when another call on its object is executed
+    /// (partial order sampling).
+    Pos,
+    /// All orders of the calls on shared objects with the same probability, as far as a run without
+    /// preemptions shows how many there are (selectively uniform random walk). A simulator makes that run
+    /// before its first one with this schedule.
+    Surw,
     /// Each thread in its turn.
     RoundRobin,
     /// Choice 0 everywhere but where the script says otherwise.
     Script,
-    /// One of the first three, by the seed.
+    /// One of the others but the script, by the seed.
     Portfolio,
 }
 
@@ -37,9 +44,11 @@ impl Schedule {
         }
         match seed {
             0 => Schedule::RoundRobin,
-            _ => match seed % 4 {
+            _ => match seed % 8 {
                 0 => Schedule::Pct(2),
                 1 => Schedule::Pct(3),
+                2 => Schedule::Pos,
+                3 | 6 => Schedule::Surw,
                 _ => Schedule::Random,
             },
         }
@@ -53,6 +62,8 @@ impl Schedule {
         match self {
             Schedule::Random | Schedule::Portfolio => (strategy::RANDOM, 0),
             Schedule::Pct(depth) => (strategy::PCT, depth),
+            Schedule::Pos => (strategy::POS, 0),
+            Schedule::Surw => (strategy::SURW, 0),
             Schedule::RoundRobin => (strategy::ROUND_ROBIN, 0),
             Schedule::Script => (strategy::SCRIPT, 0),
         }
@@ -64,6 +75,8 @@ impl fmt::Display for Schedule {
         match self {
             Schedule::Random => f.write_str("random"),
             Schedule::Pct(depth) => write!(f, "pct:{depth}"),
+            Schedule::Pos => f.write_str("pos"),
+            Schedule::Surw => f.write_str("surw"),
             Schedule::RoundRobin => f.write_str("round-robin"),
             Schedule::Script => f.write_str("script"),
             Schedule::Portfolio => f.write_str("portfolio"),

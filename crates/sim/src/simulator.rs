@@ -14,10 +14,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::outcome::{Outcome, Verdict};
-use crate::plan::Plan;
+use crate::plan::{Faults, Plan, Schedule};
+use crate::profile::Profile;
 use crate::program::{Program, unsuitable};
+use crate::recording::Recording;
 use crate::shared::region::{
-    ANSWER_FD, CHECKPOINT, COMMAND_FD, REGION_FD, Region, SCRIPTED, VERSION, verdict,
+    ANSWER_FD, CHECKPOINT, COMMAND_FD, EVENTS, REGION_FD, Region, SCRIPTED, VERSION, verdict,
 };
 
 /// The object, as the build script compiled it.
@@ -37,7 +39,21 @@ pub struct Simulator {
     commands: File,
     answers: File,
     output: File,
+    /// What a run has shown, once SURW has asked for it.
+    profile: Option<Profile>,
 }
+
+/// What a run does beside running.
+#[derive(Clone, Copy, Default)]
+struct Extras {
+    recording: bool,
+    /// The step at which it stops; 0 for none.
+    until: u64,
+    pause: bool,
+}
+
+/// Called with the process id and the report of a run that has stopped.
+type Debugger<'a> = dyn FnMut(u32, &str) + 'a;
 
 // SAFETY: the pointer is the only part that is not `Send` by itself; the mapping belongs to this value.
 unsafe impl Send for Simulator {}
@@ -108,6 +124,7 @@ impl Simulator {
             commands: commands.into(),
             answers: answers.into(),
             output,
+            profile: None,
         })
     }
 
@@ -118,9 +135,142 @@ impl Simulator {
     /// Fails if the fork server has ended: the program ended before `main`, or its loader ignores the
     /// object.
     pub fn run(&mut self, plan: &Plan) -> io::Result<Outcome> {
+        self.execute(plan, Extras::default(), &mut |_, _| {})
+    }
+
+    /// Runs the program once, and records its events.
+    ///
+    /// # Errors
+    ///
+    /// The errors are those of [`run`](Self::run).
+    ///
+    /// ```
+    /// # #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))] {
+    /// use blitz_io_sim::{Happening, Plan, Program, Schedule, Simulator};
+    ///
+    /// let mut simulator = Simulator::start(&Program::new("/bin/sleep", ["60"])).unwrap();
+    /// let plan = Plan::new(Schedule::Random, 1);
+    /// let (_, recording) = simulator.record(&plan).unwrap();
+    /// let waits = |what: &Happening| matches!(what, Happening::Wait { kind: "a time", .. });
+    /// assert!(recording.events.iter().any(|event| waits(&event.what)));
+    /// # }
+    /// ```
+    pub fn record(&mut self, plan: &Plan) -> io::Result<(Outcome, Recording)> {
+        let extras = Extras {
+            recording: true,
+            ..Extras::default()
+        };
+        let outcome = self.execute(plan, extras, &mut |_, _| {})?;
+        // SAFETY: the run has ended, and with it all that wrote to the region.
+        let region = unsafe { &*self.region };
+        let events = &region.events[..region.happened as usize];
+        let is_cut_off = events.len() == EVENTS;
+        Ok((
+            outcome,
+            Recording::new(events, &region.names[..], is_cut_off),
+        ))
+    }
+
+    /// Runs the program until it has made `step` calls. The report then says which thread waits where. A run
+    /// that ends before is as any other.
+    ///
+    /// # Errors
+    ///
+    /// The errors are those of [`run`](Self::run).
+    ///
+    /// ```
+    /// # #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))] {
+    /// use blitz_io_sim::{Plan, Program, Schedule, Simulator, Verdict};
+    ///
+    /// let mut simulator = Simulator::start(&Program::new("/bin/sleep", ["60"])).unwrap();
+    /// let plan = Plan::new(Schedule::Random, 1);
+    /// let outcome = simulator.run_until(&plan, 1).unwrap();
+    /// assert_eq!(outcome.verdict, Verdict::Stopped);
+    /// assert!(outcome.report.contains("nanosleep"), "{}", outcome.report);
+    /// # }
+    /// ```
+    pub fn run_until(&mut self, plan: &Plan, step: u64) -> io::Result<Outcome> {
+        let extras = Extras {
+            until: step,
+            ..Extras::default()
+        };
+        self.execute(plan, extras, &mut |_, _| {})
+    }
+
+    /// Runs the program until it has made `step` calls, and stops its process there. Calls `debugger` with the
+    /// process id and the report. When that returns, the run ends.
+    ///
+    /// # Errors
+    ///
+    /// The errors are those of [`run`](Self::run).
+    ///
+    /// ```
+    /// # #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))] {
+    /// use blitz_io_sim::{Plan, Program, Schedule, Simulator};
+    ///
+    /// let mut simulator = Simulator::start(&Program::new("/bin/sleep", ["60"])).unwrap();
+    /// let plan = Plan::new(Schedule::Random, 1);
+    /// let mut stopped = None;
+    /// simulator.debug(&plan, 1, |process, _| stopped = Some(process)).unwrap();
+    /// assert!(stopped.is_some());
+    /// # }
+    /// ```
+    pub fn debug(
+        &mut self,
+        plan: &Plan,
+        step: u64,
+        debugger: impl FnOnce(u32, &str),
+    ) -> io::Result<Outcome> {
+        let extras = Extras {
+            until: step,
+            pause: true,
+            ..Extras::default()
+        };
+        let mut debugger = Some(debugger);
+        self.execute(plan, extras, &mut |process, report| {
+            if let Some(debugger) = debugger.take() {
+                debugger(process, report);
+            }
+        })
+    }
+
+    /// Returns the numbers for SURW, after a run without preemptions and faults the first time.
+    fn profile(&mut self, plan: &Plan) -> io::Result<&Profile> {
+        if self.profile.is_none() {
+            let measuring = Plan {
+                schedule: Schedule::Script,
+                seed: 0,
+                faults: Faults::NONE,
+                script: vec![],
+                strict: false,
+                limit: plan.limit.min(EVENTS as u64),
+                ..plan.clone()
+            };
+            let extras = Extras {
+                recording: true,
+                ..Extras::default()
+            };
+            self.execute(&measuring, extras, &mut |_, _| {})?;
+            // SAFETY: the run has ended, and with it all that wrote to the region.
+            let region = unsafe { &*self.region };
+            self.profile = Some(Profile::new(&region.events[..region.happened as usize]));
+        }
+        Ok(self.profile.get_or_insert_default())
+    }
+
+    fn execute(
+        &mut self,
+        plan: &Plan,
+        extras: Extras,
+        debugger: &mut Debugger<'_>,
+    ) -> io::Result<Outcome> {
         if plan.script.len() > SCRIPTED {
             return Err(Error::other("the script is too long"));
         }
+        let profile = match plan.schedule {
+            Schedule::Surw => self.profile(plan)?.clone(),
+            _ => Profile::default(),
+        };
         self.output.set_len(0)?;
         // SAFETY: the mapping lives as long as this value, and no run is in progress: see `region`.
         let region = unsafe { &mut *self.region };
@@ -144,10 +294,22 @@ impl Simulator {
         region.now = 0;
         region.threads = 1;
         region.text_length = 0;
+        region.recording = extras.recording.into();
+        region.until = extras.until;
+        region.pause = extras.pause.into();
+        region.paused.store(0, Ordering::Relaxed);
+        region.happened = 0;
+        // An empty name is at the start.
+        region.names[0] = 0;
+        region.names_length = 1;
+        region.weighted = profile.weights.len() as u32;
+        region.weights[..profile.weights.len()].copy_from_slice(&profile.weights);
+        region.sharing = profile.shared.len() as u32;
+        region.shared[..profile.shared.len()].copy_from_slice(&profile.shared);
 
         let ended = |_| self::ended(&mut self.server, &mut self.output);
         self.commands.write_all(&[1]).map_err(ended)?;
-        let stuck = self.wait_for_answer()?;
+        let stuck = self.wait_for_answer(debugger)?;
         let mut status = [0; 4];
         let ended = |_| self::ended(&mut self.server, &mut self.output);
         self.answers.read_exact(&mut status).map_err(ended)?;
@@ -164,6 +326,7 @@ impl Simulator {
             verdict::ESCAPED => Verdict::Escaped,
             verdict::DIVERGED => Verdict::Diverged,
             verdict::FULL => Verdict::Full,
+            verdict::STOPPED => Verdict::Stopped,
             _ if stuck.is_some() => Verdict::Stuck,
             _ if libc::WIFSIGNALED(status) => Verdict::Killed(libc::WTERMSIG(status)),
             _ => match libc::WEXITSTATUS(status) {
@@ -188,27 +351,39 @@ impl Simulator {
     }
 
     /// Waits until the answer can be read. Ends a run that is stuck, and returns a description of it.
-    fn wait_for_answer(&self) -> io::Result<Option<String>> {
+    fn wait_for_answer(&self, debugger: &mut Debugger<'_>) -> io::Result<Option<String>> {
         // SAFETY: the mapping lives as long as this value.
-        let (points, pid) = unsafe { (&(*self.region).points, &(*self.region).pid) };
+        let (points, pid, paused) = unsafe {
+            let region = self.region;
+            (&(*region).points, &(*region).pid, &(*region).paused)
+        };
+        // SAFETY: the mapping lives as long as this value, and a run only reads `pause`.
+        let pauses = unsafe { (*self.region).pause } != 0;
         let mut last = (
             points.load(Ordering::Relaxed),
             Instant::now(),
             Duration::ZERO,
         );
         loop {
-            let mut set = libc::pollfd {
-                fd: self.answers.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            };
-            // SAFETY: `set` is one valid entry.
-            let ready = unsafe { libc::poll(&mut set, 1, 500) };
-            if ready > 0 {
+            if self.has_answer(if pauses { 10 } else { 500 }) {
                 return Ok(None);
             }
             let now = points.load(Ordering::Relaxed);
             let pid = pid.load(Ordering::Relaxed) as i32;
+            // The server writes the number after the fork, which may be late.
+            if pauses && pid > 0 && paused.swap(0, Ordering::Acquire) != 0 {
+                // SAFETY: the run wrote its report before it set `paused`, and then stopped.
+                let text = unsafe {
+                    let region = &*self.region;
+                    String::from_utf8_lossy(&region.text[..region.text_length as usize])
+                };
+                debugger(pid as u32, &text);
+                if !self.has_answer(0) {
+                    // SAFETY: the server waits for this child of its own, so the number is not another's.
+                    unsafe { libc::kill(pid, libc::SIGKILL) };
+                }
+                continue;
+            }
             let used = processor_time(pid);
             if now != last.0 {
                 last = (now, Instant::now(), used);
@@ -221,6 +396,18 @@ impl Simulator {
                 return Ok(Some(text));
             }
         }
+    }
+}
+
+impl Simulator {
+    fn has_answer(&self, milliseconds: i32) -> bool {
+        let mut set = libc::pollfd {
+            fd: self.answers.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: `set` is one valid entry.
+        unsafe { libc::poll(&mut set, 1, milliseconds) > 0 }
     }
 }
 

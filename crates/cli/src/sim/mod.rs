@@ -1,6 +1,9 @@
 //! `blitz sim`: runs programs under deterministic simulation.
 
 mod check;
+mod gdb;
+mod junit;
+mod picture;
 mod replay;
 mod report;
 mod run;
@@ -23,6 +26,8 @@ Examples:
   blitz sim run -- cargo test -- transfer only the tests with this word in their names
   blitz sim run -- ./server --selftest    any dynamically linked program
   blitz sim replay app.blitztrace         the order that failed, again
+  blitz sim replay --html run.html FILE   a picture of it: who ran when, who waited, who woke whom
+  blitz sim replay --gdb --until 40 FILE  gdb, before the 40th call
   blitz sim shrink app.blitztrace         the same failure with as few choices as possible
   blitz sim check -- cargo test -p app    each seed twice: are the runs equal?
 
@@ -81,7 +86,7 @@ pub struct RunArguments {
     /// Stops each test or program after this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     time: Option<u64>,
-    /// How the next thread is chosen: portfolio, random, pct:DEPTH, round-robin, or exhaustive:N, which
+    /// How the next thread is chosen: portfolio, random, pct:DEPTH, pos, surw, round-robin, or exhaustive:N, which
     /// tries all orders that take the processor away from a thread at most N times (without a
     /// number: all orders).
     #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = chosen)]
@@ -105,6 +110,12 @@ pub struct RunArguments {
     /// Prints the table as JSON.
     #[arg(long)]
     json: bool,
+    /// Draws each run that does not pass: a page beside its trace file.
+    #[arg(long)]
+    html: bool,
+    /// Writes the table as JUnit XML, for CI.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    junit: Option<PathBuf>,
     /// The folder for the trace files.
     #[arg(long, value_name = "FOLDER", default_value = ".", value_hint = ValueHint::DirPath)]
     traces: PathBuf,
@@ -121,6 +132,15 @@ pub struct FileArguments {
     /// Repeats it this many times.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     times: u64,
+    /// Stops before the call of this number, and says which thread waits where.
+    #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u64).range(1..))]
+    until: Option<u64>,
+    /// Starts gdb on the process there; without --until, at the last call.
+    #[arg(long)]
+    gdb: bool,
+    /// Draws the run into this file: a page with a lane for each thread, its calls, waits and wakes.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["until", "gdb"])]
+    html: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -153,11 +173,14 @@ fn chosen(text: &str) -> Result<Chosen, String> {
         ("portfolio", None) => Chosen::Seeds(Schedule::Portfolio),
         ("random", None) => Chosen::Seeds(Schedule::Random),
         ("pct", depth) => Chosen::Seeds(Schedule::Pct(depth.unwrap_or(3))),
+        ("pos", None) => Chosen::Seeds(Schedule::Pos),
+        ("surw", None) => Chosen::Seeds(Schedule::Surw),
         ("round-robin", None) => Chosen::Seeds(Schedule::RoundRobin),
         ("exhaustive", bound) => Chosen::Exhaustive(bound),
         _ => {
             return Err(
-                "there are portfolio, random, pct:DEPTH, round-robin and exhaustive:N".to_owned(),
+                "there are portfolio, random, pct:DEPTH, pos, surw, round-robin and exhaustive:N"
+                    .to_owned(),
             );
         }
     })
@@ -212,6 +235,8 @@ mod tests {
     #[test]
     fn schedules_are_parsed() {
         assert_eq!(chosen("pct:5"), Ok(Chosen::Seeds(Schedule::Pct(5))));
+        assert_eq!(chosen("pos"), Ok(Chosen::Seeds(Schedule::Pos)));
+        assert_eq!(chosen("surw"), Ok(Chosen::Seeds(Schedule::Surw)));
         assert_eq!(chosen("exhaustive"), Ok(Chosen::Exhaustive(None)));
         assert_eq!(chosen("exhaustive:2"), Ok(Chosen::Exhaustive(Some(2))));
         assert!(chosen("random:1").is_err() && chosen("pct:x").is_err() && chosen("").is_err());

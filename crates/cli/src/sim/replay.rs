@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use blitz_io_sim::{Outcome, Simulator, Trace};
+use blitz_io_sim::{Outcome, Simulator, Trace, Verdict};
 
-use super::{FileArguments, ShrinkArguments, exit_of, failed, report};
+use super::{FileArguments, ShrinkArguments, exit_of, failed, gdb, picture, report};
 use crate::exit::Exit;
 use crate::output;
 
@@ -46,6 +46,21 @@ fn difference(trace: &Trace, outcome: &Outcome) -> Option<String> {
 pub fn replay(arguments: &FileArguments) -> Result<Exit, Exit> {
     let trace = read(&arguments.file)?;
     let mut simulator = Simulator::start(&trace.program).map_err(failed)?;
+    if arguments.gdb {
+        return gdb::debug(&mut simulator, &trace, arguments.until);
+    }
+    if let Some(step) = arguments.until {
+        let outcome = simulator.run_until(&trace.plan, step).map_err(failed)?;
+        return stopped(&outcome, step);
+    }
+    if let Some(path) = &arguments.html {
+        let outcome = picture::write(&mut simulator, &trace, path)?;
+        if let Some(difference) = difference(&trace, &outcome) {
+            output::tell(format_args!("{difference}\n"));
+            return Ok(Exit::Found);
+        }
+        return Ok(Exit::Done);
+    }
     for time in 1..=arguments.times {
         let outcome = simulator.run(&trace.plan).map_err(failed)?;
         if time == 1 {
@@ -65,6 +80,18 @@ pub fn replay(arguments: &FileArguments) -> Result<Exit, Exit> {
         trace.verdict, trace.hash
     ))?;
     Ok(exit_of(trace.verdict, "the run"))
+}
+
+/// Prints where a run has stopped.
+fn stopped(outcome: &Outcome, step: u64) -> Result<Exit, Exit> {
+    if outcome.verdict != Verdict::Stopped {
+        return Err(Exit::Failed(format!(
+            "the run ended before step {step}: {} after {} calls",
+            outcome.verdict, outcome.points
+        )));
+    }
+    output::print(&report::details(outcome))?;
+    Ok(Exit::Done)
 }
 
 /// Finds a smaller schedule with the same verdict.

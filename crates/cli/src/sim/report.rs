@@ -24,6 +24,9 @@ pub struct Row {
     pub verdict: Verdict,
     pub seed: Option<u64>,
     pub trace: Option<String>,
+    /// The report of a run that did not pass.
+    #[serde(skip)]
+    pub details: String,
 }
 
 fn as_text<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {

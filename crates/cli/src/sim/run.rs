@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use blitz_io_sim::{Plan, Trace, Verdict};
+use blitz_io_sim::{Plan, Simulator, Trace, Verdict};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::junit;
+use super::picture;
 use super::report::{self, Row};
 use super::search::{Searched, search};
 use super::targets::{self, Target};
@@ -30,6 +32,10 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     let all = run_all(targets, arguments, &bar);
     bar.finish_and_clear();
     let rows = all?;
+    if let Some(path) = &arguments.junit {
+        fs::write(path, junit::document(&rows))
+            .map_err(|error| Exit::Failed(format!("{}: {error}", path.display())))?;
+    }
     if arguments.json {
         output::print_json(&rows)?;
     } else {
@@ -123,12 +129,14 @@ fn finish(
         verdict: Verdict::Passed,
         seed: None,
         trace: None,
+        details: String::new(),
     };
     let Some((plan, outcome)) = searched.failure else {
         return Ok(row);
     };
     row.verdict = outcome.verdict;
     row.seed = matches!(arguments.schedule, Chosen::Seeds(_)).then_some(plan.seed);
+    row.details = report::details(&outcome);
     let mut path = None;
     if outcome.verdict != Verdict::Full {
         let file = keep(
@@ -139,6 +147,11 @@ fn finish(
             &arguments.traces,
         )?;
         row.trace = Some(file.display().to_string());
+        if arguments.html {
+            let trace = Trace::read(&file).map_err(failed)?;
+            let mut simulator = Simulator::start(&trace.program).map_err(failed)?;
+            picture::write(&mut simulator, &trace, &file.with_extension("html"))?;
+        }
         path = Some(file);
     }
     bar.suspend(|| {

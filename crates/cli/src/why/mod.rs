@@ -1,7 +1,7 @@
 //! `blitz ps` and `blitz why`: what a process waits for.
 
 mod absent;
-mod picture;
+pub mod picture;
 
 use std::fs;
 use std::io::{self, IsTerminal};

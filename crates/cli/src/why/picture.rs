@@ -24,7 +24,7 @@ const EMPTY: &str = "<svg width=\"200\" height=\"40\" xmlns=\"http://www.w3.org/
 
 /// In dark mode, the picture's colours are turned, and their hues stay: a certain finding is red. On a phone, the
 /// picture scrolls by itself.
-const STYLE: &str = ":root { color-scheme: light dark } \
+pub const STYLE: &str = ":root { color-scheme: light dark } \
     body { font-family: sans-serif; margin: 1em } \
     .picture { overflow-x: auto } svg { height: auto } \
     pre { white-space: pre-wrap; overflow-wrap: anywhere } \
@@ -46,7 +46,8 @@ pub fn html(name: &str, answer: &Answer) -> Result<String, String> {
     ))
 }
 
-fn escaped(text: &str) -> String {
+/// Returns the text with its markup escaped, for HTML and XML.
+pub fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -144,3 +144,123 @@ fn what_cannot_be_simulated_is_told() {
     fs::write(&text, "no trace").unwrap();
     expect(2, &["sim", "replay", text.to_str().unwrap()]);
 }
+
+/// Returns the trace file of the deadlock.
+fn deadlock(folder: &Path) -> String {
+    let program = compile(folder);
+    let traces = folder.to_str().unwrap();
+    expect(
+        4,
+        &["sim", "run", "--traces", traces, "--", &program, "deadlock"],
+    );
+    folder
+        .join("program.blitztrace")
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn each_schedule_finds_the_deadlock() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path());
+    let traces = folder.path().to_str().unwrap();
+    for schedule in [
+        "portfolio",
+        "random",
+        "pct:3",
+        "pos",
+        "surw",
+        "exhaustive:2",
+    ] {
+        let run = ["sim", "run", "--schedule", schedule, "--traces", traces];
+        expect(4, &[&run[..], &["--", &program, "deadlock"]].concat());
+    }
+}
+
+#[test]
+fn a_replay_stops_at_a_step_and_says_who_waits_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = deadlock(folder.path());
+    let ran = expect(0, &["sim", "replay", "--until", "2", &file]);
+    assert!(
+        ran.out.starts_with("step 2, after ") && ran.out.contains("is about to call pthread_"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("thread 0 could run"), "{}", ran.out);
+    let ran = expect(1, &["sim", "replay", "--until", "100", &file]);
+    assert!(
+        ran.err.contains("ended before step 100: deadlock after "),
+        "{}",
+        ran.err
+    );
+    expect(2, &["sim", "replay", "--until", "0", &file]);
+}
+
+#[test]
+fn gdb_is_started_on_the_process_that_has_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = deadlock(folder.path());
+    // In place of gdb: prints its arguments and the names of the process's threads.
+    let script =
+        "#!/bin/sh\necho \"$@\"\nfor last in \"$@\"; do :; done\ncat /proc/$last/task/*/comm\n";
+    let gdb = folder.path().join("debugger");
+    fs::write(&gdb, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&gdb, mode).unwrap();
+    let replay = ["sim", "replay", "--gdb", &file];
+    let ran = Ran::from(blitz(&replay).env("GDB", &gdb).output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.out.contains("handle SIGSYS nostop noprint pass") && ran.out.contains(" -q -p "),
+        "{ran:?}"
+    );
+    assert_eq!(ran.out.matches("program\n").count(), 2, "{ran:?}");
+    assert!(ran.err.contains("is about to call pthread_"), "{ran:?}");
+
+    let missing = folder.path().join("no-such-gdb");
+    let ran = Ran::from(blitz(&replay).env("GDB", missing).output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.err
+            .contains("no-such-gdb is not installed. Install gdb"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_failure_is_drawn_and_reported_to_ci() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path());
+    let (traces, junit) = (
+        folder.path().to_str().unwrap(),
+        folder.path().join("junit.xml"),
+    );
+    let run = ["sim", "run", "--html", "--traces", traces, "--junit"];
+    let rest = [junit.to_str().unwrap(), "--", &program, "deadlock"];
+    expect(4, &[&run[..], &rest].concat());
+    let text = fs::read_to_string(junit).unwrap();
+    for part in [
+        "<testsuite name=\"blitz sim\" tests=\"1\" failures=\"1\" errors=\"0\"",
+        "name=\"program\"",
+        "<failure type=\"deadlock\"",
+        "held by thread 0",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let page = fs::read_to_string(folder.path().join("program.html")).unwrap();
+    for part in [
+        "waits for a mutex at 0x",
+        "the last step: deadlock",
+        "held by thread 0",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let file = folder.path().join("program.blitztrace");
+    let other = folder.path().join("other.html");
+    let (file, other) = (file.to_str().unwrap(), other.to_str().unwrap());
+    expect(0, &["sim", "replay", "--html", other, file]);
+    assert_eq!(fs::read_to_string(other).unwrap(), page);
+    expect(2, &["sim", "replay", "--html", other, "--gdb", file]);
+}

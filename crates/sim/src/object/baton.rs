@@ -47,8 +47,11 @@ use core::sync::atomic::Ordering;
 
 use crate::c::{EINTR, Pollfd};
 use crate::end;
+use crate::events;
 use crate::shared::region::strategy;
-use crate::shared::region::{CHECKPOINT, DECISIONS, Decision, fault, kind, verdict};
+use crate::shared::region::{
+    CHECKPOINT, DECISIONS, Decision, Event, NOTHING, TIME, fault, happening, kind, verdict,
+};
 use crate::state::{Class, Key, NEVER, State, sim};
 use crate::sys;
 
@@ -60,18 +63,25 @@ const FAIR: u32 = 1_000;
 
 /// The entry of a call that is taken over. Another thread may run before this returns.
 pub unsafe fn point(call: &'static str, object: usize) {
-    enter(call, object);
+    enter(call, object, object as u64);
+    reschedule(kind::SWITCH);
+}
+
+/// The entry of a call that concerns no other thread.
+pub unsafe fn point_alone(call: &'static str) {
+    enter(call, 0, NOTHING);
     reschedule(kind::SWITCH);
 }
 
 /// The entry of a call that lets others go first.
 pub unsafe fn yield_now(call: &'static str) {
-    enter(call, 0);
+    enter(call, 0, NOTHING);
     reschedule(kind::YIELD);
 }
 
-/// Counts a point, lets its time pass, and ends a run that has too many.
-unsafe fn enter(call: &'static str, object: usize) {
+/// Counts a point, lets its time pass, and ends a run that has too many. `concerns` is the object for the
+/// strategy: see `Thread::object`.
+unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
     let s = sim();
     s.clock_reads = 0;
     let object = if object == 0 { 0 } else { s.object(object) };
@@ -80,17 +90,48 @@ unsafe fn enter(call: &'static str, object: usize) {
         .fold(0u64, |hash, byte| hash.wrapping_mul(31) + u64::from(byte));
     s.event(u64::from(s.current) ^ (u64::from(object) << 16) ^ (name << 32) ^ s.now);
     s.me().call = call;
+    s.me().object = concerns;
+    s.strategy.arrived(s.current);
     let region = s.region();
     let points = region.points.load(Ordering::Relaxed) + 1;
     region.points.store(points, Ordering::Relaxed);
+    happened(happening::CALL, s.current, 0, concerns, 0, call.as_bytes());
     advance(COST);
     let s = sim();
     if points > s.region().limit {
         end::livelock();
     }
+    if points == s.region().until {
+        end::at_step();
+    }
     if s.next_deadline != NEVER && has_fault(fault::STALL) {
         to_next_deadline();
     }
+}
+
+/// Records an event of a thread.
+unsafe fn happened(what: u16, thread: u32, other: u32, object: u64, class: u16, name: &[u8]) {
+    let event = Event {
+        object,
+        thread,
+        other,
+        what,
+        class,
+        ..Event::default()
+    };
+    events::record(event, name);
+}
+
+/// Records that a thread can run again.
+unsafe fn is_ready_again(thread: u32, by: u32) {
+    happened(happening::READY, thread, by, NOTHING, 0, b"");
+}
+
+/// Makes a thread ready that the running one wakes.
+pub unsafe fn make_ready(thread: u32) {
+    let s = sim();
+    s.threads[thread as usize].state = State::Ready;
+    is_ready_again(thread, s.current);
 }
 
 /// Lets time pass.
@@ -135,6 +176,7 @@ unsafe fn expire() {
             thread.state = State::Ready;
             thread.retries = false;
             s.leave_queue(id);
+            is_ready_again(id, TIME);
         }
     }
     if s.descriptors.expire(s.now) {
@@ -161,6 +203,14 @@ pub unsafe fn block(key: Key, deadline: u64) -> bool {
     me.deadline = deadline;
     me.timed_out = false;
     me.state = State::Blocked;
+    happened(
+        happening::WAIT,
+        s.current,
+        s.current,
+        key.1 as u64,
+        key.0 as u16,
+        b"",
+    );
     has_deadline(deadline);
     reschedule(kind::NEXT);
     let me = sim().me();
@@ -193,10 +243,11 @@ pub unsafe fn block_for(set: Vec<Pollfd>, deadline: u64) -> bool {
 pub unsafe fn release(key: Key) {
     let s = sim();
     for at in 0..s.live.len() {
-        let thread = &mut s.threads[s.live[at] as usize];
+        let id = s.live[at];
+        let thread = &mut s.threads[id as usize];
         if thread.state == State::Blocked && thread.key == key {
-            thread.state = State::Ready;
             thread.retries = true;
+            make_ready(id);
         }
     }
 }
@@ -205,13 +256,29 @@ pub unsafe fn release(key: Key) {
 pub unsafe fn acquired(key: Key) {
     let s = sim();
     for at in 0..s.live.len() {
-        let thread = &mut s.threads[s.live[at] as usize];
+        let id = s.live[at];
+        let thread = &mut s.threads[id as usize];
         if thread.retries && thread.state == State::Ready && thread.key == key {
             thread.state = State::Blocked;
             let deadline = thread.deadline;
+            waits_on(id);
             has_deadline(deadline);
         }
     }
+}
+
+/// Records that a thread that was woken waits on.
+unsafe fn waits_on(thread: u32) {
+    let s = sim();
+    let (class, object) = s.threads[thread as usize].key;
+    happened(
+        happening::WAIT,
+        thread,
+        s.current,
+        object as u64,
+        class as u16,
+        b"",
+    );
 }
 
 /// Wakes one thread from the queue of the key. Returns its number.
@@ -226,7 +293,7 @@ pub unsafe fn wake(key: Key) -> Option<u32> {
     let s = sim();
     let id = *s.queues.get(&key)?.get(at)?;
     s.leave_queue(id);
-    s.threads[id as usize].state = State::Ready;
+    make_ready(id);
     Some(id)
 }
 
@@ -235,18 +302,20 @@ pub unsafe fn wake(key: Key) -> Option<u32> {
 pub unsafe fn descriptors_changed() {
     let s = sim();
     for at in 0..s.live.len() {
-        let thread = &mut s.threads[s.live[at] as usize];
+        let id = s.live[at];
+        let thread = &mut s.threads[id as usize];
         let waits = thread.key.0 == Class::Descriptors && !thread.timed_out;
         if !waits || thread.set.is_empty() {
             continue;
         }
         let ready = sys::poll_now(&mut thread.set) > 0;
         if ready && thread.state == State::Blocked {
-            thread.state = State::Ready;
             thread.retries = true;
+            make_ready(id);
         } else if !ready && thread.state == State::Ready && thread.retries {
             thread.state = State::Blocked;
             let deadline = thread.deadline;
+            waits_on(id);
             has_deadline(deadline);
         }
     }
@@ -279,13 +348,18 @@ pub unsafe fn choose_thread(kind: u16) -> u32 {
             }
             continue;
         }
+        let s = sim();
         if count == 1 {
+            let object = s.threads[found[0] as usize].object;
+            s.strategy.alone(found[0], object);
             return found[0];
         }
-        let s = sim();
         let scripted = scripted(kind, count);
         let running = s.current;
-        let at = scripted.unwrap_or_else(|| s.strategy.pick(kind, running, &found[..count]));
+        let at = scripted.unwrap_or_else(|| {
+            let pending = |id: u32| s.threads[id as usize].object;
+            s.strategy.pick(kind, running, &found[..count], pending)
+        });
         record(kind, count, at);
         sim().streak += 1;
         return found[at];
@@ -369,7 +443,34 @@ pub unsafe fn has_fault(family: u32) -> bool {
     let scripted = scripted(kind, 2).map(|choice| choice == 1);
     let occurs = scripted.unwrap_or_else(|| sim().strategy.fault());
     record(kind, 2, usize::from(occurs));
+    if occurs {
+        happened(
+            happening::FAULT,
+            sim().current,
+            0,
+            NOTHING,
+            family as u16,
+            b"",
+        );
+    }
     occurs
+}
+
+/// Notes that the running thread has started another one.
+pub unsafe fn started(child: u32) {
+    let s = sim();
+    s.strategy.started(s.current, child);
+    happened(happening::START, child, s.current, NOTHING, 0, b"");
+}
+
+/// Notes that the running thread has ended.
+pub unsafe fn ended() {
+    happened(happening::END, sim().current, 0, NOTHING, 0, b"");
+}
+
+/// Notes the name of a thread.
+pub unsafe fn named(thread: u32, name: &[u8]) {
+    happened(happening::NAME, thread, 0, NOTHING, 0, name);
 }
 
 unsafe fn record(kind: u16, count: usize, choice: usize) {

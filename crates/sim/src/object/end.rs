@@ -2,10 +2,11 @@
 
 use core::ffi::CStr;
 use core::fmt::Write;
+use core::sync::atomic::Ordering;
 
 use crate::baton;
-use crate::c;
-use crate::shared::region::{Region, TEXT, verdict};
+use crate::c::{self, nr};
+use crate::shared::region::{Region, TEXT, WAITS, verdict};
 use crate::state::{Class, State, sim, stop};
 use crate::sys;
 
@@ -56,6 +57,37 @@ pub unsafe fn livelock() -> ! {
     with(verdict::LIVELOCK, "");
 }
 
+/// The run has reached the step at which it is to stop: it ends, or waits for a debugger.
+pub unsafe fn at_step() {
+    const SET_PTRACER: usize = 0x5961_6d61;
+    const SIGSTOP: usize = 19;
+    let s = sim();
+    let (step, name, call) = (s.region().until, s.current, s.me().call);
+    let _ = write!(
+        report(),
+        "step {step}, after {} ns: thread {name} is about to call {call}",
+        s.now
+    );
+    let _ = match s.region().pause {
+        0 => writeln!(report()),
+        _ => writeln!(
+            report(),
+            " (process {}, LWP {})",
+            sys::getpid(),
+            sys::gettid()
+        ),
+    };
+    list_threads();
+    if sim().region().pause == 0 {
+        with(verdict::STOPPED, "");
+    }
+    // A debugger that is not this process's parent may need the permission.
+    sys::call(nr::PRCTL, [SET_PTRACER, usize::MAX, 0, 0, 0, 0]);
+    sim().region().verdict = verdict::STOPPED;
+    sim().region().paused.store(1, Ordering::Release);
+    sys::call(nr::KILL, [sys::getpid() as usize, SIGSTOP, 0, 0, 0, 0]);
+}
+
 /// The decision at `index` is not the recorded one.
 pub unsafe fn diverged(index: u32, recorded: (u16, u16), here: (u16, usize)) -> ! {
     let text = format!(
@@ -94,17 +126,9 @@ unsafe fn list_threads() {
         let name = CStr::from_ptr(thread.name.as_ptr().cast()).to_string_lossy();
         let what = match (thread.state, thread.key.0) {
             (State::Done, _) => continue,
-            (State::Ready, _) => "could run",
-            (_, Class::Sleep) => "sleeps",
-            (_, Class::Mutex) => "waits for a mutex",
-            (_, Class::RwLock) => "waits for a read-write lock",
-            (_, Class::Condition) => "waits for a condition",
-            (_, Class::Barrier) => "waits for a barrier",
-            (_, Class::Semaphore) => "waits for a semaphore",
-            (_, Class::Once) => "waits for a pthread_once",
-            (_, Class::Futex) => "waits for a word of memory",
-            (_, Class::Join) => "waits for the end of a thread",
-            (_, Class::Descriptors) => "waits for a descriptor",
+            (State::Ready, _) => "could run".to_owned(),
+            (_, Class::Sleep) => "sleeps".to_owned(),
+            (_, class) => format!("waits for {}", WAITS[class as usize]),
         };
         let _ = write!(report(), "thread {id}");
         if !name.is_empty() {

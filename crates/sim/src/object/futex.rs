@@ -7,7 +7,7 @@ use crate::baton::{self, block_in_queue, point};
 use crate::c::{EAGAIN, EFAULT, ENOSYS, ETIMEDOUT, Raw, Timespec};
 use crate::end;
 use crate::shared::region::fault;
-use crate::state::{Class, NEVER, State, sim};
+use crate::state::{Class, NEVER, sim};
 use crate::time;
 
 const WAIT: usize = 0;
@@ -104,7 +104,7 @@ unsafe fn wake(word: usize, count: i32, bits: u32) -> Raw {
             continue;
         }
         s.leave_queue(id);
-        s.threads[id as usize].state = State::Ready;
+        baton::make_ready(id);
         woken += 1;
     }
     woken as Raw

@@ -1,7 +1,8 @@
 //! The preloaded object: the system that a program under simulation sees.
 //!
 //! - `start`: the fork server, which runs the program up to `main` once.
-//! - `baton`, `state`, `end`: one running thread, simulated time, verdicts.
+//! - `baton`, `state`, `end`: one running thread, simulated time, verdicts; `events` records them.
+//! - `strategy`, `pos`, `surw`: which thread is next.
 //! - `thread`, `lock`, `condition`, `futex`, `time`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
 //! - `dispatch`: one function that takes a number and six arguments, as the kernel does.
@@ -19,10 +20,12 @@ mod condition;
 mod descriptors;
 mod dispatch;
 mod end;
+mod events;
 mod futex;
 mod identity;
 mod lock;
 mod messages;
+mod pos;
 mod random;
 mod readiness;
 mod real;
@@ -32,6 +35,7 @@ mod sockets;
 mod start;
 mod state;
 mod strategy;
+mod surw;
 mod symbols;
 mod sys;
 mod thread;

@@ -94,12 +94,30 @@ unsafe extern "C" fn serve(argc: c_int, argv: *mut *mut c_char, envp: *mut *mut 
         }
         (*region).pid.store(child as u32, Ordering::Relaxed);
         let mut status = 0i32;
+        // Ctrl-C at a debugger is not for this process.
+        let debugged = (*region).pause != 0;
+        let mut before = [0usize; 4];
+        if debugged {
+            let ignore = [1usize, 0, 0, 0];
+            set_interrupt(&ignore, &mut before);
+        }
         sys::call(61, [child as usize, &raw mut status as usize, 0, 0, 0, 0]);
+        if debugged {
+            set_interrupt(&before, &mut [0; 4]);
+        }
         sys::call(
             nr::WRITE,
             [ANSWER_FD as usize, &raw const status as usize, 4, 0, 0, 0],
         );
     }
+}
+
+/// Sets what SIGINT does, in the kernel's form: handler, flags, restorer, mask.
+unsafe fn set_interrupt(to: &[usize; 4], before: &mut [usize; 4]) {
+    const RT_SIGACTION: usize = 13;
+    const SIGINT: usize = 2;
+    let (to, before) = (to.as_ptr() as usize, before.as_mut_ptr() as usize);
+    sys::call(RT_SIGACTION, [SIGINT, to, before, 8, 0, 0]);
 }
 
 /// Begins a run in a new process.
@@ -114,12 +132,7 @@ unsafe fn begin(region: *mut Region, key: u32) {
     let mut main = Thread::new(0);
     main.tid = sys::gettid();
     main.pthread = c::pthread_self();
-    let strategy = Strategy::new(
-        configuration.strategy,
-        configuration.depth,
-        configuration.length,
-        seed,
-    );
+    let strategy = Strategy::new(configuration);
     c::pthread_setspecific(key, core::ptr::dangling());
     state::start(Simulation {
         region,
@@ -139,6 +152,7 @@ unsafe fn begin(region: *mut Region, key: u32) {
         condition_clocks: Default::default(),
         barriers: Default::default(),
         descriptors: Descriptors::default(),
+        names: Default::default(),
         key,
     });
     tsc::install();

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::c::Pollfd;
 use crate::descriptors::Descriptors;
 use crate::shared::random::{Random, extend};
-use crate::shared::region::Region;
+use crate::shared::region::{NOTHING, Region};
 use crate::strategy::Strategy;
 
 /// The deadline of a wait without a time limit.
@@ -26,7 +26,7 @@ pub enum State {
     Done,
 }
 
-/// What kind of object a thread waits for.
+/// What kind of object a thread waits for. `WAITS` of `shared` has their names, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Class {
     /// Nothing but the deadline.
@@ -72,6 +72,8 @@ pub struct Thread {
     pub bits: u32,
     /// The call in which it is.
     pub call: &'static str,
+    /// The object of that call: 0 for all descriptors, `NOTHING` if the call concerns no other thread.
+    pub object: u64,
     /// The kernel's number.
     pub tid: i32,
     pub pthread: usize,
@@ -97,6 +99,7 @@ impl Thread {
             set: vec![],
             bits: 0,
             call: "",
+            object: NOTHING,
             tid: 0,
             pthread: 0,
             detached: false,
@@ -141,6 +144,8 @@ pub struct Simulation {
     /// Sizes of barriers, and the threads that have arrived.
     pub barriers: BTreeMap<usize, (u32, u32)>,
     pub descriptors: Descriptors,
+    /// Places of the names in the record of the events.
+    pub names: BTreeMap<Vec<u8>, u32>,
     /// Key whose destructor sees the end of a thread.
     pub key: u32,
 }

@@ -2,12 +2,16 @@
 //!
 //! A strategy sees the threads that can run, in an order in which the first is the harmless choice, and
 //! returns an index. It draws from the seed only, so the same seed and the same program give the same
-//! schedule. The exhaustive search has no strategy of its own: it replays a prefix and takes choice 0
+//! schedule. PCT is of Sebastian Burckhardt, Pravesh Kothari, Madanlal Musuvathi and Santosh Nagarakatte, "A
+//! Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010. The exhaustive search has no strategy of its own: it replays a prefix and takes choice 0
 //! after it ([`SCRIPT`]), and the library computes the next prefix.
 
+use crate::pos::Pos;
 use crate::shared::random::Random;
+use crate::shared::region::Region;
 use crate::shared::region::kind;
-use crate::shared::region::strategy::{PCT, RANDOM, ROUND_ROBIN, SCRIPT};
+use crate::shared::region::strategy::{PCT, POS, RANDOM, ROUND_ROBIN, SCRIPT, SURW};
+use crate::surw::Surw;
 
 /// State of a strategy.
 #[derive(Debug)]
@@ -23,31 +27,46 @@ pub struct Strategy {
     choices: u64,
     /// Next priority for a thread that falls behind.
     lowest: u64,
+    pos: Pos,
+    surw: Surw,
 }
 
 impl Strategy {
-    /// Creates the state for one run. `length` is the expected number of choices.
-    pub fn new(strategy: u32, depth: u32, length: u64, seed: u64) -> Strategy {
-        let mut random = Random(seed ^ 0x5c4e_d01e);
+    /// Creates the state for one run.
+    pub fn new(of: &Region) -> Strategy {
+        let (depth, length) = (of.depth, of.length);
+        let mut random = Random(of.seed ^ 0x5c4e_d01e);
         let stay = [0, 32, 56, 62][random.below(4) as usize];
         let mut changes: Vec<u64> = (1..depth.min(64))
             .map(|_| 1 + random.below(length.max(1)))
             .collect();
         changes.sort_unstable();
+        let surw = Surw::new(
+            &of.weights[..of.weighted as usize],
+            &of.shared[..of.sharing as usize],
+        );
         Strategy {
-            strategy,
+            strategy: of.strategy,
             random,
             stay,
             priorities: vec![],
             changes,
             choices: 0,
             lowest: 1 << 32,
+            pos: Pos::default(),
+            surw,
         }
     }
 
     /// Returns an index into `threads`. With `kind::SWITCH`, the first is the running one. `running`
-    /// is its number in every case.
-    pub fn pick(&mut self, kind: u16, running: u32, threads: &[u32]) -> usize {
+    /// is its number in every case. `pending` returns the object of a thread's pending call.
+    pub fn pick(
+        &mut self,
+        kind: u16,
+        running: u32,
+        threads: &[u32],
+        pending: impl Fn(u32) -> u64,
+    ) -> usize {
         match self.strategy {
             RANDOM => {
                 if kind == kind::SWITCH && self.random.below(64) < self.stay {
@@ -57,7 +76,28 @@ impl Strategy {
             }
             PCT => self.pick_by_priority(kind, running, threads),
             ROUND_ROBIN => usize::from(kind == kind::SWITCH),
+            POS => self.pos.pick(&mut self.random, threads, pending),
+            SURW => self.surw.pick(&mut self.random, kind, threads, pending),
             _ => 0,
+        }
+    }
+
+    /// The thread has reached a call.
+    pub fn arrived(&mut self, thread: u32) {
+        self.pos.arrived(thread);
+    }
+
+    /// A thread has started another one.
+    pub fn started(&mut self, parent: u32, child: u32) {
+        if self.strategy == SURW {
+            self.surw.started(&mut self.random, parent, child);
+        }
+    }
+
+    /// The thread goes on without a choice, with its pending call on `object`.
+    pub fn alone(&mut self, thread: u32, object: u64) {
+        if self.strategy == SURW {
+            self.surw.alone(thread, object);
         }
     }
 
@@ -97,7 +137,7 @@ impl Strategy {
     /// Returns an index below `count` for a choice that is not about threads: a waiter.
     pub fn pick_other(&mut self, count: usize) -> usize {
         match self.strategy {
-            RANDOM | PCT => self.random.below(count as u64) as usize,
+            RANDOM | PCT | POS | SURW => self.random.below(count as u64) as usize,
             _ => 0,
         }
     }

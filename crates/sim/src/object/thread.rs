@@ -60,8 +60,9 @@ unsafe extern "C" fn pthread_create(
     s.threads[id as usize].pthread = *thread;
     s.live.push(id);
     s.region().threads += 1;
+    baton::started(id);
     // The new thread may be the first to run.
-    baton::point("pthread_create", 0);
+    baton::point_alone("pthread_create");
     0
 }
 
@@ -90,6 +91,7 @@ pub unsafe extern "C" fn ended(_: *mut c_void) {
     s.me().call = "its end";
     s.live.retain(|id| *id != me);
     s.event(u64::from(me) ^ 0xe4d);
+    baton::ended();
     baton::release((Class::Join, me as usize));
     let next = baton::choose_thread(kind::NEXT);
     baton::leave(next);
@@ -215,6 +217,8 @@ pub unsafe fn set_name(record: &mut Thread, name: *const c_char) {
             break;
         }
     }
+    let end = record.name.iter().position(|byte| *byte == 0);
+    baton::named(record.id, &record.name[..end.unwrap_or(15)]);
 }
 
 #[unsafe(no_mangle)]

@@ -3,7 +3,7 @@
 
 use core::ffi::c_int;
 
-use crate::baton::{self, block, point};
+use crate::baton::{self, block, point_alone};
 use crate::c::{EINVAL, Raw, Timespec, Timeval};
 use crate::state::{Class, sim};
 
@@ -97,7 +97,7 @@ pub unsafe fn time(to: *mut i64) -> Raw {
 
 /// Sleeps until the simulated time is `deadline`.
 pub unsafe fn sleep_until(call: &'static str, deadline: u64) -> Raw {
-    point(call, 0);
+    point_alone(call);
     block((Class::Sleep, 0), deadline);
     0
 }

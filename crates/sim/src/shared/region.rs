@@ -22,6 +22,31 @@ pub const CHECKPOINT: usize = 1024;
 pub const SCRIPTED: usize = 1 << 22;
 /// Bytes of the report.
 pub const TEXT: usize = 1 << 16;
+/// Number of events that one run can record.
+pub const EVENTS: usize = 1 << 18;
+/// Bytes of the names in recorded events.
+pub const NAMES: usize = 1 << 16;
+/// Number of threads whose weights a run can know.
+pub const WEIGHTS: usize = 1 << 10;
+/// Number of shared objects that a run can know.
+pub const SHARED: usize = 1 << 12;
+/// The object of a call that concerns no other thread.
+pub const NOTHING: u64 = u64::MAX;
+/// What a thread waits for, by the number of the kind of object (`state::Class` of the object).
+pub const WAITS: [&str; 10] = [
+    "a time",
+    "a mutex",
+    "a read-write lock",
+    "a condition",
+    "a barrier",
+    "a semaphore",
+    "a pthread_once",
+    "a word of memory",
+    "the end of a thread",
+    "a descriptor",
+];
+/// The thread that woke another one, if time did.
+pub const TIME: u32 = u32::MAX;
 
 /// How a run ended, as far as the run itself knows. Zero: its exit status says it.
 pub mod verdict {
@@ -35,6 +60,8 @@ pub mod verdict {
     pub const DIVERGED: u32 = 4;
     /// The record of the decisions is full.
     pub const FULL: u32 = 5;
+    /// The run reached the step at which it was to stop.
+    pub const STOPPED: u32 = 6;
 }
 
 /// Strategies.
@@ -47,6 +74,29 @@ pub mod strategy {
     pub const PCT: u32 = 2;
     /// Each thread in its turn, with a change at every point.
     pub const ROUND_ROBIN: u32 = 3;
+    /// A random priority for each pending call (partial order sampling).
+    pub const POS: u32 = 4;
+    /// Uniform over the orders of the calls on shared objects (selectively uniform random walk).
+    pub const SURW: u32 = 5;
+}
+
+/// What a recorded event says.
+pub mod happening {
+    /// The thread reached a call on the object.
+    pub const CALL: u16 = 0;
+    /// The thread waits for the object; `class` says of which kind it is. If `other` is another thread, that
+    /// one was faster.
+    pub const WAIT: u16 = 1;
+    /// The thread can run again: `other` woke it, or time did.
+    pub const READY: u16 = 2;
+    /// The thread was started by `other`.
+    pub const START: u16 = 3;
+    /// The thread ended.
+    pub const END: u16 = 4;
+    /// The thread got a name.
+    pub const NAME: u16 = 5;
+    /// A fault of the family `class` occurred.
+    pub const FAULT: u16 = 6;
 }
 
 /// Subjects of decisions.
@@ -105,6 +155,28 @@ pub struct Scripted {
     pub reserved: u16,
 }
 
+/// One event of a recorded run.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Simulated nanoseconds since the start.
+    pub now: u64,
+    /// Number of points so far.
+    pub step: u64,
+    /// The object of a call or a wait, or [`NOTHING`].
+    pub object: u64,
+    /// Number of the thread.
+    pub thread: u32,
+    /// Number of another thread.
+    pub other: u32,
+    /// Start of a name in [`Region::names`].
+    pub name: u32,
+    /// One of [`happening`].
+    pub what: u16,
+    /// Kind of the object of a wait, or family of a fault.
+    pub class: u16,
+}
+
 /// The shared memory.
 #[repr(C)]
 pub struct Region {
@@ -128,6 +200,16 @@ pub struct Region {
     pub scripted: u32,
     /// Not zero: a scripted decision that does not fit ends the run.
     pub strict: u32,
+    /// Not zero: the run records its events.
+    pub recording: u32,
+    /// The step at which the run stops; zero for none.
+    pub until: u64,
+    /// Not zero: it stops by a signal there, for a debugger.
+    pub pause: u32,
+    /// Number of entries of `weights`.
+    pub weighted: u32,
+    /// Number of entries of `shared`; zero: all objects count.
+    pub sharing: u32,
 
     /// Process id of the run.
     pub pid: AtomicU32,
@@ -143,6 +225,12 @@ pub struct Region {
     pub now: u64,
     /// Number of threads that were started.
     pub threads: u32,
+    /// The run has stopped for a debugger.
+    pub paused: AtomicU32,
+    /// Number of entries of `events`.
+    pub happened: u32,
+    /// Bytes of `names`.
+    pub names_length: u32,
     /// Bytes of the report.
     pub text_length: u32,
     /// Report: which thread waits where, or what escaped.
@@ -153,4 +241,12 @@ pub struct Region {
     pub decisions: [Decision; DECISIONS],
     /// Decisions of the run that is replayed.
     pub script: [Scripted; SCRIPTED],
+    /// Calls that a thread and its descendants make, as an earlier run has shown.
+    pub weights: [u32; WEIGHTS],
+    /// Objects that several threads used in an earlier run, ascending.
+    pub shared: [u64; SHARED],
+    /// Events of a recorded run.
+    pub events: [Event; EVENTS],
+    /// Names in the events: each is its length in one byte, and its bytes.
+    pub names: [u8; NAMES],
 }

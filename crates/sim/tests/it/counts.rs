@@ -5,7 +5,7 @@ use blitz_io_sim::{Exhaustive, Simulator, Verdict};
 use crate::support::{c, text};
 
 /// Number of ways to merge two sequences of `a` and `b` steps.
-fn merges(a: u64, b: u64) -> u64 {
+pub fn merges(a: u64, b: u64) -> u64 {
     (1..=b).fold(1, |all, at| all * (a + at) / at)
 }
 
@@ -32,7 +32,7 @@ fn all(source: &str, preemptions: Option<u32>) -> (u64, Vec<String>) {
 }
 
 /// Two threads that each make `n` calls on locks of their own.
-fn independent(n: u32) -> String {
+pub fn independent(n: u32) -> String {
     format!(
         "static void calls(void) {{\n\
              pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\

@@ -426,3 +426,69 @@ int main(void) {
 }"#);
     crate::support::passes_twice(&compiled.program, Faults::NONE, 20);
 }
+
+/// One thread waits for the epoll, and another one reads. The reader takes a transfer that is shorter than its
+/// buffer for the last one, as programs that are told changes only may, and waits for the next change.
+#[test]
+fn what_a_short_transfer_leaves_wakes_the_thread_that_waits_for_the_epoll() {
+    let compiled = c(r#"
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#define BYTES 64
+static int s[2], e, got;
+static sem_t changed;
+static void *poller(void *x) {
+    while (__atomic_load_n(&got, __ATOMIC_SEQ_CST) < BYTES) {
+        struct epoll_event event;
+        assert(epoll_wait(e, &event, 1, -1) == 1);
+        sem_post(&changed);
+    }
+    return x;
+}
+static void *reader(void *x) {
+    char buffer[16];
+    while (got < BYTES) {
+        sem_wait(&changed);
+        for (;;) {
+            ssize_t n = read(s[0], buffer, sizeof buffer);
+            if (n < 0) { assert(errno == EAGAIN); break; }
+            got += n;
+            if (n < (ssize_t)sizeof buffer) break;
+        }
+    }
+    // The poller may wait once more.
+    assert(write(s[1], "x", 1) == 1);
+    return x;
+}
+int main(void) {
+    pthread_t t[2];
+    char buffer[BYTES] = { 0 };
+    sem_init(&changed, 0, 0);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, s);
+    fcntl(s[0], F_SETFL, O_NONBLOCK);
+    e = epoll_create1(0);
+    struct epoll_event event = { EPOLLIN | EPOLLET, { .fd = s[0] } };
+    epoll_ctl(e, EPOLL_CTL_ADD, s[0], &event);
+    pthread_create(&t[0], NULL, poller, NULL);
+    pthread_create(&t[1], NULL, reader, NULL);
+    assert(write(s[1], buffer, BYTES) == BYTES);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    for seed in 0..300 {
+        for schedule in [Schedule::Pct(2), Schedule::Pct(3), Schedule::Pos] {
+            let mut plan = Plan::new(schedule, seed);
+            plan.length = 30;
+            plan.faults = "short".parse::<Faults>().unwrap();
+            let outcome = simulator.run(&plan).unwrap();
+            assert_eq!(
+                outcome.verdict,
+                Verdict::Passed,
+                "{schedule}, seed {seed}: {}",
+                outcome.report
+            );
+        }
+    }
+}

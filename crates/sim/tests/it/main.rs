@@ -5,4 +5,6 @@
 mod counts;
 mod found;
 mod programs;
+mod schedules;
+mod steps;
 mod support;

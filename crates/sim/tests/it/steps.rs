@@ -1,0 +1,220 @@
+//! Runs that stop at a step, and the record of the events.
+
+use std::fs;
+
+use blitz_io_sim::{Faults, Happening, Plan, Schedule, Simulator, Verdict};
+
+use crate::support::{c, run};
+
+/// The other thread waits for a lock that `main` holds while it sleeps.
+const WAIT: &str = r#"
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *other(void *x) {
+    pthread_setname_np(pthread_self(), "other");
+    pthread_mutex_lock(&m); pthread_mutex_unlock(&m);
+    return x;
+}
+int main(void) {
+    pthread_t t;
+    pthread_mutex_lock(&m);
+    pthread_create(&t, NULL, other, NULL);
+    sleep(1);
+    pthread_mutex_unlock(&m);
+    pthread_join(t, NULL);
+    return 0;
+}"#;
+
+#[test]
+fn a_run_stops_at_each_of_its_steps() {
+    let compiled = c(WAIT);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let plan = Plan::new(Schedule::Random, 3);
+    let all = simulator.run(&plan).unwrap();
+    assert_eq!(all.verdict, Verdict::Passed);
+    for step in 1..=all.points {
+        let outcome = simulator.run_until(&plan, step).unwrap();
+        assert_eq!((outcome.verdict, outcome.points), (Verdict::Stopped, step));
+        assert!(
+            outcome.report.starts_with(&format!("step {step}, ")),
+            "{}",
+            outcome.report
+        );
+        assert_eq!(
+            outcome.decisions[..],
+            all.decisions[..outcome.decisions.len()]
+        );
+    }
+    let beyond = simulator.run_until(&plan, all.points + 1).unwrap();
+    assert_eq!((beyond.verdict, beyond.hash), (all.verdict, all.hash));
+}
+
+#[test]
+fn a_run_that_stops_says_who_waits_where() {
+    let compiled = c(WAIT);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let plan = Plan::new(Schedule::Script, 0);
+    // `main`: lock, create, sleep; the other thread: lock, and waits; `main`: unlock.
+    let outcome = simulator.run_until(&plan, 5).unwrap();
+    for part in [
+        "thread 0 is about to call pthread_mutex_unlock",
+        "thread 0 could run, in pthread_mutex_unlock",
+        "thread 1 \"other\" waits for a mutex at ",
+        "held by thread 0, in pthread_mutex_lock",
+    ] {
+        assert!(outcome.report.contains(part), "{part}: {}", outcome.report);
+    }
+}
+
+#[test]
+fn a_run_waits_for_the_debugger_at_its_step() {
+    let compiled = c(WAIT);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let plan = Plan::new(Schedule::Script, 0);
+    let mut seen = vec![];
+    let outcome = simulator
+        .debug(&plan, 5, |process, report| {
+            // It sends the signal after it has said that it stops.
+            let stopped = (0..u64::MAX).find_map(|_| {
+                std::thread::yield_now();
+                let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+                let (_, fields) = stat.rsplit_once(')').unwrap();
+                fields.trim().starts_with('T').then_some(process)
+            });
+            seen.push((stopped.is_some(), report.contains("is about to call")));
+        })
+        .unwrap();
+    assert_eq!(seen, [(true, true)]);
+    assert_eq!(outcome.verdict, Verdict::Stopped);
+    // The debugger has not let it run to its end. The next run is not concerned.
+    assert_eq!(
+        run(&mut simulator, Schedule::Script, 0).verdict,
+        Verdict::Passed
+    );
+    // A run that ends before the step starts no debugger.
+    let ended = simulator
+        .debug(&plan, 1_000, |_, _| panic!("it does not stop"))
+        .unwrap();
+    assert_eq!(ended.verdict, Verdict::Passed);
+}
+
+#[test]
+fn the_record_has_each_call_wait_and_wake() {
+    let compiled = c(WAIT);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let plan = Plan::new(Schedule::Script, 0);
+    let plain = simulator.run(&plan).unwrap();
+    let (outcome, recording) = simulator.record(&plan).unwrap();
+    assert_eq!(outcome.hash, plain.hash);
+    assert!(!recording.is_cut_off);
+    let told: Vec<String> = recording
+        .events
+        .iter()
+        .map(|event| {
+            let what = match &event.what {
+                Happening::Call { name, .. } => name.clone(),
+                Happening::Wait { kind, .. } => format!("waits for {kind}"),
+                Happening::Ready { by: Some(by) } => format!("is woken by {by}"),
+                Happening::Ready { by: None } => "has waited".to_owned(),
+                Happening::Start { by } => format!("is started by {by}"),
+                Happening::End => "ends".to_owned(),
+                Happening::Name(name) => format!("has the name {name}"),
+                other => format!("{other:?}"),
+            };
+            format!("{} {} {what}", event.step, event.thread)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "1 0 pthread_mutex_lock",
+            "1 1 is started by 0",
+            "2 0 pthread_create",
+            "3 0 nanosleep",
+            "3 0 waits for a time",
+            "3 1 has the name other",
+            "4 1 pthread_mutex_lock",
+            "4 1 waits for a mutex",
+            "4 0 has waited",
+            "5 0 pthread_mutex_unlock",
+            "5 1 is woken by 0",
+            "6 0 pthread_join",
+            "6 0 waits for the end of a thread",
+            "7 1 pthread_mutex_unlock",
+            "7 1 ends",
+            "7 0 is woken by 1",
+        ]
+    );
+}
+
+#[test]
+fn a_replay_repeats_the_choices_of_threads_waiters_and_faults() {
+    let compiled = c(r#"
+#define N 4
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int turns;
+static void *waits(void *x) {
+    pthread_mutex_lock(&m);
+    while (turns == 0) pthread_cond_wait(&c, &m);
+    turns--;
+    printf("%ld ", (long)x);
+    pthread_mutex_unlock(&m);
+    return x;
+}
+int main(void) {
+    pthread_t t[N];
+    for (long i = 0; i < N; i++) pthread_create(&t[i], NULL, waits, (void *)i);
+    usleep(100);
+    for (int i = 0; i < N; i++) {
+        pthread_mutex_lock(&m); turns++; pthread_cond_signal(&c); pthread_mutex_unlock(&m);
+    }
+    for (int i = 0; i < N; i++) pthread_join(t[i], NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let schedules = [
+        Schedule::Random,
+        Schedule::Pct(3),
+        Schedule::Pos,
+        Schedule::Surw,
+    ];
+    for (faults, schedule) in [Faults::NONE, Faults::USUAL]
+        .into_iter()
+        .flat_map(|faults| schedules.map(|schedule| (faults, schedule)))
+    {
+        for seed in 0..30 {
+            let mut plan = Plan::new(schedule, seed);
+            plan.faults = faults;
+            let outcome = simulator.run(&plan).unwrap();
+            assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
+            plan.schedule = Schedule::Script;
+            plan.script = outcome.script();
+            plan.strict = true;
+            let again = simulator.run(&plan).unwrap();
+            assert_eq!(
+                (again.verdict, again.hash, again.output),
+                (outcome.verdict, outcome.hash, outcome.output),
+                "{schedule}, seed {seed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_sleeps_runs_on_while_others_run() {
+    let compiled = c(r#"
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static volatile int awake;
+static void *sleeps(void *x) { usleep(10); awake = 1; return x; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, sleeps, NULL);
+    // Each call takes a microsecond. Thousands are enough for ten.
+    int calls = 0;
+    for (; !awake && calls < 5000; calls++) pthread_mutex_trylock(&m);
+    assert(awake);
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    crate::support::passes_twice(&compiled.program, Faults::NONE, 30);
+}
