@@ -66,8 +66,10 @@ use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter};
+use crate::never_woken::never_woken;
+use crate::overdue::overdue_timers;
 use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
-use crate::stays::wait_stays;
+use crate::stays::{Stuck, wait_stays};
 
 /// A woken task that is not polled for this time is a finding, in milliseconds.
 pub(crate) const LONG_SCHEDULED: u64 = 1_000;
@@ -85,10 +87,12 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     held_cycles(&earlier, &later, &mut found);
     futurelocks(&earlier, &later, &mut found);
     lost_holders(&earlier, &later, &mut found);
+    never_woken(&earlier, &later, &mut found);
     all_asleep(&earlier, &later, &mut found);
     stopped_peers(&earlier, &later, &mut found);
     long_polls(&later, &mut found);
     not_polled(&earlier, &later, &mut found);
+    overdue_timers(&earlier, &later, &mut found);
     long_waits(&earlier, &later, &mut found);
     found
 }
@@ -96,8 +100,11 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
 /// Returns the waiters that cannot proceed. `certain`: only by known enders.
 fn stuck(earlier: &Graph<'_>, later: &Graph<'_>, certain: bool) -> BTreeSet<Waiter> {
     let both = [earlier, later];
+    // A finding that rests on a task of which only its `JoinHandle` is left is probable.
+    let never_woken = later.never_woken().filter(|_| !certain);
     let mut all: BTreeSet<Waiter> = later
         .waiters()
+        .chain(never_woken)
         .filter(|&waiter| has_lasted(earlier, later, waiter))
         .filter(|&waiter| {
             both.iter()
@@ -105,11 +112,11 @@ fn stuck(earlier: &Graph<'_>, later: &Graph<'_>, certain: bool) -> BTreeSet<Wait
         })
         .collect();
     loop {
+        let both = both.map(|graph| (graph, Stuck::new(graph, &all)));
         let stays = |waiter: &Waiter| {
-            let mut graphs = both.iter();
-            graphs.all(|graph| {
+            both.iter().all(|(graph, stuck)| {
                 let mut waits = graph.effective_waits(*waiter);
-                waits.all(|wait| wait_stays(graph, wait, &all, certain))
+                waits.all(|wait| wait_stays(graph, wait, stuck, certain))
             })
         };
         let kept: BTreeSet<Waiter> = all.iter().copied().filter(stays).collect();
@@ -203,7 +210,9 @@ fn next_of<'a>(
 ) -> Option<(&'a Wait, Waiter)> {
     let ender = |&wait: &&'a Wait| {
         let enders = graph.enders(wait);
-        let mut waiters = enders.waiters.into_iter();
+        let maker = graph.makers.of(wait).map(|maker| maker.maker);
+        let maker = maker.filter(|_| enders.waiters.is_empty());
+        let mut waiters = enders.waiters.into_iter().chain(maker);
         waiters
             .find(|ender| stuck.contains(ender))
             .map(|next| (wait, next))
@@ -259,7 +268,11 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
             .collect();
         (
             "deadlock",
-            format!("{} wait for each other", names.join(", ")),
+            format!(
+                "{} wait for each other{}",
+                names.join(", "),
+                of_makers(graph, cycle)
+            ),
         )
     };
     let waiters = cycle.iter().map(|&(waiter, _)| waiter).collect();
@@ -269,6 +282,18 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         summary,
         waiters,
         waits,
+    }
+}
+
+/// Says what a cycle rests on that has a wait for the end of an object which its maker may have given away.
+fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> &'static str {
+    let mut waits = cycle.iter();
+    let rests = waits
+        .any(|(_, wait)| graph.makers.of(wait).is_some() && graph.enders(wait).waiters.is_empty());
+    if rests {
+        ", and so does each task that was spawned with what they wait for"
+    } else {
+        ""
     }
 }
 

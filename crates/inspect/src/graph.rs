@@ -36,13 +36,14 @@
 //! A wait for shared memory is ended by other participants. Which thread or task uses the end of a
 //! participant is certain only for a permit of a semaphore. Otherwise there are two cases. If each thread
 //! of the participant's process has a record of its sleep, the process is the ender: it is a waiter that
-//! has the waits of all its threads. If a thread has no record, the last known user of the end is a
-//! likely ender.
+//! has the waits of all its threads. If a thread has no record, or one of several drives a future and so
+//! runs tasks, the last known user of the end is a likely ender.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use blitz_io_observe::{EndedBy, Hands, Mode};
 
+use crate::makers::Makers;
 use crate::snapshot::{
     End, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, process_and_number,
 };
@@ -59,6 +60,7 @@ pub(crate) struct Graph<'a> {
     detached: HashSet<Waiter>,
     /// The ends of shared memory, by the number of the object.
     ends: HashMap<u64, &'a End>,
+    pub(crate) makers: Makers<'a>,
 }
 
 /// The threads and tasks that can end a wait.
@@ -115,6 +117,7 @@ impl<'a> Graph<'a> {
             handed: HashMap::new(),
             detached: HashSet::new(),
             ends: snapshot.ends.iter().map(|end| (end.object, end)).collect(),
+            makers: Makers::new(snapshot),
         };
         graph.find_handed();
         graph.find_sleeping_processes();
@@ -127,6 +130,20 @@ impl<'a> Graph<'a> {
 
     pub(crate) fn waiters(&self) -> impl Iterator<Item = Waiter> + '_ {
         self.waits.keys().copied()
+    }
+
+    /// Returns the tasks that nothing can wake.
+    pub(crate) fn never_woken(&self) -> impl Iterator<Item = Waiter> + '_ {
+        let tasks = self.snapshot.tasks.iter();
+        let waiters = tasks.map(|task| Waiter::Task(task.id));
+        waiters.filter(|&waiter| self.is_never_woken(waiter))
+    }
+
+    /// Returns `true` if a task is idle, and has neither a recorded wait nor a waker.
+    pub(crate) fn is_never_woken(&self, waiter: Waiter) -> bool {
+        let task = waiter.task().and_then(|id| self.task(id));
+        let is_alone = |task: &Task| task.state == TaskState::Idle && task.wakers == 0;
+        task.is_some_and(is_alone) && self.waits(waiter).is_empty()
     }
 
     pub(crate) fn waits(&self, waiter: Waiter) -> &[&'a Wait] {
@@ -151,7 +168,12 @@ impl<'a> Graph<'a> {
             let blocks = |wait: &&Wait| wait.blocks_thread && !is_futex(wait) && is_here(wait);
             let waits: Vec<&Wait> = self.snapshot.waits.iter().filter(blocks).collect();
             let threads: HashSet<u64> = waits.iter().map(|wait| wait.thread).collect();
-            if process.threads != 0 && threads.len() == process.threads {
+            // A thread that drives a future may run tasks that have nothing to do with the end.
+            let runs_tasks = waits.iter().any(|wait| wait.semantics.mode == Mode::Drive);
+            if process.threads != 0
+                && threads.len() == process.threads
+                && !(runs_tasks && threads.len() > 1)
+            {
                 self.waits.insert(Waiter::Process(process.pid), waits);
             }
         }

@@ -23,7 +23,7 @@ use crate::finding::{Certainty, Finding};
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{TaskState, Wait, Waiter};
-use crate::stays::wait_stays;
+use crate::stays::{Stuck, wait_stays};
 
 /// A shorter wait is no finding, in milliseconds.
 const SHORT: u64 = 1_000;
@@ -69,12 +69,12 @@ fn stuck(earlier: &Graph<'_>, later: &Graph<'_>) -> BTreeSet<Waiter> {
     };
     let mut all: BTreeSet<Waiter> = later.waiters().filter(has_lasted).collect();
     loop {
+        let both = [earlier, later].map(|graph| (graph, Stuck::new(graph, &all)));
         let stays = |waiter: &Waiter| {
-            let mut graphs = [earlier, later].into_iter();
-            graphs.all(|graph| {
+            both.iter().all(|(graph, stuck)| {
                 let mut held = graph.waits(*waiter).iter().filter(|wait| is_held(wait));
                 held.clone().next().is_some()
-                    && held.all(|wait| wait_stays(graph, wait, &all, false))
+                    && held.all(|wait| wait_stays(graph, wait, stuck, false))
             })
         };
         let kept: BTreeSet<Waiter> = all.iter().copied().filter(stays).collect();

@@ -25,7 +25,10 @@ mod held_cycle;
 mod join;
 mod long_poll;
 mod long_wait;
+mod makers;
 mod names;
+mod never_woken;
+mod overdue;
 mod report;
 mod semantics;
 mod snapshot;
@@ -97,8 +100,8 @@ pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Contention, End, Fill, Frame, Job, Object, Peer, Process, ProcessState, Resource, Runtime,
-    Snapshot, Stack, Task, TaskState, Thread, Wait, Waiter, Worker,
+    Contention, End, Fill, Frame, Job, Maker, Object, Overdue, Peer, Process, ProcessState,
+    Resource, Runtime, Snapshot, Spawned, Stack, Task, TaskState, Thread, Wait, Waiter, Worker,
 };
 pub use tree::tree;
 

@@ -3,18 +3,20 @@
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use blitz_io_observe as records;
 
 use crate::ends;
 use crate::finding::Finding;
 use crate::findings::{LONG_SCHEDULED, findings, never_polled};
+use crate::makers;
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::sleepers;
 use crate::snapshot::{
-    Contention, Fill, Job, Object, Resource, Snapshot, Task, TaskState, Thread, Wait, waiter,
+    Contention, Fill, Job, Maker, Object, Overdue, Resource, Snapshot, Spawned, Task, TaskState,
+    Thread, Wait, Waiter, waiter,
 };
 #[cfg(any(unix, windows))]
 use crate::stacks::{self, Way};
@@ -46,6 +48,7 @@ pub(crate) fn waits() -> Snapshot {
     let system = sleepers::read();
     let (records, threads) = records::read();
     let now = records::now();
+    let moment = Instant::now();
     let mut snapshot = Snapshot {
         pid: std::process::id(),
         at_ms: now,
@@ -55,6 +58,8 @@ pub(crate) fn waits() -> Snapshot {
         .iter()
         .map(|thread| (thread.system, thread.number))
         .collect();
+    let of_runtimes = threads.iter().filter(|thread| thread.runs_tasks);
+    let runtime: HashSet<u64> = of_runtimes.map(|thread| thread.number).collect();
     snapshot.threads = threads
         .into_iter()
         .map(|thread| Thread {
@@ -77,6 +82,11 @@ pub(crate) fn waits() -> Snapshot {
         let is_direct = headers.get(&record.waiter) == Some(&record.waker);
         let location = record.location.map(place).unwrap_or_default();
         if let Some(task) = record.task.take() {
+            snapshot.spawned.push(Spawned {
+                task: record.waiter.number(),
+                by: task.origin.and_then(|of| of.maker().map(waiter)),
+                number: task.origin.map_or(u64::MAX, |of| of.number()),
+            });
             if task.is_job {
                 let runs = task.state == records::TaskState::Running;
                 if !runs {
@@ -107,6 +117,22 @@ pub(crate) fn waits() -> Snapshot {
                 polls: task.polls,
             });
             continue;
+        }
+        let origin = record.origin.filter(|_| makers::matters(record.kind));
+        if let Some((maker, number)) = origin.and_then(|of| Some((of.maker()?, of.number()))) {
+            snapshot.makers.push(Maker {
+                wait: record.id,
+                maker: waiter(maker),
+                number,
+            });
+        }
+        if let Some(late) = record
+            .deadline
+            .and_then(|at| moment.checked_duration_since(at))
+        {
+            let wait = record.id;
+            let late_ms = late.as_millis().try_into().unwrap_or(u64::MAX);
+            snapshot.overdue.push(Overdue { wait, late_ms });
         }
         let word = word(&record);
         let is_handed = is_handed(&record);
@@ -140,6 +166,12 @@ pub(crate) fn waits() -> Snapshot {
         }
     }
     snapshot.all_asleep = system.all_asleep;
+    snapshot.other_threads = system.threads.map(|all| {
+        let runs_others = |system: &&u32| !only_runs_tasks(&snapshot, &numbers, &runtime, **system);
+        all.iter().filter(runs_others).count()
+    });
+    forget_older(&mut snapshot);
+    forget_driven(&mut snapshot, &runtime);
     snapshot.missing = system.missing;
     snapshot.handles_signals = system.handles_signals;
     snapshot
@@ -152,6 +184,56 @@ pub(crate) fn waits() -> Snapshot {
         snapshot.processes.push(process::own());
     }
     snapshot
+}
+
+/// Returns `true` if a thread runs tasks and closures of a runtime, or drives a future.
+fn only_runs_tasks(
+    snapshot: &Snapshot,
+    numbers: &HashMap<u32, u64>,
+    runtime: &HashSet<u64>,
+    system: u32,
+) -> bool {
+    let Some(number) = numbers.get(&system) else {
+        return false;
+    };
+    let mut roots = snapshot.tasks.iter().filter(|task| task.is_root);
+    runtime.contains(number) || roots.any(|root| root.thread == *number)
+}
+
+/// Removes the timers of tasks that a worker has polled last, or a thread that drives a future now. A future that a
+/// thread drives stays: that thread may drive no runtime.
+fn forget_driven(snapshot: &mut Snapshot, runtime: &HashSet<u64>) {
+    if snapshot.overdue.is_empty() {
+        return;
+    }
+    let roots = snapshot.tasks.iter().filter(|task| task.is_root);
+    let driving: HashSet<u64> = roots.map(|root| root.thread).collect();
+    let is_left = |task: &&Task| {
+        task.is_root || !(runtime.contains(&task.thread) || driving.contains(&task.thread))
+    };
+    let tasks = snapshot.tasks.iter().filter(is_left);
+    let left: HashSet<Waiter> = tasks.map(|task| Waiter::Task(task.id)).collect();
+    let waits = snapshot
+        .waits
+        .iter()
+        .filter(|wait| left.contains(&wait.waiter));
+    let left: HashSet<u64> = waits.map(|wait| wait.id).collect();
+    snapshot.overdue.retain(|timer| left.contains(&timer.wait));
+}
+
+/// Removes the tasks that are older than all objects with a maker, beside those that have spawned others.
+fn forget_older(snapshot: &mut Snapshot) {
+    let makers = snapshot.makers.iter();
+    match makers.map(|maker| maker.number).min() {
+        None => snapshot.spawned = Vec::new(),
+        Some(oldest) => {
+            let is_later = |spawned: &&Spawned| spawned.number >= oldest;
+            let later = snapshot.spawned.iter().filter(is_later);
+            let spawners: HashSet<u64> = later.filter_map(|s| s.by?.task()).collect();
+            let keeps = |s: &Spawned| s.number >= oldest || spawners.contains(&s.task);
+            snapshot.spawned.retain(keeps);
+        }
+    }
 }
 
 /// Judges the waits of this process. Blocks the thread for a tenth of a second, because a judgement

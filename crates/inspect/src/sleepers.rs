@@ -41,6 +41,8 @@ pub(crate) struct Sleepers {
     pub(crate) sleepers: Vec<Sleeper>,
     pub(crate) all_asleep: Option<u64>,
     pub(crate) handles_signals: bool,
+    /// The system's numbers of all threads but the inspector's; `None` if it does not tell.
+    pub(crate) threads: Option<Vec<u32>>,
     /// What the system does not tell.
     pub(crate) missing: Vec<String>,
 }
@@ -118,11 +120,19 @@ mod system {
         };
         let mut seen = DefaultHasher::new();
         let mut all_asleep = true;
+        let mut numbers = Some(Vec::new());
         for thread in threads {
+            let number = thread.as_ref().ok().and_then(number);
             let sleeper = match thread {
                 Ok(thread) => look(&thread.path()),
                 Err(_) => Look::Awake,
             };
+            if !matches!(sleeper, Look::Own) {
+                numbers = numbers.zip(number).map(|(mut numbers, number)| {
+                    numbers.push(number);
+                    numbers
+                });
+            }
             match sleeper {
                 Look::Own => {}
                 Look::Asleep(sleeper, needs_us) => {
@@ -133,9 +143,15 @@ mod system {
                 Look::Awake => all_asleep = false,
             }
         }
+        all.threads = numbers;
         all.handles_signals = handles_signals();
         all.all_asleep = (all_asleep && !all.sleepers.is_empty()).then(|| seen.finish());
         all
+    }
+
+    /// Returns the system's number of a thread.
+    fn number(thread: &fs::DirEntry) -> Option<u32> {
+        thread.file_name().to_str()?.parse().ok()
     }
 
     /// The folders of this process's threads.

@@ -61,9 +61,54 @@ pub struct Snapshot {
     /// What the system does not tell this process, and what is missing because of that.
     #[serde(default)]
     pub missing: Vec<String>,
+    /// The tasks and threads that made the objects of waits, where they are known. Only in the process itself: they would
+    /// make the text half as long again.
+    #[serde(skip)]
+    pub makers: Vec<Maker>,
+    /// The tasks and closures that could have been given one of these objects when they were spawned. As `makers`,
+    /// they are in no text.
+    #[serde(skip)]
+    pub spawned: Vec<Spawned>,
+    /// The number of threads that may run other code than tasks and closures of a runtime. `None` if it is not known.
+    #[serde(default)]
+    pub other_threads: Option<usize>,
+    /// The timers that are due, and whose runtime no thread drives, as far as is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overdue: Vec<Overdue>,
     /// The process itself, if it has such ends. After [`join`](crate::join), the other processes, too.
     #[serde(default)]
     pub processes: Vec<Process>,
+}
+
+/// The task or thread that made the object of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Maker {
+    /// The [`id`](Wait::id) of the wait.
+    pub wait: u64,
+    /// The task or thread.
+    pub maker: Waiter,
+    /// The number of the object, in the order in which objects are made.
+    pub number: u64,
+}
+
+/// A timer whose deadline has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overdue {
+    /// The [`id`](Wait::id) of the wait.
+    pub wait: u64,
+    /// The time since the deadline, in milliseconds.
+    pub late_ms: u64,
+}
+
+/// The task or thread that spawned a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spawned {
+    /// The number of the task, or of the closure.
+    pub task: u64,
+    /// The task or thread that spawned it; `None` if that is not known.
+    pub by: Option<Waiter>,
+    /// The number of the last object that was made before.
+    pub number: u64,
 }
 
 /// An end of shared memory: a sender, receiver, listener, semaphore or barrier of `ipc`.

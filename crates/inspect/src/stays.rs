@@ -1,18 +1,40 @@
-//! Decides if a wait lasts, given a set of waiters none of which may proceed.
+//! Decides if a wait lasts, given a set of waiters none of which may proceed: `Stuck`.
 
 use std::collections::BTreeSet;
 
 use crate::graph::{Graph, is_beside_readers};
-use crate::snapshot::{Wait, Waiter};
+use crate::snapshot::{Spawned, Wait, Waiter};
+
+/// A set of waiters, and the tasks of a snapshot that are not in it.
+pub(crate) struct Stuck<'s, 'a> {
+    pub(crate) all: &'s BTreeSet<Waiter>,
+    others: Vec<&'a Spawned>,
+}
+
+impl<'s, 'a> Stuck<'s, 'a> {
+    pub(crate) fn new(graph: &Graph<'a>, all: &'s BTreeSet<Waiter>) -> Self {
+        Self {
+            all,
+            others: graph.makers.others(all),
+        }
+    }
+}
 
 /// Returns `true` if only waiters of this set can end a wait.
 pub(crate) fn wait_stays(
     graph: &Graph<'_>,
     wait: &Wait,
-    all: &BTreeSet<Waiter>,
+    stuck: &Stuck<'_, '_>,
     certain: bool,
 ) -> bool {
+    let all = stuck.all;
     let enders = graph.enders(wait);
+    if enders.waiters.is_empty() && !certain {
+        // See `makers.rs`.
+        return graph.makers.of(wait).is_some_and(|maker| {
+            all.contains(&maker.maker) && !graph.makers.may_have(maker, &stuck.others)
+        });
+    }
     if enders.waiters.is_empty() || (certain && !enders.is_certain) {
         return false;
     }

@@ -18,6 +18,7 @@
 //! | point | call | back end |
 //! |---|---|---|
 //! | a primitive is made | [`Observed::with_span`], [`Observed::here`] | records: its location; spans: a resource |
+//! | the same, and its origin matters | [`Object::made_here`], [`Origin`] | records: the task or thread that made it |
 //! | it is named | [`Named`] | records |
 //! | it is acquired, released, handed over | [`Object::acquired`], [`Object::released`], [`Object::handed_over`] and their kin | records: its holders |
 //! | its permits change | [`Resource::taken`], [`Resource::given_back`] | spans: its state |

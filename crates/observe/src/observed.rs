@@ -2,6 +2,7 @@
 //! join what each back end has, and are nothing without features.
 
 use std::task::{Poll, Waker};
+use std::time::Instant;
 
 use crate::{Blocking, Caller, Kind, Object, Operation, Resource, Sort, Wait, WaitKind};
 
@@ -28,7 +29,9 @@ impl Observed {
     #[must_use]
     #[track_caller]
     pub fn here() -> Self {
-        Self::of(Resource::NONE, Caller::here())
+        let this = Self::of(Resource::NONE, Caller::here());
+        this.object.made_here();
+        this
     }
 
     /// Creates the field of a primitive. The caller's location is that of the primitive.
@@ -36,7 +39,9 @@ impl Observed {
     #[must_use]
     #[track_caller]
     pub fn with_span(sort: Sort) -> Self {
-        Self::of(Resource::new(sort), Caller::here())
+        let this = Self::of(Resource::new(sort), Caller::here());
+        this.object.made_here();
+        this
     }
 
     #[inline(always)]
@@ -105,6 +110,12 @@ impl Waiting {
     #[inline(always)]
     pub fn begin_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         self.record.begin_with(kind, number, waker);
+    }
+
+    /// Like [`begin`](Self::begin), but for a wait that lasts until a deadline.
+    #[inline(always)]
+    pub fn begin_until(&mut self, kind: WaitKind, deadline: Instant, waker: &Waker) {
+        self.record.begin_until(kind, deadline, waker);
     }
 
     /// The future waits no more.

@@ -1,6 +1,7 @@
 //! What a service does besides: it accepts connections, a ticker ticks, and a task waits for a signal. So not all
 //! threads of the process sleep, and not all its tasks wait.
 
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -19,15 +20,19 @@ pub fn is_asked() -> bool {
     std::env::var_os(SWITCH).is_some()
 }
 
-/// Runs such tasks in a runtime of their own.
+/// Runs such tasks in a runtime of their own. When this returns, they are spawned, as those of a service are when a
+/// later request hangs.
 pub fn start() {
-    thread::spawn(|| {
+    let (begins, has_begun) = mpsc::channel();
+    thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build();
         runtime.expect("the system has threads").block_on(async {
             spawn_all();
+            _ = begins.send(());
             std::future::pending::<()>().await;
         });
     });
+    has_begun.recv().expect("the thread sends");
 }
 
 /// Spawns the tasks into the current runtime.

@@ -103,6 +103,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("install_wants_lock", tasks::install_wants_lock),
     ("loop_wants_lock", tasks::loop_wants_lock),
     ("executor_stops", tasks::executor_stops),
+    ("timer_not_driven", tasks::timer_not_driven),
     ("pipeline_holds_lock", tasks::pipeline_holds_lock),
     ("pipeline_tasks_hold_lock", || {
         run(tasks::pipeline_tasks_hold_lock())

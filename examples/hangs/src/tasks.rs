@@ -4,13 +4,14 @@ use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier as ThreadBarrier};
+use std::time::Duration;
 
 use blitz_io::inspect::Named;
 use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
 use blitz_io::runtime::{Builder, Handle};
 use blitz_io::sync::{Barrier, CancellationToken, Mutex, Notify, oneshot};
 
-use blitz_io::{pool, task, thread};
+use blitz_io::{pool, task, thread, time};
 
 use crate::spawn;
 
@@ -240,6 +241,19 @@ pub fn executor_stops() {
         task::yield_now().await;
     });
     _ = give.send(());
+    loop {
+        std::thread::park();
+    }
+}
+
+/// A thread drives its runtime until a task sleeps, and then does something else.
+pub fn timer_not_driven() {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("the system has threads");
+    runtime.block_on(async {
+        drop(spawn("late", time::sleep(Duration::from_millis(20))));
+        task::yield_now().await;
+    });
     loop {
         std::thread::park();
     }

@@ -20,7 +20,11 @@ const FOUND: &[(&str, &str)] = &[
     ("blocked_worker", "long-poll"),
     ("bounded_both_ways", "deadlock"),
     ("bounded_to_oneself", "self-wait"),
+    ("broadcast_sender_kept", "deadlock"),
     ("busy_first_poll", "long-poll"),
+    ("crossed_channels", "deadlock"),
+    ("crossed_queues", "deadlock"),
+    ("crossed_routes", "deadlock"),
     ("crossed_routes_threads", "deadlock"),
     ("executor_stops", "not-polled"),
     ("fork_join_holds_lock", "deadlock"),
@@ -32,6 +36,7 @@ const FOUND: &[(&str, &str)] = &[
     ("futurelock_select", "futurelock"),
     ("futurelock_semaphore", "futurelock"),
     ("futurelock_unordered", "futurelock"),
+    ("guard_over_await", "never-woken"),
     ("handler_awaits_its_task", "deadlock"),
     ("handlers_two_mutexes", "deadlock"),
     ("handlers_two_semaphores", "deadlock"),
@@ -44,12 +49,17 @@ const FOUND: &[(&str, &str)] = &[
     ("leaked_permit", "lost-holder"),
     ("local_tasks_lock", "deadlock"),
     ("loop_wants_lock", "deadlock"),
+    ("missing_party", "deadlock"),
+    ("notified_too_early", "deadlock"),
     ("pipeline_holds_lock", "deadlock"),
     ("pipeline_tasks_hold_lock", "deadlock"),
     ("read_twice", "self-wait"),
+    ("receivers_in_a_registry", "deadlock"),
     ("root_blocks", "long-poll"),
+    ("route_to_oneself", "self-wait"),
     ("scope_holds_lock", "deadlock"),
     ("self_lock", "self-wait"),
+    ("sender_in_a_map", "deadlock"),
     ("sender_stops", "long-wait"),
     ("set_waits_for_owner", "deadlock"),
     ("std_mutex_in_a_task", "long-poll"),
@@ -64,6 +74,7 @@ const FOUND: &[(&str, &str)] = &[
     ("thread_write_beside_upgradable", "deadlock"),
     ("threads_bounded_both_ways", "deadlock"),
     ("three_locks", "deadlock"),
+    ("timer_not_driven", "not-driven"),
     ("two_mutexes", "deadlock"),
     ("two_process_locks", "deadlock"),
     ("two_process_locks_tasks", "deadlock"),
@@ -72,6 +83,7 @@ const FOUND: &[(&str, &str)] = &[
     ("two_thread_mutexes", "deadlock"),
     ("two_thread_semaphores", "deadlock"),
     ("values_need_each_other", "deadlock"),
+    ("watch_that_never_changes", "deadlock"),
 ];
 
 /// Healthy programs with a finding nevertheless: a task keeps its worker while its children sleep, and a guard has
@@ -118,8 +130,8 @@ fn programs() -> Vec<String> {
     names.lines().map(str::to_owned).collect()
 }
 
-/// More than five of eight hangs are found. The others are listed only: one end of such a wait is a plain value or a shared
-/// word, and any live task could have it.
+/// Three of four hangs are found. The others are listed only: one end of such a wait is a plain value or a shared word
+/// that any live thread could have, or it is outside the process.
 #[test]
 fn a_live_service_hides_no_hang_whose_end_is_known() {
     for_each(FOUND, |&(name, kind)| {
@@ -132,7 +144,7 @@ fn a_live_service_hides_no_hang_whose_end_is_known() {
     let mut hangs = programs();
     hangs.retain(|name| !name.starts_with("idle_") && name != "contended");
     assert!(
-        known.len() * 8 > hangs.len() * 5,
+        known.len() * 4 >= hangs.len() * 3,
         "{} of {}",
         known.len(),
         hangs.len()

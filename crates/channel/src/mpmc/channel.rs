@@ -97,6 +97,7 @@ impl<T> Channel<T> {
         let channel = Arc::new(Self::new(capacity));
         // SAFETY: the fill is new. The last receiver, which keeps the channel alive, clears it.
         unsafe { channel.object.set_fill(Arc::as_ptr(&channel)) };
+        channel.object.made_here();
         channel
     }
 

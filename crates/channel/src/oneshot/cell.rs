@@ -69,7 +69,7 @@ use std::time::Instant;
 use blitz_io_core::{Spin, Watched, deadline};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_deadline, wake_one};
-use blitz_io_observe::{self as observe, Wait};
+use blitz_io_observe::{self as observe, Origin, Wait};
 
 use crate::model::model_has_failed;
 
@@ -134,6 +134,8 @@ pub struct Cell<T> {
     tx_task: Place<Waker>,
     /// The record of the receiver, which alone uses it.
     pub record: Place<Wait>,
+    /// The task or thread that made the channel. Written before there are two ends.
+    pub origin: Place<Origin>,
 }
 
 // SAFETY: the value goes from one thread to another, and the state says which of
@@ -152,6 +154,7 @@ impl<T> Cell<T> {
                 rx_task: Place::empty(),
                 tx_task: Place::empty(),
                 record: Place::empty(),
+                origin: Place::empty(),
             }
         }
     }

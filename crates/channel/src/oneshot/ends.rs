@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
-use blitz_io_observe::{Blocking, Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Blocking, Caller, Kind, Origin, Wait, WaitKind};
 use blitz_io_observe::{Operation, Resource, Sort};
 
 use super::cell::{
@@ -107,7 +107,8 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
             poll_fn(|cx| {
                 let polled = self.poll_closed(cx);
                 if polled.is_pending() {
-                    record.begin_with(WaitKind::new(Kind::OneshotClosed), 0, cx.waker());
+                    let kind = WaitKind::new(Kind::OneshotClosed);
+                    record.begin_made(kind, origin_of(&self.storage), cx.waker());
                 } else {
                     record.end();
                 }
@@ -250,8 +251,12 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[track_caller]
     pub(super) fn new(storage: S) -> Self {
         let resource = Resource::new(Sort::Oneshot);
-        // SAFETY: the record is the receiver's.
-        unsafe { storage.cell().record.put(Wait::new(Caller::here())) };
+        // SAFETY: the record is the receiver's. The sender has not been given to anybody, so it does not look at the
+        // origin yet.
+        unsafe {
+            storage.cell().record.put(Wait::new(Caller::here()));
+            storage.cell().origin.put(Origin::of_object());
+        };
         Self {
             storage: Some(storage),
             value: PhantomData,
@@ -454,6 +459,13 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     }
 }
 
+/// Returns the origin of the channel.
+#[inline]
+fn origin_of(storage: &impl Storage) -> Origin {
+    // SAFETY: it was put there before there were two ends, and is never changed while there are.
+    unsafe { storage.cell().origin.look(|origin| *origin) }
+}
+
 /// Ends the record of the receiver's wait. Called by the receiver before it leaves the cell.
 #[inline]
 fn end_record(storage: &impl Storage) {
@@ -472,7 +484,8 @@ impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
             let polled = Operation::poll(this, |this| &mut this.operation, "poll_recv", poll);
             if let Some(storage) = this.storage.as_ref().filter(|_| polled.is_pending()) {
                 let kind = WaitKind::new(Kind::OneshotReceive);
-                let begin = |record: &mut Wait| record.begin_with(kind, 0, cx.waker());
+                let origin = origin_of(storage);
+                let begin = |record: &mut Wait| record.begin_made(kind, origin, cx.waker());
                 // SAFETY: the record is the receiver's, which has put it there.
                 unsafe { storage.cell().record.change(begin) };
             }

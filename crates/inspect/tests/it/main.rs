@@ -3,4 +3,5 @@
 
 mod alike;
 mod judgement;
+mod makers;
 mod processes;

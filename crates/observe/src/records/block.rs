@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use super::kind_list::KindList;
 use super::slot::{Reader, Reading, Slot};
 use super::totals::{self, Totals};
-use super::{Contention, Fill, Kind, Waiter};
+use super::{Contention, Fill, Kind, Origin, Waiter};
 use blitz_io_futex::per_process::PerProcess;
 
 /// The greatest number of readers, or members of a set, that a block names.
@@ -43,6 +43,9 @@ pub struct Block {
     pub(super) readers: [AtomicU64; NAMES],
     pub(super) sender: AtomicU64,
     pub(super) receiver: AtomicU64,
+    /// The words of the object's [`Origin`].
+    pub(super) maker: AtomicU64,
+    pub(super) made: AtomicU64,
     pub(super) name: AtomicPtr<&'static str>,
     /// See `totals.rs`.
     totals: KindList<Totals>,
@@ -91,6 +94,8 @@ pub struct Facts {
     pub sender: Option<Waiter>,
     /// The last one to receive.
     pub receiver: Option<Waiter>,
+    /// The origin, if it is known.
+    pub origin: Option<Origin>,
 }
 
 impl Facts {
@@ -118,6 +123,8 @@ impl Block {
                 readers: [const { AtomicU64::new(0) }; NAMES],
                 sender: AtomicU64::new(0),
                 receiver: AtomicU64::new(0),
+                maker: AtomicU64::new(0),
+                made: AtomicU64::new(0),
                 name: AtomicPtr::new(ptr::null_mut()),
                 totals: KindList::new(),
                 fill: Slot::new(),
@@ -144,7 +151,7 @@ impl Block {
     pub(super) fn put_back(&'static self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         self.unnamed.store(0, Ordering::Relaxed);
-        let words = [&self.holder, &self.sender, &self.receiver];
+        let words = [&self.holder, &self.sender, &self.receiver, &self.maker];
         for word in words.into_iter().chain(&self.readers) {
             word.store(0, Ordering::Relaxed);
         }
@@ -229,6 +236,8 @@ impl Block {
         let holder = self.holder.load(Ordering::Relaxed);
         let waiter = |word: &AtomicU64| Waiter::from_word(word.load(Ordering::Relaxed));
         let name = self.name.load(Ordering::Acquire);
+        // Orders the number, which is written first.
+        let maker = self.maker.load(Ordering::Acquire);
         Facts {
             id: self.id(),
             // SAFETY: names are never freed.
@@ -241,6 +250,8 @@ impl Block {
             unnamed: self.unnamed.load(Ordering::Relaxed),
             sender: waiter(&self.sender),
             receiver: waiter(&self.receiver),
+            origin: Some(Origin::of_words(maker, self.made.load(Ordering::Relaxed)))
+                .filter(|_| maker != 0),
         }
     }
 }

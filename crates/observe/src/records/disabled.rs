@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::task::{Poll, Waker};
+use std::time::Instant;
 
 use super::{Filled, Kind};
 
@@ -16,6 +17,26 @@ pub fn cache_time() {}
 #[inline(always)]
 pub fn forget_time() {}
 
+/// Does nothing.
+#[inline(always)]
+pub fn runs_tasks() {}
+
+/// See `origin.rs`.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin;
+
+impl Origin {
+    /// The empty origin.
+    pub const UNKNOWN: Self = Self;
+
+    /// Returns the empty origin.
+    #[inline(always)]
+    #[must_use]
+    pub fn of_object() -> Self {
+        Self
+    }
+}
+
 /// See `block.rs`.
 #[derive(Debug, Default)]
 pub struct Object;
@@ -27,6 +48,10 @@ impl Object {
     pub const fn new() -> Self {
         Self
     }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn made_here(&self) {}
 
     /// Does nothing.
     #[inline(always)]
@@ -265,6 +290,14 @@ impl Wait {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn begin_made(&mut self, _kind: WaitKind, _origin: Origin, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin_until(&mut self, _kind: WaitKind, _deadline: Instant, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn begin_ready(&mut self, _kind: WaitKind, _of: Descriptor, _waker: &Waker) {}
 
     /// Does nothing.
@@ -329,5 +362,5 @@ const _: () = {
             $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
         };
     }
-    is_nothing!(About Object Caller WaitKind Descriptor Kept Wait Blocking Sleeping);
+    is_nothing!(About Object Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping);
 };

@@ -43,6 +43,8 @@ mod local;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod object;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod origin;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod place;
 #[cfg(any(feature = "inspect", loom))]
 mod poll_slot;
@@ -88,11 +90,12 @@ pub use {
     errand::run_in_sleeping_thread,
     kept::Kept,
     object::Object,
+    origin::Origin,
     place::{TaskFacts, TaskState},
     registry::{Record, TaskRecord, objects, read},
     request::Request,
     root::Root,
-    threads::ThreadRecord,
+    threads::{ThreadRecord, runs_tasks},
     totals::{Contention, WAIT_BUCKETS},
     wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
     waiter::Waiter,
@@ -101,8 +104,8 @@ pub use {
 
 #[cfg(not(all(feature = "inspect", not(loom))))]
 pub use disabled::{
-    About, Blocking, Caller, Descriptor, Kept, NAMES, Object, Root, Sleeping, Wait, WaitKind,
-    cache_time, forget_time, sleeping,
+    About, Blocking, Caller, Descriptor, Kept, NAMES, Object, Origin, Root, Sleeping, Wait,
+    WaitKind, cache_time, forget_time, runs_tasks, sleeping,
 };
 
 #[cfg(loom)]

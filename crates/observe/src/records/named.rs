@@ -25,6 +25,8 @@ pub trait Named: Sized {
     #[must_use]
     fn named(self, name: &'static str) -> Self {
         self.inspected().set_name(name);
+        // This is the only way to the primitive, or it is a channel, whose origin is known since it was made.
+        self.inspected().made_here();
         self
     }
 }

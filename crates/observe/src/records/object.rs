@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
-use super::{Fill, Filled, Waiter, current};
+use super::{Fill, Filled, Origin, Waiter, current};
 use blitz_io_futex::debug_is_name;
 
 /// The facts of a primitive; see the module documentation.
@@ -91,6 +91,17 @@ impl Object {
     #[must_use]
     pub fn id(&self) -> u64 {
         self.block().id()
+    }
+
+    /// Records that the current task or thread has made the object just now, or that no other one has a reference
+    /// to it yet, unless that is recorded already.
+    pub fn made_here(&self) {
+        let block = self.block();
+        if block.maker.load(Ordering::Relaxed) == 0 {
+            let origin = Origin::of_object();
+            block.made.store(origin.number(), Ordering::Relaxed);
+            block.maker.store(origin.maker_word(), Ordering::Release);
+        }
     }
 
     /// Records that the current task or thread has the object exclusively.

@@ -3,11 +3,12 @@
 use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::time::Instant;
 
 use super::about::AboutRef;
 use super::block::Block;
 use super::slot::Slot;
-use super::{Kind, Waiter};
+use super::{Kind, Origin, Waiter};
 use blitz_io_futex::Watched;
 
 /// One place for a record.
@@ -106,6 +107,10 @@ pub(super) enum Target {
     Object(&'static Block, u32),
     /// The number of a task or a descriptor, the value that a futex holds, or 0.
     Number(u64),
+    /// An object without a block, of which only the origin is known.
+    Made(Origin),
+    /// A deadline.
+    Until(Instant),
 }
 
 impl Value {
@@ -138,6 +143,8 @@ pub struct TaskFacts {
     pub job: Option<AboutRef>,
     /// The number of its runtime, or 0.
     pub runtime: u64,
+    /// The task or thread that spawned it.
+    pub origin: Origin,
 }
 
 /// The state of a task.

@@ -13,6 +13,7 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use super::about::Copied;
 use super::block::{self, Facts, ObjectRecord, READER};
@@ -22,7 +23,7 @@ use super::place::{Place, Target, TaskFacts, TaskState, Value};
 use super::poll_slot::Poll;
 use super::polled;
 use super::threads::{self, ThreadRecord};
-use super::{Contention, Kind, Waiter, clock, totals};
+use super::{Contention, Kind, Origin, Waiter, clock, totals};
 use blitz_io_futex::per_process::PerProcess;
 
 /// Number of places of a chunk, and the most of a chain of free ones. A thread that keeps too many gives away
@@ -68,6 +69,10 @@ pub struct Record {
     pub is_timed: bool,
     /// The thread sleeps; otherwise a future is pending.
     pub blocks_thread: bool,
+    /// The deadline, for a wait that lasts until one.
+    pub deadline: Option<Instant>,
+    /// The origin of the object, if it is known.
+    pub origin: Option<Origin>,
     /// The facts of a task, for [`Kind::Task`].
     pub task: Option<TaskRecord>,
 }
@@ -95,6 +100,8 @@ pub struct TaskRecord {
     pub poll_since: u64,
     /// The number of the thread that polls it, or polled it last.
     pub thread: u64,
+    /// The task or thread that spawned it; `None` if that is not known yet.
+    pub origin: Option<Origin>,
 }
 
 /// Free places, linked.
@@ -359,6 +366,8 @@ fn first_poll(poll: &Poll) -> Option<Record> {
         since: since(poll),
         is_timed: false,
         blocks_thread: false,
+        deadline: None,
+        origin: None,
         task: Some(TaskRecord {
             state: TaskState::Running,
             is_root: false,
@@ -371,6 +380,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
             name: String::new(),
             poll_since: since(poll),
             thread: thread_number(poll.thread),
+            origin: None,
         }),
     })
 }
@@ -382,12 +392,16 @@ fn record(
     seen: &Seen,
     poll: Option<Poll>,
 ) -> Record {
-    let (object, number) = match value.target {
+    let (object, number, origin) = match value.target {
         Target::Object(block, generation) => {
             let facts = block.facts();
-            (block.is_still(generation).then_some(facts), 0)
+            let object = block.is_still(generation).then_some(facts);
+            let origin = object.as_ref().and_then(|facts| facts.origin);
+            (object, 0, origin)
         }
-        Target::Number(number) => (None, number),
+        Target::Number(number) => (None, number, None),
+        Target::Until(_) => (None, 0, None),
+        Target::Made(origin) => (None, 0, Some(origin)),
     };
     let task = task.map(|task| {
         let length = task
@@ -415,6 +429,7 @@ fn record(
             thread: thread_number(
                 poll.map_or_else(|| place.thread.load(Ordering::Relaxed), |poll| poll.thread),
             ),
+            origin: Some(task.origin),
         }
     });
     Record {
@@ -431,6 +446,11 @@ fn record(
         since: value.since / 1_000_000,
         is_timed: value.is_timed,
         blocks_thread: value.blocks_thread,
+        deadline: match value.target {
+            Target::Until(deadline) => Some(deadline),
+            _ => None,
+        },
+        origin,
         task,
     }
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
+use super::Origin;
 use super::place::{TaskFacts, TaskState};
 use super::wait::{Caller, Wait};
 
@@ -57,6 +58,7 @@ impl<F> Root<F> {
             is_root: true,
             job: None,
             runtime: 0,
+            origin: Origin::of_task(),
         };
         record.begin_task(id, facts);
         record.set_header(Arc::as_ptr(&state).cast());

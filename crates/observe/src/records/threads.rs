@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use blitz_io_futex::per_process::PerProcess;
 
+use super::Waiter;
 use crate::ThreadId;
 
 static THREADS: PerProcess<Mutex<Vec<ThreadRecord>>> = PerProcess::new(Mutex::default);
@@ -17,6 +18,8 @@ pub struct ThreadRecord {
     pub name: String,
     /// The system's number for it; 0 if the thread has ended, or the system has none.
     pub system: u32,
+    /// It runs tasks and closures of runtimes, and nothing else.
+    pub runs_tasks: bool,
 }
 
 /// Notes the end of its thread, as the system gives its number to another thread afterwards.
@@ -51,7 +54,19 @@ pub(super) fn name_thread(number: u64) {
         } else {
             0
         },
+        runs_tasks: false,
     });
+}
+
+/// Notes that the current thread runs tasks and closures of a runtime until it ends, and nothing else.
+pub fn runs_tasks() {
+    // The thread may have no record before.
+    let number = Waiter::current().number();
+    let mut threads = threads();
+    let here = threads.iter_mut().rfind(|thread| thread.number == number);
+    if let Some(here) = here {
+        here.runs_tasks = true;
+    }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -5,6 +5,7 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr;
 use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
+use std::time::Instant;
 
 use super::block::READER;
 use super::clock::{cached, cached_here, coarse, nanos};
@@ -16,7 +17,7 @@ use super::object::Object;
 use super::place::{Place, Target, TaskFacts, Value};
 use super::registry;
 use super::word_wait::WordWait;
-use super::{Kind, Waiter};
+use super::{Kind, Origin, Waiter};
 use blitz_io_futex::debug_is_name;
 
 /// A location in the user's code.
@@ -143,6 +144,22 @@ impl Wait {
     pub fn begin_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         if self.is_new(waker) {
             self.begin_new(kind, Target::Number(number), waker.data().addr());
+        }
+    }
+
+    /// Like [`begin`](Self::begin), but for an object of which only the origin is known.
+    #[inline]
+    pub fn begin_made(&mut self, kind: WaitKind, origin: Origin, waker: &Waker) {
+        if self.is_new(waker) {
+            self.begin_new(kind, Target::Made(origin), waker.data().addr());
+        }
+    }
+
+    /// Like [`begin`](Self::begin), but for a wait that lasts until a deadline.
+    #[inline]
+    pub fn begin_until(&mut self, kind: WaitKind, deadline: Instant, waker: &Waker) {
+        if self.is_new(waker) {
+            self.begin_new(kind, Target::Until(deadline), waker.data().addr());
         }
     }
 

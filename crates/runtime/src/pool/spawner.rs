@@ -322,6 +322,7 @@ fn thread_builder(runtime: &impl PoolRef) -> thread::Builder {
 /// Runs a thread of the pool.
 fn work(runtime: &impl PoolRef, number: u64) {
     let _current = enter::set_current(runtime);
+    blitz_io_observe::runs_tasks();
     let common = runtime.common();
     let _tokio = tokio_handle::enter(common);
     let pool = runtime.pool();

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_observe::{About, AboutRef, Caller, TaskFacts, TaskState, Wait};
+use blitz_io_observe::{About, AboutRef, Caller, Origin, TaskFacts, TaskState, Wait};
 use pin_project_lite::pin_project;
 
 use crate::kernel::context;
@@ -20,6 +20,7 @@ pin_project! {
         record: Wait,
         id: Id,
         runtime: runtime_id::Id,
+        origin: Origin,
         // The record has the task's header.
         is_complete: bool,
         #[pin]
@@ -36,20 +37,28 @@ pub(crate) fn inspected<F>(
     runtime: runtime_id::Id,
 ) -> Inspected<F> {
     let mut record = Wait::new(Caller::at(meta.spawned_at));
+    let origin = Origin::of_task();
     if let Some(name) = meta.name {
-        begin(&mut record, id, runtime, name, None);
+        begin(&mut record, id, (runtime, origin), name, None);
     }
     Inspected {
         record,
         id,
         runtime,
+        origin,
         is_complete: false,
         future,
     }
 }
 
 #[cold]
-fn begin(record: &mut Wait, id: Id, runtime: runtime_id::Id, given: &str, job: Option<AboutRef>) {
+fn begin(
+    record: &mut Wait,
+    id: Id,
+    (runtime, origin): (runtime_id::Id, Origin),
+    given: &str,
+    job: Option<AboutRef>,
+) {
     let mut name = [0; 32];
     let length = given.len().min(name.len());
     name[..length].copy_from_slice(&given.as_bytes()[..length]);
@@ -59,15 +68,16 @@ fn begin(record: &mut Wait, id: Id, runtime: runtime_id::Id, given: &str, job: O
         is_root: false,
         job,
         runtime: runtime.number(),
+        origin,
     };
     record.begin_task(id.as_u64(), facts);
 }
 
 /// The first poll of a task ends without a result.
 #[cold]
-fn complete(record: &mut Wait, id: Id, runtime: runtime_id::Id) {
+fn complete(record: &mut Wait, id: Id, spawned: (runtime_id::Id, Origin)) {
     if !record.is_recorded() {
-        begin(record, id, runtime, "", None);
+        begin(record, id, spawned, "", None);
     }
     record.set_header(context::with(context::Context::task));
 }
@@ -94,7 +104,7 @@ pub(crate) fn job<F>(
 ) -> InspectedJob<F> {
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     if let Some(job) = about.for_record() {
-        begin(&mut record, id, runtime, "", Some(job));
+        begin(&mut record, id, (runtime, Origin::of_task()), "", Some(job));
     }
     InspectedJob {
         record,
@@ -134,7 +144,7 @@ impl<F: Future> Future for Inspected<F> {
         let result = this.future.poll(cx);
         if result.is_pending() && !*this.is_complete {
             *this.is_complete = true;
-            complete(this.record, *this.id, *this.runtime);
+            complete(this.record, *this.id, (*this.runtime, *this.origin));
         }
         result
     }

@@ -169,6 +169,8 @@ impl Sleep {
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = deadline;
+        // The record has the deadline.
+        this.waiting.end();
         this.resource
             .lasts(|| deadline.saturating_duration_since(Instant::now()));
         let when = ticks::of_deadline(deadline.into_std(), this.timer.wheel().origin());
@@ -179,6 +181,7 @@ impl Sleep {
     pub(super) fn disarm(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = deadline;
+        this.waiting.end();
         let when = ticks::of_deadline(deadline.into_std(), this.timer.wheel().origin());
         this.timer.disarm(when);
     }
@@ -188,8 +191,9 @@ impl Sleep {
         let this = self.project();
         let polled = this.timer.poll(cx.waker(), current::own_wheel);
         let Poll::Ready(result) = polled else {
+            let deadline = this.deadline.into_std();
             this.waiting
-                .begin_with(WaitKind::new(Kind::Sleep), 0, cx.waker());
+                .begin_until(WaitKind::new(Kind::Sleep), deadline, cx.waker());
             return Poll::Pending;
         };
         this.waiting.end();

@@ -58,6 +58,7 @@ use std::sync::Arc;
 
 use blitz_io_core::{ListLock, Panics, WaitQueue, Watched};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use blitz_io_observe::Origin;
 
 /// The node, or an ancestor, has been cancelled.
 const CANCELLED: u32 = 1;
@@ -73,6 +74,8 @@ pub(super) struct Node {
     state: AtomicU32,
     /// The tasks that wait until it is cancelled.
     pub(super) waiters: WaitQueue,
+    /// Not known of a child, which another node's token cancels, too.
+    pub(super) origin: Origin,
     /// The pointer of an `Arc`, or null. Set once, before [`IN_FAMILY`].
     family: AtomicPtr<Family>,
     /// Used under the family's lock, or by the thread that has taken the node out of the
@@ -113,14 +116,15 @@ unsafe impl Sync for Handle {}
 
 impl Handle {
     pub(super) fn root() -> Self {
-        Self::of(0, ptr::null_mut())
+        Self::of(0, ptr::null_mut(), Origin::of_object())
     }
 
-    fn of(state: u32, family: *mut Family) -> Self {
+    fn of(state: u32, family: *mut Family, origin: Origin) -> Self {
         let node = Box::new(Node {
             handles: AtomicUsize::new(1),
             state: AtomicU32::new(state),
             waiters: WaitQueue::new(),
+            origin,
             family: AtomicPtr::new(family),
             place: Watched::new(Place::ALONE),
         });
@@ -142,7 +146,7 @@ impl Handle {
         let parent = self.node();
         let state = parent.state.load(Ordering::Acquire);
         if state & CANCELLED != 0 || (state & IN_FAMILY == 0 && parent.found_family()) {
-            return Self::of(CANCELLED, ptr::null_mut());
+            return Self::of(CANCELLED, ptr::null_mut(), Origin::UNKNOWN);
         }
         let shared = parent.family.load(Ordering::Acquire);
         // SAFETY: the parent's state says that it has a family, and the parent keeps it
@@ -151,7 +155,7 @@ impl Handle {
             Arc::increment_strong_count(shared);
             &*shared
         };
-        let child = Self::of(IN_FAMILY, shared);
+        let child = Self::of(IN_FAMILY, shared, Origin::UNKNOWN);
         let linked = family.locked(|| {
             let cancelled = parent.is_cancelled();
             if !cancelled {

@@ -56,7 +56,7 @@ impl Waiter {
         };
         if self.waits {
             let kind = WaitKind::new(Kind::Cancelled);
-            self.record.begin_with(kind, 0, waker);
+            self.record.begin_made(kind, token.origin, waker);
             Poll::Pending
         } else {
             self.record.end();

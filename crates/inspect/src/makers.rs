@@ -1,0 +1,124 @@
+//! Waits that only a task could end which got the other end from the task that made it.
+//!
+//! The two ends of a `oneshot`, `mpmc`, `watch` or `broadcast` channel are plain values, and so are the handles of a
+//! `CancellationToken`, `Notify` or `Barrier`. No record says which task has one. But one begins as a value of the
+//! task that made it, its *maker*. Another task can have it if it was spawned afterwards by a task that had it, or
+//! if it got it in another value, such as a map that tasks share.
+//!
+//! Without the second way, a wait lasts if all of these hold:
+//!
+//! 1. The maker is alive and stuck, and it is another task than the one that waits. A task that waits for an end of
+//!    its own has given the other one away, as a client does that waits for the answer to a request.
+//! 2. Each task that was spawned after the object was made is stuck, too, unless a living task spawned it that was
+//!    itself spawned before and is not the maker (`Origin` in `blitz-io-observe` has the order). A task whose
+//!    spawner is not known, or has ended, could have it.
+//! 3. Each thread of the process runs nothing but tasks and closures of runtimes, or drives a future, which counts as
+//!    a task. This is known on Linux only. And each task of the runtimes has a record.
+//! 4. The wait has lasted for a second.
+//!
+//! The second way is possible, so such a finding is probable only.
+
+use std::collections::{BTreeSet, HashMap};
+
+use blitz_io_observe::Kind;
+
+use crate::snapshot::{Maker, Snapshot, Spawned, Wait, Waiter};
+
+/// A shorter wait is no finding, in milliseconds.
+const SHORT: u64 = 1_000;
+/// Spawners are followed so far, and so many tasks are looked at for a wait.
+const MOST: usize = 256;
+
+/// The kinds of waits for an object whose other end is a plain value.
+const KINDS: [Kind; 13] = [
+    Kind::OneshotReceive,
+    Kind::OneshotClosed,
+    Kind::MpscClosed,
+    Kind::MpmcSend,
+    Kind::MpmcReceive,
+    Kind::MpmcClosed,
+    Kind::WatchReceive,
+    Kind::WatchClosed,
+    Kind::BroadcastReceive,
+    Kind::BroadcastClosed,
+    Kind::Cancelled,
+    Kind::Notify,
+    Kind::Barrier,
+];
+
+/// Returns `true` if the maker of the object of such a wait matters.
+pub(crate) fn matters(kind: Kind) -> bool {
+    KINDS.contains(&kind)
+}
+
+/// The makers of a snapshot's objects, and the tasks that were spawned since.
+pub(crate) struct Makers<'a> {
+    by_wait: HashMap<u64, &'a Maker>,
+    spawned: HashMap<u64, &'a Spawned>,
+    /// All tasks, the one that was spawned last first.
+    newest: Vec<&'a Spawned>,
+}
+
+impl<'a> Makers<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
+        let is_known = snapshot.other_threads == Some(0) && !has_unrecorded_tasks(snapshot);
+        let makers = snapshot.makers.iter().filter(|_| is_known);
+        let mut newest: Vec<&Spawned> = snapshot.spawned.iter().collect();
+        newest.sort_by_key(|spawned| std::cmp::Reverse(spawned.number));
+        Self {
+            by_wait: makers.map(|maker| (maker.wait, maker)).collect(),
+            spawned: newest.iter().map(|&s| (s.task, s)).collect(),
+            newest,
+        }
+    }
+
+    /// Returns the maker of the object of a wait, if it is another one than the waiter and the wait is no short one.
+    pub(crate) fn of(&self, wait: &Wait) -> Option<&'a Maker> {
+        let maker = self.by_wait.get(&wait.id)?;
+        let is_other = maker.maker != wait.waiter && !wait.is_timed && wait.waiting_ms >= SHORT;
+        is_other.then_some(maker)
+    }
+
+    /// Returns the tasks that are not among these, the one that was spawned last first.
+    pub(crate) fn others(&self, stuck: &BTreeSet<Waiter>) -> Vec<&'a Spawned> {
+        if self.by_wait.is_empty() {
+            return Vec::new();
+        }
+        let is_other = |spawned: &&&Spawned| !stuck.contains(&Waiter::Task(spawned.task));
+        self.newest.iter().filter(is_other).copied().collect()
+    }
+
+    /// Returns `true` if one of these tasks, or one more, may have got the object when it was spawned.
+    pub(crate) fn may_have(&self, maker: &Maker, others: &[&Spawned]) -> bool {
+        let later = others.partition_point(|other| other.number >= maker.number);
+        later > MOST
+            || others[..later]
+                .iter()
+                .any(|other| !self.is_apart(maker, other))
+    }
+
+    /// Returns `true` if a task was spawned by living tasks, the first of which is older than the object and has not
+    /// made it.
+    fn is_apart(&self, maker: &Maker, spawned: &Spawned) -> bool {
+        let mut here = spawned;
+        for _ in 0..MOST {
+            let Some(Waiter::Task(spawner)) = here.by.filter(|&by| by != maker.maker) else {
+                return false;
+            };
+            match self.spawned.get(&spawner) {
+                Some(older) if older.number < maker.number => return true,
+                Some(&next) => here = next,
+                None => return false,
+            }
+        }
+        false
+    }
+}
+
+/// Returns `true` if a runtime has more tasks than there are records. A task without a name has none before its
+/// first poll.
+fn has_unrecorded_tasks(snapshot: &Snapshot) -> bool {
+    let runtimes = snapshot.runtimes.iter().flatten();
+    let alive: usize = runtimes.map(|runtime| runtime.alive_tasks).sum();
+    alive > snapshot.tasks.iter().filter(|task| !task.is_root).count()
+}
