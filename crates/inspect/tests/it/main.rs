@@ -3,4 +3,5 @@
 
 mod alike;
 mod judgement;
+mod lint;
 mod processes;

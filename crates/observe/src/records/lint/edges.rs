@@ -35,7 +35,7 @@ impl Side {
         Self {
             lock: lock.id(),
             kind: lock.kind,
-            name: lock.block.facts().name,
+            name: lock.name(),
             made_at: lock.made_at,
             at,
         }
@@ -103,20 +103,24 @@ pub(super) fn lost(of: impl FnOnce(&mut Lost) -> &mut u64) {
     *of(&mut table().lost) += 1;
 }
 
-/// Keeps a pair under its hash.
-pub(super) fn add(key: u64, edge: Edge) {
+/// Returns a number for the lines of a pair.
+pub(super) fn lines(from: &Lock, from_at: At, to: &Lock, to_at: At) -> u64 {
+    hash(&[
+        address(from_at),
+        address(to_at),
+        address(from.made_at),
+        address(to.made_at),
+        (from.kind as u64) << 32 | to.kind as u64,
+    ])
+}
+
+/// Keeps a pair under its hash. Returns `true` if there is no room for more of its lines.
+pub(super) fn add(key: u64, lines: u64, edge: Edge) -> bool {
     let mut table = table();
     if let Some(known) = table.edges.get_mut(&key) {
         known.is_joined &= edge.is_joined;
-        return;
+        return false;
     }
-    let lines = hash(&[
-        address(edge.from.at),
-        address(edge.to.at),
-        address(edge.from.made_at),
-        address(edge.to.made_at),
-        (edge.from.kind as u64) << 32 | edge.to.kind as u64,
-    ]);
     let is_full = table.edges.len() >= EDGES;
     let count = table.pairs.entry(lines).or_default();
     if is_full || *count >= SAMPLES {
@@ -125,10 +129,11 @@ pub(super) fn add(key: u64, edge: Edge) {
             table.pairs.remove(&lines);
             table.lost.edges += 1;
         }
-        return;
+        return true;
     }
     *count += 1;
     table.edges.insert(key, edge);
+    false
 }
 
 /// Counts an event under the lines that it has.

@@ -8,23 +8,29 @@ use std::sync::OnceLock;
 use std::{fs, process};
 
 use super::edges::{Edge, Event, Side, table};
-use super::local::with_local;
 use super::lock::At;
 use crate::records::Waiter;
 
-static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+static EXIT: OnceLock<Exit> = OnceLock::new();
+
+/// What the process does when it exits.
+struct Exit {
+    folder: PathBuf,
+    /// Switches the recorder off.
+    stop: fn(),
+}
 
 /// Makes the process write its file into this folder when it exits. Returns `false` if it cannot.
-pub(super) fn write_at_exit(folder: OsString) -> bool {
+pub(super) fn write_at_exit(folder: OsString, stop: fn()) -> bool {
+    let folder = folder.into();
+    _ = EXIT.set(Exit { folder, stop });
     #[cfg(unix)]
     {
-        _ = FOLDER.set(folder.into());
         // SAFETY: the function takes nothing and returns nothing, and does not unwind.
         unsafe { libc::atexit(write) == 0 }
     }
     #[cfg(not(unix))]
     {
-        _ = folder;
         false
     }
 }
@@ -33,18 +39,17 @@ pub(super) fn write_at_exit(folder: OsString) -> bool {
 extern "C" fn write() {
     // Without this, a panic would end the process in another way than the program did.
     _ = std::panic::catch_unwind(|| {
-        with_local(|_| {
-            let Some(folder) = FOLDER.get() else { return };
-            let pid = process::id();
-            let (whole, part) = (
-                folder.join(format!("{pid}.blitzlint")),
-                folder.join(format!("{pid}.part")),
-            );
-            // A program that cannot write there has nobody who reads it.
-            if fs::write(&part, text()).is_ok() {
-                _ = fs::rename(part, whole);
-            }
-        })
+        let Some(Exit { folder, stop }) = EXIT.get() else {
+            return;
+        };
+        stop();
+        let pid = process::id();
+        let whole = folder.join(format!("{pid}.blitzlint"));
+        let part = folder.join(format!("{pid}.part"));
+        // If the folder cannot be written, no other program waits for the file.
+        if fs::write(&part, text()).is_ok() {
+            _ = fs::rename(part, whole);
+        }
     });
 }
 
@@ -113,6 +118,18 @@ impl Display for Place {
     }
 }
 
+/// The same with the column: a line may create several locks.
+struct Exact(At);
+
+impl Display for Exact {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(at) => Text(&at.to_string()).fmt(f),
+            None => f.write_str("null"),
+        }
+    }
+}
+
 /// A thread or task.
 struct Owner(u64);
 
@@ -142,7 +159,7 @@ impl Display for Side {
             "{{\"lock\":{},\"kind\":{},\"made_at\":{},\"at\":{},\"name\":",
             Id(self.lock),
             Text(self.kind.name()),
-            Place(self.made_at),
+            Exact(self.made_at),
             Place(self.at),
         )?;
         match self.name {

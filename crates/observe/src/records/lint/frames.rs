@@ -40,6 +40,8 @@ pub(super) struct Frame {
     /// The thread is no worker any more: it may block.
     may_block: bool,
     since: Instant,
+    /// The time of the waits that are counted by themselves.
+    counted: Duration,
     before: Counters,
 }
 
@@ -66,6 +68,7 @@ impl Frames {
             spawned_at,
             may_block: false,
             since,
+            counted: Duration::ZERO,
             before,
         });
     }
@@ -74,7 +77,7 @@ impl Frames {
     pub(super) fn end(&mut self) -> Option<(Frame, Option<(Duration, Duration)>)> {
         let frame = self.frames.pop()?;
         let now = Instant::now();
-        let took = now - frame.since;
+        let took = (now - frame.since).saturating_sub(frame.counted);
         if !frame.must_not_block() || took < LONG {
             return Some((frame, None));
         }
@@ -86,8 +89,8 @@ impl Frames {
     }
 
     /// Returns the current poll.
-    pub(super) fn current(&self) -> Option<&Frame> {
-        self.frames.last()
+    pub(super) fn current(&mut self) -> Option<&mut Frame> {
+        self.frames.last_mut()
     }
 
     /// The thread is no worker any more.
@@ -104,6 +107,11 @@ impl Frames {
 }
 
 impl Frame {
+    /// A wait within the poll is counted by itself.
+    pub(super) fn count(&mut self, took: Duration) {
+        self.counted += took;
+    }
+
     /// Returns `true` if the poll is one of a task, by a worker.
     pub(super) fn must_not_block(&self) -> bool {
         self.of == Polled::Task && !self.may_block

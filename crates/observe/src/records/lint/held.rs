@@ -46,6 +46,8 @@ pub(super) struct List {
     held: Vec<Held>,
     /// The hashes of pairs that are recorded; empty before the first one.
     seen: Vec<u64>,
+    /// The lines of pairs for which there is no room; empty before the first ones.
+    full: Vec<u64>,
 }
 
 /// The locks of suspended tasks, by the task's word.
@@ -128,6 +130,10 @@ impl List {
         }
         let mut fresh = Vec::new();
         for held in own() {
+            let lines = edges::lines(&held.lock, held.at, &lock, at);
+            if self.full.get(lines as usize % SEEN) == Some(&lines) {
+                continue;
+            }
             // The locks that keep out all others of the pair's order.
             let mut gates = [(0, 0); GATES];
             let others = own()
@@ -148,7 +154,7 @@ impl List {
                     .fold(0, |all, gate| all ^ gate.0.rotate_left(gate.1 & 63)),
             ]);
             if self.seen.get(hash as usize % SEEN) != Some(&hash) {
-                fresh.push((hash, *held, gates));
+                fresh.push((hash, lines, *held, gates));
             }
         }
         if fresh.is_empty() {
@@ -158,10 +164,11 @@ impl List {
         let is_joined = Waiter::from_word(owner).is_some_and(Waiter::is_task)
             && registry::has_pending_future(owner);
         self.seen.resize(SEEN, 0);
-        for (hash, held, gates) in fresh {
+        for (hash, lines, held, gates) in fresh {
             let holder = held.lock.block.holder.load(Ordering::Relaxed);
-            edges::add(
+            let is_full = edges::add(
                 hash,
+                lines,
                 Edge {
                     from: held.side(),
                     to: Side::new(&lock, at),
@@ -175,6 +182,10 @@ impl List {
             );
             if !is_joined {
                 self.seen[hash as usize % SEEN] = hash;
+            }
+            if is_full {
+                self.full.resize(SEEN, 0);
+                self.full[lines as usize % SEEN] = lines;
             }
         }
     }

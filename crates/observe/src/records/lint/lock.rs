@@ -29,6 +29,12 @@ impl Lock {
         }
     }
 
+    /// Returns the name that the program gave it.
+    pub(super) fn name(&self) -> Option<&'static str> {
+        // SAFETY: names are never freed.
+        unsafe { self.block.name.load(Ordering::Acquire).as_ref() }.copied()
+    }
+
     /// Identifies the lock among all that the process has had.
     pub(super) fn id(&self) -> (u64, u32) {
         (self.block.id(), self.generation)

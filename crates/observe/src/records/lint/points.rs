@@ -90,10 +90,11 @@ pub(in crate::records) fn blocked(
 ) {
     with_local(|local| {
         let frame = local.frames.current();
-        let is_it = |frame: &&Frame| frame.must_not_block() && frame.task == waiter.word();
+        let is_it = |frame: &&mut Frame| frame.must_not_block() && frame.task == waiter.word();
         let Some(frame) = frame.filter(is_it) else {
             return;
         };
+        frame.count(took);
         edges::count(
             |table| &mut table.blocked,
             Event {

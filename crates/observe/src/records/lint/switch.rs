@@ -31,9 +31,15 @@ fn is_asked() -> bool {
         .compare_exchange(UNKNOWN, OFF, Ordering::Relaxed, Ordering::Relaxed)
         .is_ok();
     let folder = is_first.then(|| env::var_os(FOLDER)).flatten();
-    let is_on = folder.is_some_and(|folder| !folder.is_empty() && file::write_at_exit(folder));
+    let is_on =
+        folder.is_some_and(|folder| !folder.is_empty() && file::write_at_exit(folder, stop));
     if is_on {
         STATE.store(ON, Ordering::Relaxed);
     }
     is_on
+}
+
+/// Switches the recorder off.
+fn stop() {
+    STATE.store(OFF, Ordering::Relaxed);
 }
