@@ -84,7 +84,9 @@ impl Frames {
         let after = Counters::read(now);
         self.counters = Some(after);
         let processor = after.processor.saturating_sub(frame.before.processor);
-        let is_long = processor >= LONG || after.sleeps > frame.before.sleeps;
+        // A wait that is counted by itself is one of the sleeps.
+        let slept = after.sleeps > frame.before.sleeps && frame.counted.is_zero();
+        let is_long = processor >= LONG || slept;
         Some((frame, is_long.then_some((took, processor))))
     }
 
