@@ -9,6 +9,7 @@ mod exit;
 mod greeting;
 mod ipc;
 mod line;
+mod lint;
 mod manual;
 mod migrate;
 mod output;
@@ -55,6 +56,8 @@ enum Command {
     Migrate(migrate::Arguments),
     /// Runs a program or tests in orders that seeds decide, and repeats the one that fails.
     Sim(sim::Arguments),
+    /// Runs a program or tests, and reports what could go wrong in another run.
+    Lint(lint::Arguments),
     /// Lists the processes that `why` and `top` can read.
     #[command(after_help = why::SETUP)]
     Ps,
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Command::Pipe(arguments) => pipe::run(&arguments),
         Command::Migrate(arguments) => migrate::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
+        Command::Lint(arguments) => lint::run(&arguments),
         Command::Ps => why::list_processes(),
         Command::Why(arguments) => why::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),

@@ -23,6 +23,7 @@ mod findings;
 mod graph;
 mod held_cycle;
 mod join;
+pub mod lint;
 mod long_poll;
 mod long_wait;
 mod makers;

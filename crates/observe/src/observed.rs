@@ -44,6 +44,14 @@ impl Observed {
         this
     }
 
+    /// Adds a span and a location to the field of a primitive that a `const` function has made.
+    #[inline]
+    #[track_caller]
+    pub fn add_span(&mut self, sort: Sort) {
+        self.resource = Resource::new(sort);
+        self.made_at = Caller::here();
+    }
+
     #[inline(always)]
     const fn of(resource: Resource, made_at: Caller) -> Self {
         Self {

@@ -10,7 +10,7 @@ use blitz_io::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, mpsc, oneshot};
 use blitz_io::{inspect::Named, select, thread};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use crate::spawn;
+use crate::{is_apart, meeting, spawn};
 
 /// Two tasks take two mutexes in two orders.
 ///
@@ -18,7 +18,7 @@ use crate::spawn;
 pub async fn two_mutexes() {
     let accounts = Arc::new(Mutex::new(0).named("accounts"));
     let audit = Arc::new(Mutex::new(0).named("audit"));
-    let both = Arc::new(Barrier::new(2));
+    let both = Arc::new(Barrier::new(meeting(2)));
     let (a, b, c) = (accounts.clone(), audit.clone(), both.clone());
     let one = spawn("transfer", async move {
         let _first = a.lock().await;
@@ -38,7 +38,7 @@ pub async fn three_locks() {
     let forks: Vec<_> = (0..3)
         .map(|_| Arc::new(Mutex::new(()).named("fork")))
         .collect();
-    let all = Arc::new(Barrier::new(3));
+    let all = Arc::new(Barrier::new(meeting(3)));
     let tasks: Vec<_> = (0..3)
         .map(|i| {
             let (left, right, all) = (forks[i].clone(), forks[(i + 1) % 3].clone(), all.clone());
@@ -335,13 +335,16 @@ pub fn two_thread_semaphores() {
 /// After <https://github.com/1jehuang/jcode/issues/875>.
 pub fn two_thread_mutexes() {
     let (one, two) = (thread::Mutex::new(()), thread::Mutex::new(()));
-    let both = std::sync::Barrier::new(2);
+    let both = std::sync::Barrier::new(meeting(2));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let other = scope.spawn(|| {
             let _first = one.lock();
             both.wait();
             let _second = two.lock();
         });
+        if is_apart() {
+            other.join().expect("it meets no other thread");
+        }
         let _first = two.lock();
         both.wait();
         let _second = one.lock();
@@ -408,13 +411,16 @@ pub fn thread_upgrade_beside_reader() {
 /// A thread that may become the writer of a table wants the log, whose owner writes to the table.
 pub fn thread_write_beside_upgradable() {
     let (table, log) = (thread::RwLock::new(0), thread::Mutex::new(()));
-    let both = std::sync::Barrier::new(2);
+    let both = std::sync::Barrier::new(meeting(2));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let other = scope.spawn(|| {
             let _log = log.lock();
             both.wait();
             *table.write() += 1;
         });
+        if is_apart() {
+            other.join().expect("it meets no other thread");
+        }
         let _upgradable = table.upgradable_read();
         both.wait();
         drop(log.lock());

@@ -32,7 +32,7 @@ pub async fn local_tasks_lock() {
     let local = task::LocalSet::new();
     let hang = local.run_until(async {
         let (one, two) = (Rc::new(Mutex::new(())), Rc::new(Mutex::new(())));
-        let both = Rc::new(Barrier::new(2));
+        let both = Rc::new(Barrier::new(crate::meeting(2)));
         let orders = [("transfer", &one, &two), ("report", &two, &one)];
         let tasks = orders.map(|(name, first, second)| {
             let (first, second, both) = (first.clone(), second.clone(), both.clone());

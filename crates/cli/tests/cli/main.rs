@@ -9,6 +9,8 @@ mod documents;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod ipc;
+#[cfg(unix)]
+mod lint;
 #[cfg(target_os = "linux")]
 mod load;
 mod migrate;

@@ -4,4 +4,5 @@
 mod alike;
 mod judgement;
 mod makers;
+mod lint;
 mod processes;

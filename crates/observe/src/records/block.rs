@@ -47,6 +47,8 @@ pub struct Block {
     pub(super) maker: AtomicU64,
     pub(super) made: AtomicU64,
     pub(super) name: AtomicPtr<&'static str>,
+    /// The location at which the lock was taken last, or null. Only the recorder of `lint` writes it.
+    pub(super) locked_at: AtomicPtr<Location<'static>>,
     /// See `totals.rs`.
     totals: KindList<Totals>,
     /// Set while reports can read the fill of a channel. The last receiver or the last sender owns the slot.
@@ -126,6 +128,7 @@ impl Block {
                 maker: AtomicU64::new(0),
                 made: AtomicU64::new(0),
                 name: AtomicPtr::new(ptr::null_mut()),
+                locked_at: AtomicPtr::new(ptr::null_mut()),
                 totals: KindList::new(),
                 fill: Slot::new(),
                 older: BLOCKS.load(Ordering::Relaxed),
@@ -157,6 +160,7 @@ impl Block {
         }
         self.handed.store(0, Ordering::Relaxed);
         self.name.store(ptr::null_mut(), Ordering::Relaxed);
+        self.locked_at.store(ptr::null_mut(), Ordering::Relaxed);
         totals::retire(&self.totals);
         POOL.lock()
             .unwrap_or_else(PoisonError::into_inner)

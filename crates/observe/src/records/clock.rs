@@ -40,14 +40,14 @@ pub fn now() -> u64 {
 
 /// Looks at the clock for this thread, a worker. It calls this again every few dozen polls.
 #[inline]
-pub fn cache_time() {
+pub(super) fn cache_time() {
     let now = coarse();
     LOCAL.with(|local| local.cached_time.set(now));
 }
 
 /// Forgets the cached time: this thread is no longer a worker.
 #[inline]
-pub fn forget_time() {
+pub(super) fn forget_time() {
     LOCAL.with(|local| local.cached_time.set(0));
 }
 

@@ -5,7 +5,7 @@ use std::panic::Location;
 use super::local::LOCAL;
 use super::poll_slot::{NOT_OWNED, TASK};
 use super::polled::{NONE, Polled};
-use super::{Waiter, clock, threads};
+use super::{Waiter, clock, lint, threads};
 
 thread_local! {
     static OWNED: Owned = const { Owned };
@@ -149,6 +149,9 @@ impl Entered {
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
+        if lint::is_on() {
+            lint::poll_ends();
+        }
         self.0.slot.end();
         match self.0.outer {
             None => set_current(self.thread()),

@@ -71,6 +71,14 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn locked(&self, _kind: Kind, _made_at: Caller, _caller: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn locked_at_once(&self, _kind: Kind, _made_at: Caller, _caller: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn released(&self) {}
 
     /// Does nothing.

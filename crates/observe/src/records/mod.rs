@@ -39,7 +39,11 @@ mod kept;
 #[cfg(any(feature = "inspect", loom))]
 mod kind_list;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod lint;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod local;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod locked;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod object;
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -68,6 +72,8 @@ mod wait;
 mod waiter;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod word_wait;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod worker;
 
 mod fill;
 mod named;
@@ -84,7 +90,7 @@ pub use named::Named;
 pub use {
     about::{About, AboutRef},
     block::{Block, Facts, NAMES, ObjectRecord},
-    clock::{cache_time, forget_time, keep_time, now},
+    clock::{keep_time, now},
     current::Entered,
     descriptor::{Descriptor, Source},
     errand::run_in_sleeping_thread,
@@ -100,6 +106,7 @@ pub use {
     wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
     waiter::Waiter,
     word_wait::WordWait,
+    worker::{cache_time, forget_time},
 };
 
 #[cfg(not(all(feature = "inspect", not(loom))))]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
-use super::{Fill, Filled, Origin, Waiter, current};
+use super::{Fill, Filled, Origin, Waiter, current, lint};
 use blitz_io_futex::debug_is_name;
 
 /// The facts of a primitive; see the module documentation.
@@ -137,6 +137,9 @@ impl Object {
     /// Records that the holder is about to release the object.
     #[inline]
     pub fn released(&self) {
+        if lint::is_on() {
+            lint::released(Waiter::current(), self.block());
+        }
         self.block().holder.store(0, Ordering::Relaxed);
     }
 
@@ -166,6 +169,9 @@ impl Object {
     /// Records that one of the holders that share the object is about to release it.
     #[inline]
     pub fn released_shared(&self) {
+        if lint::is_on() {
+            lint::released(Waiter::current(), self.block());
+        }
         match self.own_place() {
             Some((own, word)) if own.load(Ordering::Relaxed) == word => {
                 own.store(0, Ordering::Relaxed);

@@ -334,6 +334,25 @@ pub(super) fn word_of(wait: u64) -> Option<usize> {
     None
 }
 
+/// Returns `true` if a future of the task with this word is pending, apart from the task itself.
+pub(super) fn has_pending_future(task: u64) -> bool {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let reading = READER.begin();
+    let is_it = |value: &Value| {
+        value.waiter.word() == task && value.kind != Kind::Task && !value.blocks_thread
+    };
+    let mut chunk: *const Chunk = CHUNKS.load(Ordering::Acquire);
+    // SAFETY: chunks are never freed.
+    while let Some(here) = unsafe { chunk.as_ref() } {
+        let mut places = here.places.iter();
+        if places.any(|place| reading.read(&place.slot, is_it) == Some(true)) {
+            return true;
+        }
+        chunk = here.next;
+    }
+    false
+}
+
 /// Returns the time at which a poll began, in milliseconds, or 0.
 fn since(poll: &Poll) -> u64 {
     if clock::is_kept() {

@@ -5,13 +5,14 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr;
 use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::block::READER;
 use super::clock::{cached, cached_here, coarse, nanos};
 use super::current::Entered;
 use super::descriptor::Descriptor;
 use super::errand;
+use super::lint::{self, Lock, Polled};
 use super::local::LOCAL;
 use super::object::Object;
 use super::place::{Place, Target, TaskFacts, Value};
@@ -40,6 +41,12 @@ impl Caller {
     #[must_use]
     pub const fn at(location: &'static Location<'static>) -> Self {
         Self(Some(location))
+    }
+
+    /// Returns the location, if it is known.
+    #[inline]
+    pub(super) const fn location(self) -> Option<&'static Location<'static>> {
+        self.0
     }
 }
 
@@ -283,6 +290,9 @@ impl Wait {
     #[inline]
     pub fn enter(&self, id: u64) -> Entered {
         let task = Waiter::task(id);
+        if lint::is_on() {
+            self.note_poll(id);
+        }
         let Some(place) = self.place() else {
             return Entered::first(task, self.location());
         };
@@ -292,6 +302,22 @@ impl Wait {
         let polls = place.polls.load(Ordering::Relaxed) + 1;
         place.polls.store(polls, Ordering::Release);
         entered
+    }
+
+    /// Tells the linter that a poll begins of the task with this number.
+    #[cold]
+    #[inline(never)]
+    fn note_poll(&self, id: u64) {
+        let facts = self.place().and_then(|place| {
+            // SAFETY: this wait owns the place, which has the record that `set` put there.
+            unsafe { place.slot.read_own(|value| place.task(value)) }.flatten()
+        });
+        let of = match facts {
+            Some(facts) if facts.is_root => Polled::Root,
+            Some(facts) if facts.job.is_some() => Polled::Job,
+            _ => Polled::Task,
+        };
+        lint::poll_begins(Waiter::task(id), of, self.caller().location());
     }
 
     /// Returns `true` if there is no record, or that of another task or waker, which polled the future
@@ -524,12 +550,15 @@ struct Intent {
     is_timed: bool,
     /// The time at which the thread began to sleep, in nanoseconds, or 0.
     since: u64,
+    /// The location at which the holder took the lock, for the linter.
+    holder_at: Option<&'static Location<'static>>,
 }
 
 impl Intent {
     fn sleeping(mut self, word: usize) -> (u64, Wait) {
         if self.since == 0 {
             self.since = nanos();
+            self.holder_at = self.block.and_then(lint::locked_at);
             INTENT.set(Some(self));
         }
         let mut wait = Wait::new(self.caller);
@@ -551,6 +580,11 @@ impl Intent {
         if let Some(block) = self.block {
             let nanos = nanos().saturating_sub(self.since);
             block.waited(self.kind, nanos, 1, self.caller.0);
+            if lint::is_on() {
+                let wait = Lock::new(block, self.kind, None);
+                let took = Duration::from_nanos(nanos);
+                lint::blocked(Waiter::current(), wait, self.caller.0, self.holder_at, took);
+            }
         }
     }
 }
@@ -587,6 +621,7 @@ impl Blocking {
             caller,
             is_timed,
             since: 0,
+            holder_at: None,
         };
         Self(INTENT.replace(Some(intent)))
     }

@@ -111,6 +111,7 @@ impl<T: ?Sized> Mutex<T> {
             if !self.permits.take_all_in_budget(1) {
                 never_closed(self.permits.wait(1, Kind::Mutex, caller).await);
             }
+            self.locked(caller);
             MutexGuard::new(self)
         }
     }
@@ -136,6 +137,7 @@ impl<T: ?Sized> Mutex<T> {
     pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
         coop::assert_may_block();
         self.acquire_blocking(Caller::here());
+        self.locked(Caller::here());
         MutexGuard::new(self)
     }
 
@@ -157,6 +159,7 @@ impl<T: ?Sized> Mutex<T> {
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
         coop::assert_may_block();
         self.acquire_blocking(Caller::here());
+        self.locked(Caller::here());
         OwnedMutexGuard::new(self)
     }
 
@@ -185,6 +188,7 @@ impl<T: ?Sized> Mutex<T> {
             if !self.permits.take_all_in_budget(1) {
                 never_closed(self.permits.wait(1, Kind::Mutex, caller).await);
             }
+            self.locked(caller);
             OwnedMutexGuard::new(self)
         }
     }
@@ -205,8 +209,10 @@ impl<T: ?Sized> Mutex<T> {
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
         self.try_acquire()?;
+        self.locked_at_once(Caller::here());
         Ok(MutexGuard::new(self))
     }
 
@@ -240,8 +246,10 @@ impl<T: ?Sized> Mutex<T> {
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         self.try_acquire()?;
+        self.locked_at_once(Caller::here());
         Ok(OwnedMutexGuard::new(self))
     }
 
@@ -257,6 +265,23 @@ impl<T: ?Sized> Mutex<T> {
         T: Sized,
     {
         self.value.into_inner()
+    }
+
+    /// Tells the linter that the guard is about to be made.
+    #[inline(always)]
+    fn locked(&self, caller: Caller) {
+        let observed = &self.permits.observed;
+        observed
+            .object
+            .locked(Kind::Mutex, observed.made_at(), caller);
+    }
+
+    /// The same after no wait.
+    #[inline(always)]
+    fn locked_at_once(&self, caller: Caller) {
+        let observed = &self.permits.observed;
+        let made_at = observed.made_at();
+        observed.object.locked_at_once(Kind::Mutex, made_at, caller);
     }
 
     #[inline]

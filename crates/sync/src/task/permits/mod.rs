@@ -81,7 +81,7 @@ use blitz_io_core::coop;
 use blitz_io_core::pause::AdaptiveSpin;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue, Wake, Wakes};
-use blitz_io_observe::{Blocking, Caller, Kind, Observed, Resource, Sort};
+use blitz_io_observe::{Blocking, Caller, Kind, Observed, Sort};
 
 mod acquire;
 mod hold;
@@ -158,7 +158,7 @@ impl Permits {
     #[inline]
     #[must_use]
     pub fn with_resource(mut self, sort: Sort) -> Self {
-        self.observed.resource = Resource::new(sort);
+        self.observed.add_span(sort);
         self.observed.resource.has_permits(self.available());
         self
     }

@@ -181,6 +181,7 @@ impl<T: ?Sized> RwLock<T> {
             if !self.permits.take_in_budget(1) {
                 never_closed(self.permits.wait(1, Kind::Read, caller).await);
             }
+            self.locked(Kind::Read, caller);
             RwLockReadGuard::new(self.one(), self.value.get())
         }
     }
@@ -205,6 +206,7 @@ impl<T: ?Sized> RwLock<T> {
         if self.permits.take(1) != Taken::Yes {
             never_closed(self.permits.wait_blocking(1, Kind::Read, Caller::here()));
         }
+        self.locked(Kind::Read, Caller::here());
         RwLockReadGuard::new(self.one(), self.value.get())
     }
 
@@ -251,8 +253,10 @@ impl<T: ?Sized> RwLock<T> {
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         self.try_acquire_one()?;
+        self.locked_at_once(Kind::Read, Caller::here());
         let hold = self.one();
         Ok(RwLockReadGuard::new(hold, self.value.get()))
     }
@@ -302,6 +306,7 @@ impl<T: ?Sized> RwLock<T> {
             if !self.permits.take_all_in_budget(all) {
                 never_closed(self.permits.wait(all, Kind::Write, caller).await);
             }
+            self.locked(Kind::Write, caller);
             RwLockWriteGuard::new(self.all(), self.value.get())
         }
     }
@@ -329,6 +334,7 @@ impl<T: ?Sized> RwLock<T> {
         if !self.permits.take_all(all) {
             never_closed(self.permits.wait_blocking(all, Kind::Write, Caller::here()));
         }
+        self.locked(Kind::Write, Caller::here());
         RwLockWriteGuard::new(self.all(), self.value.get())
     }
 
@@ -357,6 +363,7 @@ impl<T: ?Sized> RwLock<T> {
             if !self.permits.take_all_in_budget(all) {
                 never_closed(self.permits.wait(all, Kind::Write, caller).await);
             }
+            self.locked(Kind::Write, caller);
             OwnedRwLockWriteGuard::of(self)
         }
     }
@@ -378,8 +385,10 @@ impl<T: ?Sized> RwLock<T> {
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         self.try_acquire_all()?;
+        self.locked_at_once(Kind::Write, Caller::here());
         Ok(RwLockWriteGuard::new(self.all(), self.value.get()))
     }
 
@@ -399,8 +408,10 @@ impl<T: ?Sized> RwLock<T> {
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
         self.try_acquire_all()?;
+        self.locked_at_once(Kind::Write, Caller::here());
         Ok(OwnedRwLockWriteGuard::of(self))
     }
 
@@ -429,6 +440,22 @@ impl<T: ?Sized> RwLock<T> {
         T: Sized,
     {
         self.value.into_inner()
+    }
+
+    /// Tells the linter that the guard is about to be made. The guard of a reader that keeps the lock alive is not
+    /// told: no record says which task has it.
+    #[inline(always)]
+    fn locked(&self, kind: Kind, caller: Caller) {
+        let observed = &self.permits.observed;
+        observed.object.locked(kind, observed.made_at(), caller);
+    }
+
+    /// The same after no wait.
+    #[inline(always)]
+    fn locked_at_once(&self, kind: Kind, caller: Caller) {
+        let observed = &self.permits.observed;
+        let made_at = observed.made_at();
+        observed.object.locked_at_once(kind, made_at, caller);
     }
 
     /// Returns the permit of a reader.

@@ -72,13 +72,19 @@ macro_rules! raw_mutex {
                     self.wait(None, Caller::here());
                 }
                 self.1.acquired();
+                self.1
+                    .locked(Kind::ThreadMutex, Caller::UNKNOWN, Caller::here());
             }
 
             #[inline]
+            #[track_caller]
             fn try_lock(&self) -> bool {
                 let locked = self.0.try_lock(HELD);
                 if locked {
                     self.1.acquired();
+                    let caller = Caller::here();
+                    self.1
+                        .locked_at_once(Kind::ThreadMutex, Caller::UNKNOWN, caller);
                 }
                 locked
             }
@@ -136,6 +142,8 @@ macro_rules! raw_mutex {
                 let locked = self.wait(deadline, caller);
                 if locked {
                     self.1.acquired();
+                    self.1
+                        .locked_at_once(Kind::ThreadMutex, Caller::UNKNOWN, caller);
                 }
                 locked
             }

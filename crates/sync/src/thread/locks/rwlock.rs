@@ -80,11 +80,14 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
             self.wait_to_read(None, Caller::here());
         }
         self.1.acquired_shared();
+        self.1
+            .locked(Kind::ThreadRead, Caller::UNKNOWN, Caller::here());
     }
 
     #[inline]
+    #[track_caller]
     fn try_lock_shared(&self) -> bool {
-        self.read_if(self.0.try_lock_shared())
+        self.read_if(self.0.try_lock_shared(), Caller::here())
     }
 
     #[inline]
@@ -100,11 +103,14 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
             self.wait_to_write(None, Caller::here());
         }
         self.1.acquired();
+        self.1
+            .locked(Kind::ThreadWrite, Caller::UNKNOWN, Caller::here());
     }
 
     #[inline]
+    #[track_caller]
     fn try_lock_exclusive(&self) -> bool {
-        self.held_if(self.0.try_lock_exclusive())
+        self.held_if(self.0.try_lock_exclusive(), Caller::here())
     }
 
     #[inline]
@@ -155,11 +161,14 @@ unsafe impl RawRwLockRecursive for RawRwLock {
             self.wait_to_read_again(None, Caller::here());
         }
         self.1.acquired_shared();
+        self.1
+            .locked(Kind::ThreadReadAgain, Caller::UNKNOWN, Caller::here());
     }
 
     #[inline]
+    #[track_caller]
     fn try_lock_shared_recursive(&self) -> bool {
-        self.read_if(self.0.try_lock_shared_recursive())
+        self.read_if(self.0.try_lock_shared_recursive(), Caller::here())
     }
 }
 
@@ -167,12 +176,17 @@ unsafe impl RawRwLockRecursive for RawRwLock {
 unsafe impl RawRwLockRecursiveTimed for RawRwLock {
     #[track_caller]
     fn try_lock_shared_recursive_for(&self, timeout: Duration) -> bool {
-        self.read_if(self.wait_to_read_again(deadline::after(timeout), Caller::here()))
+        let caller = Caller::here();
+        self.read_if(
+            self.wait_to_read_again(deadline::after(timeout), caller),
+            caller,
+        )
     }
 
     #[track_caller]
     fn try_lock_shared_recursive_until(&self, deadline: Instant) -> bool {
-        self.read_if(self.wait_to_read_again(Some(deadline), Caller::here()))
+        let caller = Caller::here();
+        self.read_if(self.wait_to_read_again(Some(deadline), caller), caller)
     }
 }
 
@@ -183,22 +197,26 @@ unsafe impl RawRwLockTimed for RawRwLock {
 
     #[track_caller]
     fn try_lock_shared_for(&self, timeout: Duration) -> bool {
-        self.read_if(self.wait_to_read(deadline::after(timeout), Caller::here()))
+        let caller = Caller::here();
+        self.read_if(self.wait_to_read(deadline::after(timeout), caller), caller)
     }
 
     #[track_caller]
     fn try_lock_shared_until(&self, deadline: Instant) -> bool {
-        self.read_if(self.wait_to_read(Some(deadline), Caller::here()))
+        let caller = Caller::here();
+        self.read_if(self.wait_to_read(Some(deadline), caller), caller)
     }
 
     #[track_caller]
     fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {
-        self.held_if(self.wait_to_write(deadline::after(timeout), Caller::here()))
+        let caller = Caller::here();
+        self.held_if(self.wait_to_write(deadline::after(timeout), caller), caller)
     }
 
     #[track_caller]
     fn try_lock_exclusive_until(&self, deadline: Instant) -> bool {
-        self.held_if(self.wait_to_write(Some(deadline), Caller::here()))
+        let caller = Caller::here();
+        self.held_if(self.wait_to_write(Some(deadline), caller), caller)
     }
 }
 
@@ -211,10 +229,13 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
             self.wait_to_read_upgradably(None, Caller::here());
         }
         self.1.acquired_beside_readers();
+        self.1
+            .locked(Kind::ThreadUpgradable, Caller::UNKNOWN, Caller::here());
     }
 
+    #[track_caller]
     fn try_lock_upgradable(&self) -> bool {
-        self.upgradable_if(self.0.try_lock_upgradable())
+        self.upgradable_if(self.0.try_lock_upgradable(), Caller::here())
     }
 
     unsafe fn unlock_upgradable(&self) {
@@ -231,7 +252,11 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
     }
 
     unsafe fn try_upgrade(&self) -> bool {
-        self.held_if(self.0.try_upgrade())
+        let upgraded = self.0.try_upgrade();
+        if upgraded {
+            self.1.acquired();
+        }
+        upgraded
     }
 }
 
@@ -260,12 +285,17 @@ unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
 unsafe impl RawRwLockUpgradeTimed for RawRwLock {
     #[track_caller]
     fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
-        self.upgradable_if(self.wait_to_read_upgradably(deadline::after(timeout), Caller::here()))
+        let caller = Caller::here();
+        self.upgradable_if(
+            self.wait_to_read_upgradably(deadline::after(timeout), caller),
+            caller,
+        )
     }
 
     #[track_caller]
     fn try_lock_upgradable_until(&self, deadline: Instant) -> bool {
-        self.upgradable_if(self.wait_to_read_upgradably(Some(deadline), Caller::here()))
+        let caller = Caller::here();
+        self.upgradable_if(self.wait_to_read_upgradably(Some(deadline), caller), caller)
     }
 
     #[track_caller]
@@ -324,26 +354,32 @@ impl RawRwLock {
     }
 
     #[inline]
-    fn read_if(&self, entered: bool) -> bool {
+    fn read_if(&self, entered: bool, caller: Caller) -> bool {
         if entered {
             self.1.acquired_shared();
+            self.1
+                .locked_at_once(Kind::ThreadRead, Caller::UNKNOWN, caller);
         }
         entered
     }
 
     /// Records the holder. It keeps writers out, but not readers, which may wait for a writer that gives up.
     #[inline]
-    fn upgradable_if(&self, entered: bool) -> bool {
+    fn upgradable_if(&self, entered: bool, caller: Caller) -> bool {
         if entered {
             self.1.acquired_beside_readers();
+            self.1
+                .locked_at_once(Kind::ThreadUpgradable, Caller::UNKNOWN, caller);
         }
         entered
     }
 
     #[inline]
-    fn held_if(&self, entered: bool) -> bool {
+    fn held_if(&self, entered: bool, caller: Caller) -> bool {
         if entered {
             self.1.acquired();
+            self.1
+                .locked_at_once(Kind::ThreadWrite, Caller::UNKNOWN, caller);
         }
         entered
     }

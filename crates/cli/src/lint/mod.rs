@@ -1,0 +1,164 @@
+//! `blitz lint`: what could go wrong in a program that works.
+
+mod allow;
+mod run;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use blitz_io_inspect::lint::{Finding, Lint, Lost, judge};
+use clap::{Args, ValueHint};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::output;
+use allow::Allowed;
+
+const HELP: &str = "\
+Examples:
+  blitz lint -- target/debug/server --selftest     a program that ends
+  blitz lint -- cargo test                         all tests
+  blitz lint -- cargo test -p app -- transfer      only those with this word in their names
+  blitz lint --explain lock-order                  what a finding means, and what to change
+  blitz lint --json -- cargo test > lint.json      for other programs
+
+The program runs as always, and as often as you say. It needs not hang: two locks that are taken in both
+orders are a fault in the run in which nothing happens. It must be built with the feature `inspect` of
+blitz-io, or of the package tokio that `blitz migrate` writes into Cargo.toml (`cargo test --features
+tokio/inspect`), and it must exit: a process that a signal ends writes no record. Its other processes are
+read, too.
+
+The lints:
+  lock-order           locks of tasks or threads are taken in a circle
+  guard-across-await   a task is suspended with the guard of a thread lock
+  blocking-in-poll     a poll waits for a thread lock, blocks, or takes more than 10 ms
+
+A finding that is no fault is allowed in the file blitz-lint.toml of the current folder, with a reason:
+  [[allow]]
+  lint = \"lock-order\"
+  at = \"src/cache.rs:41\"      # a line or a file of the finding
+  reason = \"the parent is locked before its children\"
+
+Exit codes:
+  0    no finding, or each is allowed
+  1    the program could not be run or has failed, or has written no record
+  2    the arguments are wrong, or the file with the allowed findings is
+  3    there are findings";
+
+#[derive(Args)]
+#[command(after_help = HELP)]
+pub struct Arguments {
+    /// Prints the findings as JSON on standard output. That of the program goes to standard error.
+    #[arg(long)]
+    json: bool,
+    /// The file with the allowed findings.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    config: Option<PathBuf>,
+    /// Explains a lint, and runs nothing.
+    #[arg(long, value_name = "LINT", conflicts_with_all = ["json", "config", "program"], value_parser = lint_parser())]
+    explain: Option<Lint>,
+    /// The program and its arguments, or `cargo test` and its arguments.
+    #[arg(last = true, required_unless_present = "explain", value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
+    program: Vec<OsString>,
+}
+
+fn lint_parser() -> impl clap::builder::TypedValueParser<Value = Lint> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+    PossibleValuesParser::new(Lint::ALL.map(Lint::name)).try_map(|name| name.parse::<Lint>())
+}
+
+/// The report for other programs.
+#[derive(Serialize)]
+struct Report<'a> {
+    /// The program has exited with success.
+    succeeded: bool,
+    /// The number of processes that have written a record.
+    processes: usize,
+    findings: Vec<&'a Finding>,
+    allowed: Vec<Allow<'a>>,
+    /// The number of things that the recorder had no room for.
+    lost: Lost,
+}
+
+#[derive(Serialize)]
+struct Allow<'a> {
+    reason: &'a str,
+    finding: &'a Finding,
+}
+
+/// Runs the program, or explains a lint.
+pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    if let Some(lint) = arguments.explain {
+        output::print(&format!("{}\n", lint.explanation()))?;
+        return Ok(Exit::Done);
+    }
+    let allowed = Allowed::read(arguments.config.as_deref())?;
+    let ran = run::run(&arguments.program, arguments.json)?;
+    let findings = judge(&ran.runs);
+    let (mut left, mut let_be) = (Vec::new(), Vec::new());
+    for finding in &findings {
+        match allowed.reason(finding) {
+            Some(reason) => let_be.push(Allow { reason, finding }),
+            None => left.push(finding),
+        }
+    }
+    let is_empty = left.is_empty();
+    let report = Report {
+        succeeded: ran.status.success(),
+        processes: ran.runs.len(),
+        findings: left,
+        allowed: let_be,
+        lost: ran.lost(),
+    };
+    if arguments.json {
+        output::print_json(&report)?;
+    } else {
+        output::print(&text(&report))?;
+    }
+    for unused in allowed.unused(&findings) {
+        output::tell(format_args!("note: nothing was found for {unused}\n"));
+    }
+    if !is_empty {
+        Ok(Exit::Found)
+    } else if ran.status.success() {
+        Ok(Exit::Done)
+    } else {
+        Err(Exit::Failed(format!("the program failed: {}", ran.status)))
+    }
+}
+
+fn text(report: &Report<'_>) -> String {
+    let mut text = String::new();
+    for finding in &report.findings {
+        text += &finding.text();
+        text.push('\n');
+    }
+    let (processes, found) = (report.processes, report.findings.len());
+    let of = |count: usize, what: &str, more: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}{more}"),
+    };
+    text += &format!(
+        "{} in {}, {} allowed\n",
+        of(found, "finding", "s"),
+        of(processes, "process", "es"),
+        report.allowed.len()
+    );
+    let mut lints: Vec<_> = report.findings.iter().map(|finding| finding.lint).collect();
+    lints.dedup();
+    for lint in lints {
+        text += &format!("  blitz lint --explain {lint}\n");
+    }
+    let Lost {
+        held,
+        tasks,
+        edges,
+        events,
+    } = report.lost;
+    if held + tasks + edges + events != 0 {
+        text += &format!(
+            "The recorder had no room for {edges} pairs of locks, {held} locks, {tasks} tasks and {events} lines.\n"
+        );
+    }
+    text
+}

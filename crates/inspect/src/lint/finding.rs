@@ -1,0 +1,200 @@
+//! `Finding`: something that could go wrong in another schedule, as plain data.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter, Write as _};
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+use super::explain;
+use super::run::Side;
+use crate::finding::Certainty;
+use crate::snapshot::Waiter;
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lint {
+    /// Locks are taken in several orders.
+    LockOrder,
+    /// A task keeps the guard of a thread lock while it is suspended.
+    GuardAcrossAwait,
+    /// The poll of a task blocks its worker.
+    BlockingInPoll,
+}
+
+impl Lint {
+    /// All lints.
+    pub const ALL: [Self; 3] = [
+        Self::LockOrder,
+        Self::GuardAcrossAwait,
+        Self::BlockingInPoll,
+    ];
+
+    /// Returns the name that the command line uses.
+    ///
+    /// ```
+    /// use blitz_io_inspect::lint::Lint;
+    ///
+    /// assert_eq!(Lint::LockOrder.name(), "lock-order");
+    /// assert_eq!("lock-order".parse(), Ok(Lint::LockOrder));
+    /// ```
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LockOrder => "lock-order",
+            Self::GuardAcrossAwait => "guard-across-await",
+            Self::BlockingInPoll => "blocking-in-poll",
+        }
+    }
+
+    /// Returns a page that says what the lint finds, why that is wrong, and what to change.
+    ///
+    /// ```
+    /// use blitz_io_inspect::lint::Lint;
+    ///
+    /// assert!(Lint::LockOrder.explanation().contains("order"));
+    /// ```
+    #[must_use]
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::LockOrder => explain::LOCK_ORDER,
+            Self::GuardAcrossAwait => explain::GUARD_ACROSS_AWAIT,
+            Self::BlockingInPoll => explain::BLOCKING_IN_POLL,
+        }
+    }
+}
+
+impl Display for Lint {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Lint {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|lint| lint.name() == name);
+        found.ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|lint| lint.name()).collect();
+            format!("there is no lint {name:?}; there are {}", names.join(", "))
+        })
+    }
+}
+
+impl Serialize for Lint {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+/// One task or thread of a finding, and what it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The task or thread, if it is known.
+    pub who: Option<Waiter>,
+    /// The line at which the task was spawned.
+    pub spawned_at: Option<String>,
+    /// The lock that it holds.
+    pub holds: Option<Side>,
+    /// The lock or other object that it waits for.
+    pub takes: Option<Side>,
+}
+
+/// Something that could go wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What it is about.
+    pub lint: Lint,
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// One sentence.
+    pub summary: String,
+    /// The tasks and threads.
+    pub steps: Vec<Step>,
+    /// The command line of the process.
+    pub command: String,
+    /// How often it was seen.
+    pub count: u64,
+}
+
+impl Finding {
+    /// Returns all lines of the program that the finding has, such as `src/main.rs:17`.
+    #[must_use]
+    pub fn lines(&self) -> BTreeSet<&str> {
+        let sides = self
+            .steps
+            .iter()
+            .flat_map(|step| [&step.holds, &step.takes]);
+        let sides = sides.flatten().filter_map(|side| side.at.as_deref());
+        let tasks = self
+            .steps
+            .iter()
+            .filter_map(|step| step.spawned_at.as_deref());
+        sides.chain(tasks).collect()
+    }
+
+    /// Returns `true` if both are about the same lines.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.lint == other.lint && self.lines() == other.lines()
+    }
+
+    /// Returns the text for people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let certainty = match self.certainty {
+            Certainty::Certain => "certain",
+            Certainty::Probable => "probable",
+        };
+        let mut text = format!("{certainty}: {}: {}\n", self.lint, self.summary);
+        for step in &self.steps {
+            let who = match step.who {
+                Some(Waiter::Task(id)) => format!("task {id}"),
+                Some(Waiter::Thread(id)) => format!("thread {id}"),
+                _ => "the holder".to_owned(),
+            };
+            let who = match &step.spawned_at {
+                Some(at) => format!("{who}, spawned at {at},"),
+                None => who,
+            };
+            match (&step.holds, &step.takes) {
+                (Some(holds), Some(takes)) => {
+                    _ = writeln!(text, "  {who} holds {}", Shown(holds));
+                    _ = writeln!(text, "    and takes {}", Shown(takes));
+                }
+                (Some(holds), None) => _ = writeln!(text, "  {who} holds {}", Shown(holds)),
+                (None, Some(takes)) => _ = writeln!(text, "  {who} waits for {}", Shown(takes)),
+                (None, None) => _ = writeln!(text, "  {}", who.trim_end_matches(',')),
+            }
+        }
+        if self.count > 1 {
+            _ = writeln!(text, "  seen {} times", self.count);
+        }
+        text
+    }
+}
+
+/// A lock for people, in two lines.
+struct Shown<'a>(&'a Side);
+
+impl Display for Shown<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let side = self.0;
+        f.write_str(&name(side))?;
+        if let Some(made_at) = &side.made_at {
+            write!(f, " (created at {made_at})")?;
+        }
+        match &side.at {
+            Some(at) => write!(f, "\n      at {at}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the name of a lock.
+pub(super) fn name(side: &Side) -> String {
+    match &side.name {
+        Some(name) => format!("{} {name:?}", side.kind.name()),
+        None => side.kind.name().to_owned(),
+    }
+}

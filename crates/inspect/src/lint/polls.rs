@@ -1,0 +1,103 @@
+//! `guard-across-await` and `blocking-in-poll`: what the polls of tasks did.
+
+use blitz_io_observe::Mode;
+
+use super::finding::{Finding, Lint, Step, name};
+use super::run::{Event, Run, Side};
+use crate::finding::Certainty;
+
+/// A shorter wait for a lock is no finding: the lock is contended, and its critical section short. In nanoseconds.
+const SHORT: u64 = 1_000_000;
+
+/// Returns the findings about polls of a run.
+pub(super) fn polls(run: &Run) -> impl Iterator<Item = Finding> {
+    let guards = run.guards.iter().filter_map(|event| guard(event, run));
+    let blocked = run.blocked.iter().filter_map(|event| blocked(event, run));
+    let long = run.polls.iter().map(|event| long(event, run));
+    guards.chain(blocked).chain(long)
+}
+
+fn guard(event: &Event, run: &Run) -> Option<Finding> {
+    let side = event.side.as_ref()?;
+    let summary = format!("a task keeps the guard of {} over an await", name(side));
+    let step = Step {
+        who: event.task,
+        spawned_at: event.task_at.clone(),
+        holds: Some(side.clone()),
+        takes: None,
+    };
+    Some(finding(
+        Lint::GuardAcrossAwait,
+        summary,
+        vec![step],
+        event,
+        run,
+    ))
+}
+
+fn blocked(event: &Event, run: &Run) -> Option<Finding> {
+    let side = event.side.as_ref()?;
+    let is_lock = matches!(
+        side.mode(),
+        Mode::Lock
+            | Mode::Read
+            | Mode::RecursiveRead
+            | Mode::UpgradableRead
+            | Mode::Upgrade
+            | Mode::Write
+    );
+    if is_lock && event.longest_ns < SHORT {
+        return None;
+    }
+    let summary = format!(
+        "the poll of a task blocks its thread for {}: {}",
+        millis(event.longest_ns),
+        name(side)
+    );
+    let mut steps = vec![Step {
+        who: event.task,
+        spawned_at: event.task_at.clone(),
+        holds: None,
+        takes: Some(side.clone()),
+    }];
+    if let Some(at) = event.holder_at.clone().filter(|_| is_lock) {
+        let holds = Side {
+            at: Some(at),
+            ..side.clone()
+        };
+        steps.push(Step {
+            holds: Some(holds),
+            ..Step::default()
+        });
+    }
+    Some(finding(Lint::BlockingInPoll, summary, steps, event, run))
+}
+
+fn long(event: &Event, run: &Run) -> Finding {
+    let summary = format!(
+        "a poll takes {}, {} of it on a processor",
+        millis(event.longest_ns),
+        millis(event.processor_ns)
+    );
+    let step = Step {
+        who: event.task,
+        spawned_at: event.task_at.clone(),
+        ..Step::default()
+    };
+    finding(Lint::BlockingInPoll, summary, vec![step], event, run)
+}
+
+fn finding(lint: Lint, summary: String, steps: Vec<Step>, event: &Event, run: &Run) -> Finding {
+    Finding {
+        lint,
+        certainty: Certainty::Certain,
+        summary,
+        steps,
+        command: run.command.clone(),
+        count: event.count,
+    }
+}
+
+fn millis(nanos: u64) -> String {
+    format!("{}.{} ms", nanos / 1_000_000, nanos / 100_000 % 10)
+}

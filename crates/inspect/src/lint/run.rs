@@ -1,0 +1,149 @@
+//! The file of one process.
+
+use blitz_io_observe::{Kind, Mode};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::snapshot::Waiter;
+
+/// The format that this version reads.
+const FORMAT: u32 = 1;
+
+/// What one process did.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Run {
+    /// The version of the format.
+    pub format: u32,
+    /// The number of the process.
+    pub pid: u32,
+    /// Its command line.
+    pub command: String,
+    /// Numbers of things that the recorder had no room for.
+    pub lost: Lost,
+    /// Locks that were taken while others were held.
+    pub edges: Vec<Edge>,
+    /// Guards of thread locks that tasks kept while they were suspended.
+    pub guards: Vec<Event>,
+    /// Waits that blocked the poll of a task.
+    pub blocked: Vec<Event>,
+    /// Long polls.
+    pub polls: Vec<Event>,
+}
+
+/// Numbers of things that the recorder had no room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lost {
+    /// Locks beyond those that a thread's list has room for.
+    pub held: u64,
+    /// Suspended tasks with locks.
+    pub tasks: u64,
+    /// Pairs of locks.
+    pub edges: u64,
+    /// Lines at which a poll blocked.
+    pub events: u64,
+}
+
+/// A lock, and how and where it was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Side {
+    /// Identifies the lock among all that the process has had.
+    pub lock: String,
+    /// The kind of the wait for it.
+    #[serde(with = "kind")]
+    pub kind: Kind,
+    /// Its name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The line at which it was created, if that is known.
+    #[serde(default)]
+    pub made_at: Option<String>,
+    /// The line at which it was taken, if that is known.
+    #[serde(default)]
+    pub at: Option<String>,
+}
+
+/// Two locks, the second of which was taken while the first one was held.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Edge {
+    /// The lock that was held.
+    pub from: Side,
+    /// The lock that was taken.
+    pub to: Side,
+    /// The task or thread.
+    pub owner: Option<Waiter>,
+    /// The guard of the first lock may have moved to another task.
+    #[serde(default)]
+    pub is_movable: bool,
+    /// The task had other pending futures, one of which may have taken the first lock.
+    #[serde(default)]
+    pub is_joined: bool,
+    /// Other locks that were held exclusively.
+    #[serde(default)]
+    pub gates: Vec<String>,
+}
+
+/// A line at which something happened in the polls of tasks.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Event {
+    /// The lock or the wait.
+    pub side: Option<Side>,
+    /// The line at which the holder took the lock.
+    pub holder_at: Option<String>,
+    /// The line at which the task was spawned.
+    pub task_at: Option<String>,
+    /// One of the tasks.
+    pub task: Option<Waiter>,
+    /// How often it happened.
+    pub count: u64,
+    /// The time of the longest, in nanoseconds.
+    pub longest_ns: u64,
+    /// The processor time of the longest.
+    pub processor_ns: u64,
+}
+
+impl Run {
+    /// Reads the file of a process.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is no such file, or one of another version.
+    ///
+    /// ```
+    /// use blitz_io_inspect::lint::Run;
+    ///
+    /// assert!(Run::parse("{\"format\":1}").is_ok());
+    /// assert!(Run::parse("{\"format\":1000}").is_err());
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        let run: Self = serde_json::from_str(text)?;
+        if run.format == FORMAT {
+            Ok(run)
+        } else {
+            Err(serde_json::Error::custom("another version made this file"))
+        }
+    }
+}
+
+impl Side {
+    pub(super) fn mode(&self) -> Mode {
+        self.kind.semantics().mode
+    }
+}
+
+/// A kind by its name.
+mod kind {
+    use super::{Deserialize, Deserializer, Error, Kind};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
+        let name = String::deserialize(from)?;
+        let found = Kind::ALL.iter().copied().find(|kind| kind.name() == name);
+        found.ok_or_else(|| D::Error::custom(format_args!("no kind has the name {name:?}")))
+    }
+
+    pub(super) fn serialize<S: serde::Serializer>(kind: &Kind, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(kind.name())
+    }
+}

@@ -1,0 +1,196 @@
+//! The judgement of runs that are made by hand.
+
+use blitz_io_inspect::lint::{Edge, Event, Finding, Lint, Run, Side, judge};
+use blitz_io_inspect::{Certainty, Kind, Waiter};
+
+/// A lock of its own line, taken at a line that says so.
+fn side(lock: &str, kind: Kind, at: u32) -> Side {
+    Side {
+        lock: lock.to_owned(),
+        kind,
+        name: None,
+        made_at: None,
+        at: Some(format!("main.rs:{at}")),
+    }
+}
+
+/// A task takes one lock within another one.
+fn edge(task: u64, from: (&str, Kind), to: (&str, Kind)) -> Edge {
+    let line = u32::try_from(task).unwrap() * 10;
+    Edge {
+        from: side(from.0, from.1, line),
+        to: side(to.0, to.1, line + 1),
+        owner: Some(Waiter::Task(task)),
+        is_movable: false,
+        is_joined: false,
+        gates: vec![],
+    }
+}
+
+fn locks(task: u64, from: &str, to: &str) -> Edge {
+    edge(task, (from, Kind::Mutex), (to, Kind::Mutex))
+}
+
+fn found(edges: Vec<Edge>) -> Vec<Finding> {
+    judge(&[Run {
+        edges,
+        ..Run::default()
+    }])
+}
+
+#[test]
+fn a_cycle_of_three_is_one_finding_with_all_its_lines() {
+    let all = found(vec![
+        locks(1, "a", "b"),
+        locks(2, "b", "c"),
+        locks(3, "c", "a"),
+        locks(4, "c", "d"),
+        locks(5, "e", "a"),
+    ]);
+    assert_eq!(all.len(), 1, "{all:#?}");
+    assert_eq!(all[0].certainty, Certainty::Certain);
+    let lines = ["10", "11", "20", "21", "30", "31"].map(|line| format!("main.rs:{line}"));
+    assert!(all[0].lines().into_iter().eq(lines.iter()));
+    assert_eq!(
+        found(vec![
+            locks(1, "a", "b"),
+            locks(2, "b", "c"),
+            locks(3, "a", "c")
+        ]),
+        []
+    );
+}
+
+#[test]
+fn modes_that_share_a_lock_are_no_joint_of_a_cycle() {
+    use Kind::{Mutex, Read, ThreadRead, ThreadReadAgain, ThreadUpgradable, ThreadWrite, Write};
+    let both = |held, wanted| {
+        let way = |task, from, to| edge(task, (from, held), (to, wanted));
+        found(vec![way(1, "a", "b"), way(2, "b", "a")]).len()
+    };
+    for (held, wanted) in [
+        (Read, Read),
+        (ThreadRead, ThreadRead),
+        (ThreadRead, ThreadReadAgain),
+        (ThreadUpgradable, ThreadRead),
+        (ThreadRead, ThreadUpgradable),
+    ] {
+        assert_eq!(both(held, wanted), 0, "{held:?} {wanted:?}");
+    }
+    for (held, wanted) in [
+        (Read, Write),
+        (Write, Read),
+        (Mutex, Mutex),
+        (ThreadUpgradable, ThreadUpgradable),
+        (ThreadUpgradable, ThreadWrite),
+        (ThreadWrite, ThreadReadAgain),
+    ] {
+        assert_eq!(both(held, wanted), 1, "{held:?} {wanted:?}");
+    }
+}
+
+#[test]
+fn one_lock_of_readers_breaks_a_cycle_with_other_locks() {
+    let one = edge(1, ("a", Kind::Read), ("b", Kind::Mutex));
+    let two = edge(2, ("b", Kind::Mutex), ("a", Kind::Read));
+    assert_eq!(found(vec![one, two]), []);
+}
+
+#[test]
+fn a_common_lock_must_be_that_of_all_owners() {
+    let within = |mut edge: Edge, gates: &[&str]| {
+        edge.gates = gates.iter().map(|&gate| gate.to_owned()).collect();
+        edge
+    };
+    let one = || within(locks(1, "a", "b"), &["g", "h"]);
+    assert_eq!(found(vec![one(), within(locks(2, "b", "a"), &["g"])]), []);
+    assert_eq!(
+        found(vec![one(), within(locks(2, "b", "a"), &["i"])]).len(),
+        1
+    );
+    assert_eq!(found(vec![one(), locks(2, "b", "a")]).len(), 1);
+}
+
+#[test]
+fn doubts_make_a_cycle_probable_and_other_futures_of_the_task_none() {
+    let one = || locks(1, "a", "b");
+    let certainty = |other: Edge| found(vec![one(), other])[0].certainty;
+    assert_eq!(certainty(locks(2, "b", "a")), Certainty::Certain);
+    assert_eq!(certainty(locks(1, "b", "a")), Certainty::Probable);
+    let mut moved = locks(2, "b", "a");
+    moved.is_movable = true;
+    assert_eq!(certainty(moved), Certainty::Probable);
+    let mut joined = locks(2, "b", "a");
+    joined.is_joined = true;
+    assert_eq!(found(vec![one(), joined]), []);
+}
+
+#[test]
+fn classes_are_lines_and_locks_of_one_class_are_told_apart() {
+    let of = |task, from: (&str, &str), to: (&str, &str)| {
+        let mut edge = locks(task, from.0, to.0);
+        edge.from.made_at = Some(from.1.to_owned());
+        edge.to.made_at = Some(to.1.to_owned());
+        edge
+    };
+    let all = found(vec![
+        of(1, ("a1", "x"), ("b1", "y")),
+        of(2, ("b2", "y"), ("a2", "x")),
+    ]);
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].certainty, Certainty::Probable);
+    assert_eq!(
+        found(vec![
+            of(1, ("a1", "x"), ("a2", "x")),
+            of(2, ("a2", "x"), ("a3", "x")),
+        ]),
+        []
+    );
+}
+
+#[test]
+fn runs_with_the_same_lines_are_one_finding() {
+    let run = |edges| Run {
+        edges,
+        ..Run::default()
+    };
+    let both = || vec![locks(1, "a", "b"), locks(2, "b", "a")];
+    // The locks of two processes are different ones, even if their numbers are the same.
+    let halves = both().into_iter().map(|edge| run(vec![edge]));
+    assert_eq!(judge(&halves.collect::<Vec<_>>()), []);
+    let all = judge(&[run(both()), run(both())]);
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].count, 2);
+}
+
+#[test]
+fn short_waits_for_locks_are_no_finding() {
+    let event = |kind, longest_ns| Run {
+        blocked: vec![Event {
+            side: Some(side("a", kind, 1)),
+            holder_at: Some("main.rs:9".into()),
+            longest_ns,
+            count: 1,
+            ..Event::default()
+        }],
+        ..Run::default()
+    };
+    assert_eq!(judge(&[event(Kind::ThreadMutex, 999_999)]), []);
+    let all = judge(&[event(Kind::ThreadMutex, 1_000_000)]);
+    assert_eq!((all.len(), all[0].lint), (1, Lint::BlockingInPoll));
+    assert!(all[0].lines().contains("main.rs:9"));
+    assert_eq!(judge(&[event(Kind::ThreadSemaphore, 1)]).len(), 1);
+}
+
+#[test]
+fn a_text_names_each_owner_and_both_of_its_lines() {
+    let all = found(vec![locks(1, "a", "b"), locks(2, "b", "a")]);
+    let text = all[0].text();
+    for part in [
+        "certain: lock-order: Mutex and Mutex are taken in both orders\n",
+        "task 1 holds Mutex\n      at main.rs:10\n    and takes Mutex\n      at main.rs:11\n",
+        "task 2 holds Mutex\n      at main.rs:20\n    and takes Mutex\n      at main.rs:21\n",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}

@@ -1,0 +1,149 @@
+//! The polls that a thread is in, and how long they take.
+//!
+//! Late by the clock is not late: a thread that lost its processor looks the same. So a poll is long if it had
+//! ten milliseconds of processor time, or took as long and gave the processor up itself, by a call that sleeps.
+//! The system's counters of both cost more than a short poll. A thread reads them after it has slept, and every two
+//! milliseconds; what the thread did in between counts for the poll.
+
+use std::time::{Duration, Instant};
+
+use super::lock::At;
+
+/// A longer poll is long.
+const LONG: Duration = Duration::from_millis(10);
+/// The counters are read again after this time.
+const FRESH: Duration = Duration::from_millis(2);
+
+/// What is polled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::records) enum Polled {
+    /// A task of a runtime.
+    Task,
+    /// A future for which a thread blocks.
+    Root,
+    /// A closure on a thread for blocking work.
+    Job,
+}
+
+/// The polls that a thread is in, and its counters.
+#[derive(Default)]
+pub(super) struct Frames {
+    frames: Vec<Frame>,
+    counters: Option<Counters>,
+}
+
+/// One poll.
+pub(super) struct Frame {
+    pub(super) task: u64,
+    pub(super) of: Polled,
+    pub(super) spawned_at: At,
+    /// The thread is no worker any more: it may block.
+    may_block: bool,
+    since: Instant,
+    /// The time of the waits that are counted by themselves.
+    counted: Duration,
+    before: Counters,
+}
+
+/// The system's counters of this thread.
+#[derive(Clone, Copy)]
+struct Counters {
+    /// The time at which they were read.
+    at: Instant,
+    /// The processor time.
+    processor: Duration,
+    /// Number of times that the thread gave its processor up.
+    sleeps: u64,
+}
+
+impl Frames {
+    pub(super) fn begin(&mut self, task: u64, of: Polled, spawned_at: At) {
+        let since = Instant::now();
+        let known = self.counters.filter(|known| since - known.at <= FRESH);
+        let before = known.unwrap_or_else(|| Counters::read(since));
+        self.counters = Some(before);
+        self.frames.push(Frame {
+            task,
+            of,
+            spawned_at,
+            may_block: false,
+            since,
+            counted: Duration::ZERO,
+            before,
+        });
+    }
+
+    /// Ends the current poll. Returns it, and its time and processor time if it was long.
+    pub(super) fn end(&mut self) -> Option<(Frame, Option<(Duration, Duration)>)> {
+        let frame = self.frames.pop()?;
+        let now = Instant::now();
+        let took = (now - frame.since).saturating_sub(frame.counted);
+        if !frame.must_not_block() || took < LONG {
+            return Some((frame, None));
+        }
+        let after = Counters::read(now);
+        self.counters = Some(after);
+        let processor = after.processor.saturating_sub(frame.before.processor);
+        // A wait that is counted by itself is one of the sleeps.
+        let slept = after.sleeps > frame.before.sleeps && frame.counted.is_zero();
+        let is_long = processor >= LONG || slept;
+        Some((frame, is_long.then_some((took, processor))))
+    }
+
+    /// Returns the current poll.
+    pub(super) fn current(&mut self) -> Option<&mut Frame> {
+        self.frames.last_mut()
+    }
+
+    /// The thread is no worker any more.
+    pub(super) fn may_block(&mut self) {
+        self.frames
+            .iter_mut()
+            .for_each(|frame| frame.may_block = true);
+    }
+
+    /// The thread has slept: the counters are not those of the next poll.
+    pub(super) fn forget_counters(&mut self) {
+        self.counters = None;
+    }
+}
+
+impl Frame {
+    /// A wait within the poll is counted by itself.
+    pub(super) fn count(&mut self, took: Duration) {
+        self.counted += took;
+    }
+
+    /// Returns `true` if the poll is one of a task, by a worker.
+    pub(super) fn must_not_block(&self) -> bool {
+        self.of == Polled::Task && !self.may_block
+    }
+}
+
+impl Counters {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn read(at: Instant) -> Self {
+        // SAFETY: all zeros is a valid value.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointer is to a value that the call may write.
+        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+        let time = |time: libc::timeval| {
+            Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
+        };
+        Self {
+            at,
+            processor: time(usage.ru_utime) + time(usage.ru_stime),
+            sleeps: usage.ru_nvcsw as u64,
+        }
+    }
+
+    /// The counters are not known, so no poll is long.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn read(at: Instant) -> Self {
+        Self {
+            at,
+            processor: Duration::ZERO,
+            sleeps: 0,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The locks that a thread and the task that it polls hold, and those that suspended tasks hold.
+//!
+//! 1. A thread has one list, in the order in which the locks were taken. Each entry has its owner: the task that
+//!    the thread polled, or else the thread.
+//! 2. When a poll ends, the entries of its task leave the list for `SUSPENDED`. When the next poll of the task
+//!    begins, in whichever thread, they return.
+//! 3. A release removes the entry: that of the current task or thread, or else that of the holder that the lock's
+//!    block names.
+//! 4. A guard may have moved to another task, which released it, while its owner ran. Then the entry stays. So an
+//!    entry counts only if the block still names its owner.
+
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use blitz_io_futex::per_process::PerProcess;
+
+use super::edges::{self, Edge, Side, address, hash};
+use super::lock::{At, Lock};
+use crate::records::block::{BESIDE_READERS, Block, MOVABLE};
+use crate::records::{Waiter, registry};
+
+/// The most locks of a thread's list.
+pub(super) const HELD: usize = 64;
+/// The most suspended tasks with locks.
+pub(super) const PARKED: usize = 1 << 16;
+/// The bits beside the holder's word.
+const FLAGS: u64 = MOVABLE | BESIDE_READERS;
+/// The number of pairs that a thread knows to be recorded.
+const SEEN: usize = 512;
+/// The most gates of a pair.
+const GATES: usize = 4;
+
+/// One lock that is held.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    owner: u64,
+    pub(super) lock: Lock,
+    pub(super) at: At,
+}
+
+/// The locks that a thread and its tasks hold.
+#[derive(Default)]
+pub(super) struct List {
+    held: Vec<Held>,
+    /// The hashes of pairs that are recorded; empty before the first one.
+    seen: Vec<u64>,
+    /// The lines of pairs for which there is no room; empty before the first ones.
+    full: Vec<u64>,
+}
+
+/// The locks of suspended tasks, by the task's word.
+static SUSPENDED: PerProcess<Mutex<HashMap<u64, Vec<Held>>>> = PerProcess::new(Mutex::default);
+/// The length of `SUSPENDED`, so that most polls take no lock.
+static SUSPENDED_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+fn suspended() -> MutexGuard<'static, HashMap<u64, Vec<Held>>> {
+    SUSPENDED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Held {
+    /// Returns `true` if the owner still holds the lock, as far as its block knows.
+    fn is_valid(&self) -> bool {
+        let block = self.lock.block;
+        if block.generation() != self.lock.generation {
+            return false;
+        }
+        if self.lock.is_exclusive() {
+            let holder = block.holder.load(Ordering::Relaxed);
+            holder & !FLAGS == self.owner
+        } else {
+            block.unnamed.load(Ordering::Relaxed) != 0
+                || block
+                    .readers
+                    .iter()
+                    .any(|reader| reader.load(Ordering::Relaxed) == self.owner)
+        }
+    }
+
+    pub(super) fn side(&self) -> Side {
+        Side::new(&self.lock, self.at)
+    }
+}
+
+impl List {
+    /// Adds a lock that the owner has taken. `waits`: it would have waited for it without a limit.
+    pub(super) fn add(&mut self, owner: u64, lock: Lock, at: At, waits: bool) {
+        if waits {
+            self.note_edges(owner, lock, at);
+        }
+        if self.held.len() < HELD {
+            self.held.push(Held { owner, lock, at });
+        } else {
+            edges::lost(|lost| &mut lost.held);
+        }
+        if let Some(at) = at {
+            let at = ptr::from_ref(at).cast_mut();
+            lock.block.locked_at.store(at, Ordering::Relaxed);
+        }
+    }
+
+    /// Removes the lock with this block, which the task or thread is about to release.
+    pub(super) fn remove(&mut self, owner: u64, block: &'static Block) {
+        let is_it = |held: &Held| ptr::eq(held.lock.block, block);
+        let own = |held: &Held| is_it(held) && held.owner == owner;
+        let list = &mut self.held;
+        let found = list.iter().rposition(own);
+        if let Some(at) = found.or_else(|| list.iter().rposition(is_it)) {
+            list.remove(at);
+        } else if SUSPENDED_COUNT.load(Ordering::Relaxed) != 0 {
+            let holder = block.holder.load(Ordering::Relaxed) & !FLAGS;
+            let mut all = suspended();
+            for task in [owner, holder] {
+                if let Some(list) = all.get_mut(&task) {
+                    list.retain(|held| !is_it(held));
+                }
+            }
+        }
+    }
+
+    /// Records that `lock` was taken within each lock that its owner holds.
+    fn note_edges(&mut self, owner: u64, lock: Lock, at: At) {
+        self.held
+            .retain(|held| held.owner != owner || held.is_valid());
+        let own = || self.held.iter().filter(|held| held.owner == owner);
+        // Who has it already waits for nothing new.
+        if own().next().is_none() || own().any(|held| held.lock.id() == lock.id()) {
+            return;
+        }
+        let mut fresh = Vec::new();
+        for held in own() {
+            let lines = edges::lines(&held.lock, held.at, &lock, at);
+            if self.full.get(lines as usize % SEEN) == Some(&lines) {
+                continue;
+            }
+            // The locks that keep out all others of the pair's order.
+            let mut gates = [(0, 0); GATES];
+            let others = own()
+                .filter(|other| other.lock.is_exclusive() && other.lock.id() != held.lock.id());
+            for (gate, other) in gates.iter_mut().zip(others) {
+                *gate = other.lock.id();
+            }
+            gates.sort_unstable();
+            let hash = hash(&[
+                held.lock.block.id(),
+                u64::from(held.lock.generation) << 32 | u64::from(lock.generation),
+                lock.block.id(),
+                address(held.at),
+                address(at),
+                (held.lock.kind as u64) << 32 | lock.kind as u64,
+                gates
+                    .iter()
+                    .fold(0, |all, gate| all ^ gate.0.rotate_left(gate.1 & 63)),
+            ]);
+            if self.seen.get(hash as usize % SEEN) != Some(&hash) {
+                fresh.push((hash, lines, *held, gates));
+            }
+        }
+        if fresh.is_empty() {
+            return;
+        }
+        // Another future of the same task may have taken the lock that the task holds.
+        let is_joined = Waiter::from_word(owner).is_some_and(Waiter::is_task)
+            && registry::has_pending_future(owner);
+        self.seen.resize(SEEN, 0);
+        for (hash, lines, held, gates) in fresh {
+            let holder = held.lock.block.holder.load(Ordering::Relaxed);
+            let is_full = edges::add(
+                hash,
+                lines,
+                Edge {
+                    from: held.side(),
+                    to: Side::new(&lock, at),
+                    owner,
+                    is_movable: held.lock.is_exclusive()
+                        && holder & MOVABLE != 0
+                        && holder & BESIDE_READERS == 0,
+                    gates,
+                    is_joined,
+                },
+            );
+            if !is_joined {
+                self.seen[hash as usize % SEEN] = hash;
+            }
+            if is_full {
+                self.full.resize(SEEN, 0);
+                self.full[lines as usize % SEEN] = lines;
+            }
+        }
+    }
+
+    /// Takes the locks of a task whose poll begins.
+    pub(super) fn resume(&mut self, task: u64) {
+        if SUSPENDED_COUNT.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut all = suspended();
+        if let Some(list) = all.remove(&task) {
+            SUSPENDED_COUNT.store(all.len(), Ordering::Relaxed);
+            self.held.extend(list);
+        }
+    }
+
+    /// Puts away the locks of a task whose poll ends, and returns those that the task still holds.
+    pub(super) fn suspend(&mut self, task: u64) -> Vec<Held> {
+        if self.held.iter().all(|held| held.owner != task) {
+            return Vec::new();
+        }
+        let is_own = |held: &&Held| held.owner == task && held.is_valid();
+        let list: Vec<Held> = self.held.iter().filter(is_own).copied().collect();
+        self.held.retain(|held| held.owner != task);
+        if !list.is_empty() {
+            let mut all = suspended();
+            if all.len() < PARKED {
+                all.insert(task, list.clone());
+                SUSPENDED_COUNT.store(all.len(), Ordering::Relaxed);
+            } else {
+                edges::lost(|lost| &mut lost.tasks);
+            }
+        }
+        list
+    }
+}

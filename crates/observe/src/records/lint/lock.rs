@@ -1,0 +1,61 @@
+//! `Lock`: one lock, and how it is taken.
+
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+use crate::Kind;
+use crate::records::block::Block;
+
+/// A location in the program, if it is known.
+pub(super) type At = Option<&'static Location<'static>>;
+
+/// One lock, and how it is taken.
+#[derive(Clone, Copy)]
+pub(in crate::records) struct Lock {
+    pub(super) block: &'static Block,
+    pub(super) generation: u32,
+    pub(super) kind: Kind,
+    pub(super) made_at: At,
+}
+
+impl Lock {
+    /// Returns the lock with this block.
+    pub(in crate::records) fn new(block: &'static Block, kind: Kind, made_at: At) -> Self {
+        Self {
+            block,
+            generation: block.generation(),
+            kind,
+            made_at,
+        }
+    }
+
+    /// Returns the name that the program gave it.
+    pub(super) fn name(&self) -> Option<&'static str> {
+        // SAFETY: names are never freed.
+        unsafe { self.block.name.load(Ordering::Acquire).as_ref() }.copied()
+    }
+
+    /// Identifies the lock among all that the process has had.
+    pub(super) fn id(&self) -> (u64, u32) {
+        (self.block.id(), self.generation)
+    }
+
+    /// Returns `true` if the lock has one holder when it is taken so.
+    pub(super) fn is_exclusive(&self) -> bool {
+        !matches!(
+            self.kind,
+            Kind::Read | Kind::ThreadRead | Kind::ThreadReadAgain
+        )
+    }
+
+    /// Returns `true` if a wait for the lock blocks the thread.
+    pub(super) fn is_of_threads(&self) -> bool {
+        !matches!(self.kind, Kind::Mutex | Kind::Read | Kind::Write)
+    }
+}
+
+/// Returns the line at which the lock with this block was taken last.
+pub(in crate::records) fn locked_at(block: &Block) -> At {
+    // SAFETY: null, or from a `&'static`.
+    unsafe { block.locked_at.load(Ordering::Relaxed).as_ref() }
+}
