@@ -86,8 +86,10 @@ pub struct RunArguments {
     /// number: all orders).
     #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = chosen)]
     schedule: Chosen,
-    /// Families of faults: short (reads and writes), spurious (wake-ups), stall (of threads),
-    /// eintr, or none. Each seed leaves out a half of them. exhaustive has none.
+    /// Families of faults: short (reads and writes), spurious (wake-ups), stall (of threads), which are
+    /// usual, eintr, eagain; of the network, together named net: latency (of bytes), reset, emfile (in
+    /// accept), loss, reorder and duplicate (of datagrams), partition, dns; all, or none. Each seed
+    /// leaves out a half of them. exhaustive has none.
     #[arg(long, value_name = "A,B", default_value = "short,spurious,stall")]
     faults: Faults,
     /// The number of calls after which a run is a livelock.

@@ -7,8 +7,10 @@ use crate::c::{self, O_NONBLOCK, Raw, Timespec, nr};
 use crate::descriptors::Kind;
 use crate::end;
 use crate::real::real;
+use crate::shared::region::fault;
 use crate::state::{active, sim};
 use crate::sys;
+use crate::time;
 
 /// The number of every simulated process.
 pub const PROCESS: Raw = 4096;
@@ -194,6 +196,9 @@ unsafe extern "C" fn getaddrinfo(
 ) -> c_int {
     const NUMERIC: c_int = 4;
     const NONAME: c_int = -2;
+    const AGAIN: c_int = -3;
+    /// As if the first server of names had not answered.
+    const SLOW: u64 = 5_000_000_000;
     let lookup: Lookup = real!(
         "getaddrinfo",
         fn(*const c_char, *const c_char, *const c_void, *mut *mut c_void) -> c_int
@@ -213,6 +218,16 @@ unsafe extern "C" fn getaddrinfo(
         CStr::from_ptr(node)
     };
     let mine = matches!(name.to_bytes(), b"localhost" | b"sim");
+    if mine {
+        match baton::fault_of(fault::DNS, 2) {
+            1 => {
+                let later = sim().now + SLOW;
+                time::sleep_until("getaddrinfo", later);
+            }
+            2 => return AGAIN,
+            _ => {}
+        }
+    }
     let node = match (mine, numeric[1]) {
         (true, 10) => c"::1".as_ptr(),
         (true, _) => c"127.0.0.1".as_ptr(),

@@ -4,6 +4,7 @@
 //! - `baton`, `state`, `end`: one running thread, simulated time, verdicts.
 //! - `thread`, `lock`, `condition`, `futex`, `time`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
+//! - `network`, `wires`: faults of the network, and what is under way because of them.
 //! - `dispatch`: one function that takes a number and six arguments, as the kernel does.
 //! - `symbols`: libc's functions over `dispatch`; `trap`: what comes round libc, into `dispatch` too;
 //!   `tsc`: the instructions that read a clock.
@@ -23,6 +24,7 @@ mod futex;
 mod identity;
 mod lock;
 mod messages;
+mod network;
 mod random;
 mod readiness;
 mod real;
@@ -39,3 +41,4 @@ mod time;
 mod timers;
 mod trap;
 mod tsc;
+mod wires;

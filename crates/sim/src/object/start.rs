@@ -22,6 +22,7 @@ use crate::sys;
 use crate::thread;
 use crate::trap;
 use crate::tsc;
+use crate::wires::Wires;
 
 /// The variable without which this object does nothing.
 const VARIABLE: &core::ffi::CStr = c"BLITZ_SIM";
@@ -139,6 +140,7 @@ unsafe fn begin(region: *mut Region, key: u32) {
         condition_clocks: Default::default(),
         barriers: Default::default(),
         descriptors: Descriptors::default(),
+        wires: Wires::default(),
         key,
     });
     tsc::install();

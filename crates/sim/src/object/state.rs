@@ -11,6 +11,7 @@ use crate::descriptors::Descriptors;
 use crate::shared::random::{Random, extend};
 use crate::shared::region::Region;
 use crate::strategy::Strategy;
+use crate::wires::Wires;
 
 /// The deadline of a wait without a time limit.
 pub const NEVER: u64 = u64::MAX;
@@ -141,6 +142,7 @@ pub struct Simulation {
     /// Sizes of barriers, and the threads that have arrived.
     pub barriers: BTreeMap<usize, (u32, u32)>,
     pub descriptors: Descriptors,
+    pub wires: Wires,
     /// Key whose destructor sees the end of a thread.
     pub key: u32,
 }

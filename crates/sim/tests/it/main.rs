@@ -4,5 +4,6 @@
 
 mod counts;
 mod found;
+mod network;
 mod programs;
 mod support;
