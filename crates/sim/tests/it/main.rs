@@ -6,4 +6,5 @@ mod counts;
 mod found;
 mod network;
 mod programs;
+mod service;
 mod support;
