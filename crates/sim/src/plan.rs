@@ -88,11 +88,27 @@ impl fmt::Display for Schedule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub(crate) u32);
 
-const NAMES: [(&str, u32); 4] = [
+const NAMES: [(&str, u32); 13] = [
     ("short", fault::SHORT),
     ("spurious", fault::SPURIOUS),
     ("stall", fault::STALL),
     ("eintr", fault::EINTR),
+    ("eagain", fault::EAGAIN),
+    ("latency", fault::LATENCY),
+    ("reset", fault::RESET),
+    ("emfile", fault::EMFILE),
+    ("loss", fault::LOSS),
+    ("reorder", fault::REORDER),
+    ("duplicate", fault::DUPLICATE),
+    ("partition", fault::PARTITION),
+    ("dns", fault::DNS),
+];
+
+/// Names of several families.
+const GROUPS: [(&str, Faults); 3] = [
+    ("usual", Faults::USUAL),
+    ("net", Faults::NETWORK),
+    ("all", Faults::ALL),
 ];
 
 impl Faults {
@@ -101,6 +117,28 @@ impl Faults {
     /// Those that every program has to expect: short transfers, waits that end for no reason, threads
     /// that do not run for long.
     pub const USUAL: Faults = Faults(1 << fault::SHORT | 1 << fault::SPURIOUS | 1 << fault::STALL);
+    /// Those of the network: late bytes, resets, failures of `accept`, lost, late and repeated datagrams,
+    /// ports that cannot be reached for a while, slow and failing look-ups of names.
+    ///
+    /// ```
+    /// use blitz_io_sim::Faults;
+    ///
+    /// let named = "latency,reset,emfile,loss,reorder,duplicate,partition,dns".parse();
+    /// assert_eq!(named, Ok(Faults::NETWORK));
+    /// assert_eq!("net".parse(), Ok(Faults::NETWORK));
+    /// ```
+    pub const NETWORK: Faults = Faults(
+        1 << fault::LATENCY
+            | 1 << fault::RESET
+            | 1 << fault::EMFILE
+            | 1 << fault::LOSS
+            | 1 << fault::REORDER
+            | 1 << fault::DUPLICATE
+            | 1 << fault::PARTITION
+            | 1 << fault::DNS,
+    );
+    /// All families.
+    pub const ALL: Faults = Faults((1 << NAMES.len()) - 1);
 
     /// Returns the families that a seed leaves on: each seed switches off a half.
     ///
@@ -118,18 +156,26 @@ impl Faults {
 impl FromStr for Faults {
     type Err = String;
 
-    /// Parses names with commas between, or `none`.
+    /// Parses names with commas between, or `none`. `usual`, `net` and `all` name several families.
     fn from_str(text: &str) -> Result<Faults, String> {
         if text == "none" {
             return Ok(Faults::NONE);
         }
         let mut all = Faults::NONE;
         for name in text.split(',') {
-            let found = NAMES.iter().find(|(known, _)| *known == name);
-            let (_, bit) = found.ok_or_else(|| {
-                format!("no such fault: {name:?}; there are short, spurious, stall, eintr, none")
-            })?;
-            all.0 |= 1 << bit;
+            let family = NAMES.iter().find(|(known, _)| *known == name);
+            let group = GROUPS.iter().find(|(known, _)| *known == name);
+            all.0 |= match (family, group) {
+                (Some((_, bit)), _) => 1 << bit,
+                (None, Some((_, faults))) => faults.0,
+                (None, None) => {
+                    let known: Vec<_> = NAMES.iter().map(|(known, _)| *known).collect();
+                    return Err(format!(
+                        "no such fault: {name:?}; there are {}; several at once are usual, net and all",
+                        known.join(", ")
+                    ));
+                }
+            };
         }
         Ok(all)
     }

@@ -14,7 +14,7 @@ pub fn check(arguments: &RunArguments) -> Result<Exit, Exit> {
             "Give another --schedule.",
         ));
     };
-    let targets = targets::find(&arguments.program)?;
+    let targets = arguments.targets()?;
     let (mut pairs, mut differ) = (0, 0);
     for target in &targets {
         let mut first = Simulator::start(&target.program).map_err(failed)?;

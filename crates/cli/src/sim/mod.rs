@@ -91,10 +91,16 @@ pub struct RunArguments {
     /// number: all orders).
     #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = chosen)]
     schedule: Chosen,
-    /// Families of faults: short (reads and writes), spurious (wake-ups), stall (of threads),
-    /// eintr, or none. Each seed leaves out a half of them. exhaustive has none.
+    /// Families of faults: short (reads and writes), spurious (wake-ups), stall (of threads), which are
+    /// usual, eintr, eagain; of the network, together named net: latency (of bytes), reset, emfile (in
+    /// accept), loss, reorder and duplicate (of datagrams), partition, dns; all, or none. Each seed
+    /// leaves out a half of them. exhaustive has none.
     #[arg(long, value_name = "A,B", default_value = "short,spurious,stall")]
     faults: Faults,
+    /// Lets the program start others, which run outside of the simulation. Runs are not deterministic
+    /// then, and calls that go round libc are not seen.
+    #[arg(long)]
+    allow_exec: bool,
     /// The number of calls after which a run is a livelock.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     limit: u64,
@@ -187,6 +193,17 @@ fn chosen(text: &str) -> Result<Chosen, String> {
 }
 
 impl RunArguments {
+    /// Returns the programs to run.
+    fn targets(&self) -> Result<Vec<targets::Target>, Exit> {
+        let mut found = targets::find(&self.program)?;
+        if self.allow_exec {
+            for target in &mut found {
+                target.program = target.program.clone().allow_exec();
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns the plan of a seed.
     fn plan(&self, schedule: Schedule, seed: u64) -> Plan {
         let mut plan = Plan::new(schedule, seed);

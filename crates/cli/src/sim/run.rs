@@ -14,7 +14,7 @@ use super::junit;
 use super::picture;
 use super::report::{self, Row};
 use super::search::{Searched, search};
-use super::targets::{self, Target};
+use super::targets::Target;
 use super::{Chosen, RunArguments, exit_of, failed};
 use crate::exit::Exit;
 use crate::line::Line;
@@ -22,7 +22,7 @@ use crate::output;
 
 /// Runs every target, and prints the table.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
-    let targets = targets::find(&arguments.program)?;
+    let targets = arguments.targets()?;
     if targets.is_empty() {
         return Err(Exit::Failed("there is no test to run".to_owned()));
     }
@@ -132,6 +132,10 @@ fn finish(
         details: String::new(),
     };
     let Some((plan, outcome)) = searched.failure else {
+        if !searched.report.is_empty() {
+            let told = format_args!("\n{}: ran other programs\n{}", row.test, searched.report);
+            bar.suspend(|| output::tell(told));
+        }
         return Ok(row);
     };
     row.verdict = outcome.verdict;

@@ -48,6 +48,7 @@ use core::sync::atomic::Ordering;
 use crate::c::{EINTR, Pollfd};
 use crate::end;
 use crate::events;
+use crate::outside;
 use crate::shared::region::strategy;
 use crate::shared::region::{
     CHECKPOINT, DECISIONS, Decision, Event, NOTHING, TIME, fault, happening, kind, verdict,
@@ -162,7 +163,8 @@ unsafe fn earliest() -> u64 {
     let threads = s.live.iter().map(|id| &s.threads[*id as usize]);
     let waiting = threads.filter(|thread| thread.state == State::Blocked);
     let first = waiting.map(|thread| thread.deadline).min();
-    first.unwrap_or(NEVER).min(s.descriptors.next_timer())
+    let first = first.unwrap_or(NEVER).min(s.descriptors.next_timer());
+    first.min(s.wires.next())
 }
 
 /// Makes the threads ready whose deadlines have passed, and timer descriptors readable.
@@ -179,7 +181,8 @@ unsafe fn expire() {
             is_ready_again(id, TIME);
         }
     }
-    if s.descriptors.expire(s.now) {
+    let rang = s.descriptors.expire(s.now);
+    if s.wires.deliver(s.now) || rang {
         descriptors_changed();
     }
     s.next_deadline = earliest();
@@ -301,6 +304,9 @@ pub unsafe fn wake(key: Key) -> Option<u32> {
 /// running thread may be one of them: time moves while it chooses its successor.
 pub unsafe fn descriptors_changed() {
     let s = sim();
+    if s.wires.deliver_more(s.now) {
+        has_deadline(s.wires.next());
+    }
     for at in 0..s.live.len() {
         let id = s.live[at];
         let thread = &mut s.threads[id as usize];
@@ -343,6 +349,10 @@ pub unsafe fn choose_thread(kind: u16) -> u32 {
     loop {
         let count = ready(kind, &mut found);
         if count == 0 {
+            if outside::has_children() {
+                outside::idle();
+                continue;
+            }
             if !to_next_deadline() {
                 end::deadlock();
             }
@@ -436,14 +446,25 @@ unsafe fn choose_other(kind: u16, count: usize) -> usize {
 
 /// Returns `true` if a fault of this family occurs now.
 pub unsafe fn has_fault(family: u32) -> bool {
+    fault_of(family, 1) > 0
+}
+
+/// Returns which fault of this family occurs now, from 1 to `count`; 0 if none does.
+pub unsafe fn fault_of(family: u32, count: usize) -> usize {
     if sim().region().faults & (1 << family) == 0 {
-        return false;
+        return 0;
     }
     let kind = kind::FAULT + family as u16;
-    let scripted = scripted(kind, 2).map(|choice| choice == 1);
-    let occurs = scripted.unwrap_or_else(|| sim().strategy.fault());
-    record(kind, 2, usize::from(occurs));
-    if occurs {
+    let choice = scripted(kind, 1 + count).unwrap_or_else(|| {
+        let strategy = &mut sim().strategy;
+        match (strategy.fault(), count) {
+            (false, _) => 0,
+            (true, 1) => 1,
+            (true, _) => 1 + strategy.pick_other(count),
+        }
+    });
+    record(kind, 1 + count, choice);
+    if choice > 0 {
         happened(
             happening::FAULT,
             sim().current,
@@ -453,7 +474,7 @@ pub unsafe fn has_fault(family: u32) -> bool {
             b"",
         );
     }
-    occurs
+    choice
 }
 
 /// Notes that the running thread has started another one.

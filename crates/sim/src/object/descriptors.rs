@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::baton::{self, descriptors_changed, point};
 use crate::c::{EAGAIN, Iovec, O_NONBLOCK, POLLIN, POLLOUT, Pollfd, Raw, nr};
+use crate::network;
+use crate::outside;
 use crate::random;
 use crate::shared::region::fault;
 use crate::sockets::Socket;
@@ -41,7 +43,7 @@ pub struct Description {
     pub nonblocking: bool,
     /// Nanoseconds after which a blocking read fails, and a write.
     pub timeouts: [u64; 2],
-    references: u32,
+    pub references: u32,
     /// Registrations that report a change once: `epoll` descriptor, own descriptor, events, data.
     pub edges: Vec<(usize, usize, Event)>,
 }
@@ -106,6 +108,28 @@ impl Descriptors {
             Kind::Socket(socket) => Some(socket),
             _ => None,
         }
+    }
+
+    /// Returns the number of what a descriptor refers to. It is never given again.
+    pub fn index(&self, fd: usize) -> Option<usize> {
+        *self.table.get(fd)?
+    }
+
+    /// Returns the sockets with their numbers.
+    pub fn sockets(&mut self) -> impl Iterator<Item = (usize, &mut Socket)> {
+        let all = self.all.iter_mut();
+        all.filter_map(|(index, description)| match &mut description.kind {
+            Kind::Socket(socket) => Some((*index, &mut **socket)),
+            _ => None,
+        })
+    }
+
+    /// Returns the descriptors of all `epoll` instances.
+    pub fn epolls(&self) -> Vec<usize> {
+        let is_epoll = |index: usize| matches!(self.all[&index].kind, Kind::Epoll);
+        let fds = self.table.iter().enumerate();
+        fds.filter_map(|(fd, index)| index.filter(|index| is_epoll(*index)).map(|_| fd))
+            .collect()
     }
 
     /// Makes `new` refer to what `old` refers to.
@@ -230,7 +254,7 @@ unsafe fn shortened(fd: usize, length: usize) -> usize {
 /// A transfer that a fault has shortened leaves something to do. A program that
 /// waits for changes only takes a short transfer for the last one, so this reports another change, as if
 /// more had just come.
-unsafe fn report_again(fd: usize) {
+pub unsafe fn report_again(fd: usize) {
     if let Some(description) = sim().descriptors.get(fd) {
         for (epoll, own, event) in &description.edges {
             let event = &raw const *event as usize;
@@ -245,7 +269,7 @@ unsafe fn report_again(fd: usize) {
 /// Reads once, perhaps less than the program asks for.
 pub unsafe fn read_part(waits: Waits, length: usize, operation: impl Fn(usize) -> Raw) -> Raw {
     let part = shortened(waits.fd, length);
-    let result = until_ready(waits, || operation(part));
+    let result = network::transfer(waits, || operation(part));
     if part < length && result > 0 {
         report_again(waits.fd);
     }
@@ -288,7 +312,7 @@ pub unsafe fn readv(fd: usize, parts: usize, count: usize) -> Raw {
         events: POLLIN,
         never: false,
     };
-    until_ready(waits, || sys::call(nr::READV, [fd, parts, count, 0, 0, 0]))
+    network::transfer(waits, || sys::call(nr::READV, [fd, parts, count, 0, 0, 0]))
 }
 
 /// `write`.
@@ -297,6 +321,13 @@ pub unsafe fn write(fd: usize, from: usize, length: usize) -> Raw {
         return sys::call(nr::WRITE, [fd, from, length, 0, 0, 0]);
     }
     point("write", 0);
+    let all = [Iovec {
+        base: from as *mut u8,
+        len: length,
+    }];
+    if let Some(result) = network::hold(fd, &all) {
+        return result;
+    }
     write_all(fd, length, false, |done, length| {
         sys::call(nr::WRITE, [fd, from + done, length, 0, 0, 0])
     })
@@ -317,8 +348,8 @@ pub unsafe fn write_all(
     };
     let mut done = 0;
     loop {
-        let part = shortened(fd, length - done);
-        let result = until_ready(waits, || operation(done, part));
+        let part = outside::part(fd, shortened(fd, length - done));
+        let result = network::transfer(waits, || operation(done, part));
         if result < 0 {
             return if done > 0 { done as Raw } else { result };
         }
@@ -343,6 +374,9 @@ pub unsafe fn writev(fd: usize, parts: usize, count: usize) -> Raw {
     }
     point("writev", 0);
     let all = core::slice::from_raw_parts(parts as *const Iovec, count);
+    if let Some(result) = network::hold(fd, all) {
+        return result;
+    }
     let length = all.iter().map(|part| part.len).sum();
     write_all(fd, length, false, |done, length| {
         let rest = slice(all, done, length);
@@ -376,6 +410,7 @@ pub unsafe fn close(fd: usize) -> Raw {
     let simulated = is_simulated(fd);
     if simulated {
         point("close", 0);
+        network::closing(fd);
         sim().descriptors.forget(fd);
     }
     let result = sys::call(nr::CLOSE, [fd, 0, 0, 0, 0, 0]);
@@ -394,9 +429,14 @@ pub unsafe fn duplicated(old: usize, new: Raw) -> Raw {
     new
 }
 
+/// Returns the flag of all pipes. A child that has an end expects it to block.
+fn hidden_flag() -> usize {
+    if outside::is_allowed() { 0 } else { O_NONBLOCK }
+}
+
 /// `pipe2`.
 pub unsafe fn pipe(fds: *mut i32, flags: usize) -> Raw {
-    let result = sys::call(nr::PIPE2, [fds as usize, flags | O_NONBLOCK, 0, 0, 0, 0]);
+    let result = sys::call(nr::PIPE2, [fds as usize, flags | hidden_flag(), 0, 0, 0, 0]);
     if result == 0 {
         for at in 0..2 {
             let fd = *fds.add(at) as usize;
@@ -440,9 +480,13 @@ pub unsafe fn fcntl(fd: usize, command: usize, argument: usize) -> Option<Raw> {
         }
         SET => {
             description.nonblocking = argument & O_NONBLOCK != 0;
+            let hidden = match description.kind {
+                Kind::Stream => hidden_flag(),
+                _ => O_NONBLOCK,
+            };
             Some(sys::call(
                 nr::FCNTL,
-                [fd, command, argument | O_NONBLOCK, 0, 0, 0],
+                [fd, command, argument | hidden, 0, 0, 0],
             ))
         }
         _ => None,

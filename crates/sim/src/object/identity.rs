@@ -7,8 +7,10 @@ use crate::c::{self, O_NONBLOCK, Raw, Timespec, nr};
 use crate::descriptors::Kind;
 use crate::end;
 use crate::real::real;
+use crate::shared::region::fault;
 use crate::state::{active, sim};
 use crate::sys;
+use crate::time;
 
 /// The number of every simulated process.
 pub const PROCESS: Raw = 4096;
@@ -194,6 +196,9 @@ unsafe extern "C" fn getaddrinfo(
 ) -> c_int {
     const NUMERIC: c_int = 4;
     const NONAME: c_int = -2;
+    const AGAIN: c_int = -3;
+    /// As if the first server of names had not answered.
+    const SLOW: u64 = 5_000_000_000;
     let lookup: Lookup = real!(
         "getaddrinfo",
         fn(*const c_char, *const c_char, *const c_void, *mut *mut c_void) -> c_int
@@ -213,6 +218,16 @@ unsafe extern "C" fn getaddrinfo(
         CStr::from_ptr(node)
     };
     let mine = matches!(name.to_bytes(), b"localhost" | b"sim");
+    if mine {
+        match baton::fault_of(fault::DNS, 2) {
+            1 => {
+                let later = sim().now + SLOW;
+                time::sleep_until("getaddrinfo", later);
+            }
+            2 => return AGAIN,
+            _ => {}
+        }
+    }
     let node = match (mine, numeric[1]) {
         (true, 10) => c"::1".as_ptr(),
         (true, _) => c"127.0.0.1".as_ptr(),
@@ -226,8 +241,8 @@ unsafe extern "C" fn getaddrinfo(
     found
 }
 
-/// Functions that start other programs, leave the process, or let libc start threads of its own:
-/// refused.
+/// Functions that leave the process, or let libc start threads of its own: refused. Those that start
+/// other programs are in `outside`.
 macro_rules! refused {
     ($($name:ident),*) => {$(
         #[unsafe(no_mangle)]
@@ -241,20 +256,6 @@ macro_rules! refused {
 }
 
 refused!(
-    vfork,
-    execve,
-    execv,
-    execvp,
-    execvpe,
-    fexecve,
-    posix_spawn,
-    posix_spawnp,
-    system,
-    popen,
-    wait,
-    waitpid,
-    waitid,
-    wait4,
     sigwait,
     sigwaitinfo,
     sigtimedwait,
@@ -287,14 +288,6 @@ refused!(
     getaddrinfo_a,
     mq_notify
 );
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fork() -> c_int {
-    if active() {
-        end::escaped("fork", fork as *const () as usize);
-    }
-    real!("fork", fn() -> c_int)()
-}
 
 /// Sets of signals that the program blocks never contain the one of the filter.
 unsafe fn without_filter(set: *const u64, copy: &mut [u64; 16]) -> *const u64 {

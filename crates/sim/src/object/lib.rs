@@ -5,6 +5,8 @@
 //! - `strategy`, `pos`, `surw`: which thread is next.
 //! - `thread`, `lock`, `condition`, `futex`, `time`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
+//! - `network`, `wires`: faults of the network, and what is under way because of them.
+//! - `outside`: child processes, where they are allowed.
 //! - `dispatch`: one function that takes a number and six arguments, as the kernel does.
 //! - `symbols`: libc's functions over `dispatch`; `trap`: what comes round libc, into `dispatch` too;
 //!   `tsc`: the instructions that read a clock.
@@ -25,6 +27,8 @@ mod futex;
 mod identity;
 mod lock;
 mod messages;
+mod network;
+mod outside;
 mod pos;
 mod random;
 mod readiness;
@@ -43,3 +47,4 @@ mod time;
 mod timers;
 mod trap;
 mod tsc;
+mod wires;

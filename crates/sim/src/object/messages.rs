@@ -1,9 +1,10 @@
 //! Data and messages on sockets, with the addresses of `sockets`.
 
 use crate::baton::{descriptors_changed, point};
-use crate::c::{EAGAIN, ECONNREFUSED, EMSGSIZE, ENOENT, Msghdr, POLLIN, POLLOUT, Raw, nr};
-use crate::descriptors::{Waits, is_simulated, read_part, until_ready, write_all};
+use crate::c::{EAGAIN, ECONNREFUSED, EMSGSIZE, ENOENT, Iovec, Msghdr, POLLIN, POLLOUT, Raw, nr};
+use crate::descriptors::{Waits, is_simulated, read_part, write_all};
 use crate::end;
+use crate::network;
 use crate::sockets::{Address, Name, bind_to, parse, require_local, write_address};
 use crate::state::sim;
 use crate::sys;
@@ -23,10 +24,16 @@ pub unsafe fn send(a: [usize; 6], from: usize) -> Raw {
         Err(error) => return error,
         Ok(name) => name,
     } {
-        let sent = sys::call(
-            nr::SENDTO,
-            [fd, data, length, flags, name.pointer(), name.length],
-        );
+        let part = [Iovec {
+            base: data as *mut u8,
+            len: length,
+        }];
+        let sent = network::datagram(fd, &name, &part, || {
+            sys::call(
+                nr::SENDTO,
+                [fd, data, length, flags, name.pointer(), name.length],
+            )
+        });
         descriptors_changed();
         return delivered(sent, length);
     }
@@ -45,12 +52,19 @@ pub unsafe fn send(a: [usize; 6], from: usize) -> Raw {
             events: POLLOUT,
             never,
         };
-        return until_ready(waits, || {
+        return network::transfer(waits, || {
             sys::call(
                 nr::SENDTO,
                 [fd, data, length, flags, address, address_length],
             )
         });
+    }
+    let part = [Iovec {
+        base: data as *mut u8,
+        len: length,
+    }];
+    if let Some(result) = network::hold(fd, &part) {
+        return result;
     }
     write_all(fd, length, never, |done, part| {
         sys::call(
@@ -173,10 +187,12 @@ pub unsafe fn send_message(fd: usize, message: *const Msghdr, flags: usize, from
         flags: given.flags,
     };
     let pointer = &raw const copy as usize;
-    if name.is_some() {
+    if let Some(name) = &name {
         let parts = core::slice::from_raw_parts(given.iov, given.iovlen);
         let length = parts.iter().map(|part| part.len).sum();
-        let sent = sys::call(nr::SENDMSG, [fd, pointer, flags, 0, 0, 0]);
+        let sent = network::datagram(fd, name, parts, || {
+            sys::call(nr::SENDMSG, [fd, pointer, flags, 0, 0, 0])
+        });
         descriptors_changed();
         return delivered(sent, length);
     }
@@ -185,7 +201,13 @@ pub unsafe fn send_message(fd: usize, message: *const Msghdr, flags: usize, from
         events: POLLOUT,
         never: flags & DONTWAIT != 0,
     };
-    until_ready(waits, || {
+    if given.iovlen > 0 {
+        let parts = core::slice::from_raw_parts(given.iov, given.iovlen);
+        if let Some(result) = network::hold(fd, parts) {
+            return result;
+        }
+    }
+    network::transfer(waits, || {
         sys::call(nr::SENDMSG, [fd, pointer, flags, 0, 0, 0])
     })
 }
@@ -206,7 +228,7 @@ pub unsafe fn receive_message(fd: usize, message: *mut Msghdr, flags: usize, fro
         .socket(fd)
         .is_some_and(|socket| socket.is_internet());
     if !internet {
-        let result = until_ready(waits, || {
+        let result = network::transfer(waits, || {
             sys::call(nr::RECVMSG, [fd, message as usize, flags, 0, 0, 0])
         });
         // Size, level and type of the first control message: level 1, type 1 brings descriptors, of which
@@ -230,7 +252,7 @@ pub unsafe fn receive_message(fd: usize, message: *mut Msghdr, flags: usize, fro
         flags: 0,
     };
     let pointer = &raw mut copy as usize;
-    let result = until_ready(waits, || {
+    let result = network::transfer(waits, || {
         sys::call(nr::RECVMSG, [fd, pointer, flags, 0, 0, 0])
     });
     if result >= 0 {

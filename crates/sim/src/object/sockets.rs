@@ -8,13 +8,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::baton::{descriptors_changed, point};
+use crate::baton::{descriptors_changed, has_fault, point};
 use crate::c::{
-    EADDRINUSE, EBADF, ECONNREFUSED, EINVAL, EISCONN, ENOENT, ENOTCONN, O_NONBLOCK, POLLIN,
-    POLLOUT, Raw, Timeval, nr,
+    EADDRINUSE, EBADF, ECONNREFUSED, ECONNRESET, EHOSTUNREACH, EINVAL, EISCONN, EMFILE, ENOENT,
+    ENOTCONN, O_NONBLOCK, POLLIN, POLLOUT, Raw, Timeval, nr,
 };
 use crate::descriptors::{Kind, Waits, until_ready};
 use crate::end;
+use crate::network;
+use crate::shared::region::fault;
 use crate::state::{NEVER, sim};
 use crate::sys;
 
@@ -41,6 +43,10 @@ pub struct Socket {
     protocol: i32,
     pub local: Option<Address>,
     pub peer: Option<Address>,
+    /// The connection was reset.
+    pub is_reset: bool,
+    /// No call has told so yet.
+    pub tells_reset: bool,
     /// Options by level and name.
     options: BTreeMap<(i32, i32), Vec<u8>>,
 }
@@ -360,6 +366,9 @@ pub unsafe fn connect(fd: usize, address: usize, length: usize, from: usize) -> 
         Err(error) => return error,
     };
     require_local("connect", &socket, &target, from);
+    if !socket.is_datagram() && network::is_cut(target.port) {
+        return -(EHOSTUNREACH as Raw);
+    }
     if socket.peer.is_some() && !socket.is_datagram() {
         return -(EISCONN as Raw);
     }
@@ -393,6 +402,9 @@ pub unsafe fn accept(fd: usize, address: usize, length: usize, flags: usize) -> 
         return sys::call(nr::ACCEPT4, [fd, address, length, flags, 0, 0]);
     };
     point("accept", 0);
+    if has_fault(fault::EMFILE) {
+        return -(EMFILE as Raw);
+    }
     let mut name = Name::empty();
     let internet = listener.is_internet();
     let mut name_length = 110u32;
@@ -401,7 +413,7 @@ pub unsafe fn accept(fd: usize, address: usize, length: usize, flags: usize) -> 
         events: POLLIN,
         never: false,
     };
-    let new = until_ready(waits, || {
+    let new = network::transfer(waits, || {
         let (to, size) = if internet {
             (
                 name.bytes.as_mut_ptr() as usize,
@@ -428,6 +440,9 @@ pub unsafe fn accept(fd: usize, address: usize, length: usize, flags: usize) -> 
         };
         socket.local = listener.local.map(|local| listener.concrete(local));
         socket.peer = Some(peer);
+        let port = listener.local.map_or(0, |local| local.port);
+        socket.is_reset = sim().wires.was_reset(port, peer.port);
+        socket.tells_reset = socket.is_reset;
         write_address(&socket, &peer, address, length);
     }
     sim().descriptors.add(
@@ -497,6 +512,11 @@ pub unsafe fn get_option(fd: usize, level: i32, name: i32, value: usize, length:
         _ => return raw(),
     };
     let stored = match (level, name) {
+        // The error of a reset.
+        (1, 4) if socket.tells_reset => {
+            socket.tells_reset = false;
+            ECONNRESET.to_ne_bytes().to_vec()
+        }
         // Type, error, sizes of the buffers, listening.
         (1, 3 | 4 | 7 | 8 | 30) => return raw(),
         (1, 38) => socket.protocol.to_ne_bytes().to_vec(),
@@ -522,6 +542,9 @@ pub unsafe fn get_option(fd: usize, level: i32, name: i32, value: usize, length:
 /// `shutdown`.
 pub unsafe fn shutdown(fd: usize, how: usize) -> Raw {
     point("shutdown", 0);
+    if let Some(result) = network::shutdown(fd, how) {
+        return result;
+    }
     let result = sys::call(nr::SHUTDOWN, [fd, how, 0, 0, 0, 0]);
     descriptors_changed();
     result

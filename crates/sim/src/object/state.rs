@@ -11,6 +11,7 @@ use crate::descriptors::Descriptors;
 use crate::shared::random::{Random, extend};
 use crate::shared::region::{NOTHING, Region};
 use crate::strategy::Strategy;
+use crate::wires::Wires;
 
 /// The deadline of a wait without a time limit.
 pub const NEVER: u64 = u64::MAX;
@@ -146,6 +147,7 @@ pub struct Simulation {
     pub descriptors: Descriptors,
     /// Places of the names in the record of the events.
     pub names: BTreeMap<Vec<u8>, u32>,
+    pub wires: Wires,
     /// Key whose destructor sees the end of a thread.
     pub key: u32,
 }

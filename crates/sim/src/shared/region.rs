@@ -109,7 +109,7 @@ pub mod kind {
     pub const YIELD: u16 = 2;
     /// Waiter to signal. Choice 0: the one that has waited longest.
     pub const WAITER: u16 = 3;
-    /// A fault of family `f` is `FAULT + f`. Choice 0: no fault.
+    /// A fault of family `f` is `FAULT + f`. Choice 0: no fault; a higher one is a graver fault.
     pub const FAULT: u16 = 16;
 }
 
@@ -123,6 +123,24 @@ pub mod fault {
     pub const STALL: u32 = 2;
     /// Blocking calls on descriptors fail with `EINTR`.
     pub const EINTR: u32 = 3;
+    /// Calls on descriptors that do not block fail with `EAGAIN` although they could succeed.
+    pub const EAGAIN: u32 = 4;
+    /// Bytes of a connection arrive later.
+    pub const LATENCY: u32 = 5;
+    /// Connections are reset.
+    pub const RESET: u32 = 6;
+    /// `accept` fails with `EMFILE`.
+    pub const EMFILE: u32 = 7;
+    /// Datagrams are lost.
+    pub const LOSS: u32 = 8;
+    /// Datagrams arrive later than those sent after them.
+    pub const REORDER: u32 = 9;
+    /// Datagrams arrive twice.
+    pub const DUPLICATE: u32 = 10;
+    /// A port cannot be reached for a while.
+    pub const PARTITION: u32 = 11;
+    /// `getaddrinfo` is slow, or fails for now.
+    pub const DNS: u32 = 12;
 }
 
 /// One decision of a run.

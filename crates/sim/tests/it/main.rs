@@ -2,9 +2,13 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
+mod corpus;
 mod counts;
 mod found;
+mod network;
+mod outside;
 mod programs;
 mod schedules;
+mod service;
 mod steps;
 mod support;

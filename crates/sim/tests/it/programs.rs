@@ -9,30 +9,12 @@ use std::sync::{Arc, Barrier, Condvar, Mutex, RwLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_io_sim::{Faults, Simulator, shrink};
+use blitz_io_sim::Faults;
 
-use crate::support::{find, is_simulated, passes_twice, test, text};
+use crate::support::{is_found_and_shrinks, is_simulated, passes_twice, test};
 
 fn is_found(name: &str, message: &str) {
-    let mut simulator = Simulator::start(&test(name)).unwrap();
-    let (plan, outcome) = find(&mut simulator, Faults::USUAL, 3_000).expect("it is found");
-    assert!(
-        text(&outcome).contains(message),
-        "{}{}",
-        outcome.report,
-        text(&outcome)
-    );
-    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| {}).unwrap();
-    assert!(small.script.len() <= 30, "{} choices", small.script.len());
-    // In another start of the program.
-    let mut simulator = Simulator::start(&test(name)).unwrap();
-    for _ in 0..100 {
-        let again = simulator.run(&small).unwrap();
-        assert_eq!(
-            (again.verdict, again.hash),
-            (smallest.verdict, smallest.hash)
-        );
-    }
+    is_found_and_shrinks(&test(name), Faults::USUAL, message);
 }
 
 /// A counter that is read under one lock and written under another one.

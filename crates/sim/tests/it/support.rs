@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::process::Command;
 
-use blitz_io_sim::{Faults, Outcome, Plan, Program, Schedule, Simulator};
+use blitz_io_sim::{Faults, Outcome, Plan, Program, Schedule, Simulator, shrink};
 use tempfile::TempDir;
 
 /// A program in C that was compiled for one test.
@@ -77,6 +77,24 @@ pub fn find(simulator: &mut Simulator, faults: Faults, seeds: u64) -> Option<(Pl
         );
         outcome.verdict.is_failure().then_some((plan, outcome))
     })
+}
+
+/// Runs seeds until one fails with a message, shrinks it, and replays it in another start of the program.
+pub fn is_found_and_shrinks(program: &Program, faults: Faults, message: &str) {
+    let mut simulator = Simulator::start(program).unwrap();
+    let (plan, outcome) = find(&mut simulator, faults, 3_000).expect("it is found");
+    let told = format!("{}{}", outcome.report, text(&outcome));
+    assert!(told.contains(message), "{told}");
+    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| {}).unwrap();
+    assert!(small.script.len() <= 30, "{} choices", small.script.len());
+    let mut simulator = Simulator::start(program).unwrap();
+    for _ in 0..100 {
+        let again = simulator.run(&small).unwrap();
+        assert_eq!(
+            (again.verdict, again.hash),
+            (smallest.verdict, smallest.hash)
+        );
+    }
 }
 
 /// Returns what the program printed.

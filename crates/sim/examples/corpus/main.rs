@@ -1,0 +1,134 @@
+//! Finds the faults of `bugs`, and prints for each: schedules and time until the first failure, choices and bytes
+//! after shrinking, and what a loop of the program itself finds in as much time.
+//!
+//! ```sh
+//! cargo run --release -p blitz-io-sim --example corpus
+//! ```
+
+mod bugs;
+
+use std::env;
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use blitz_io_sim::{Faults, Outcome, Plan, Program, Schedule, Simulator, Trace, shrink};
+use bugs::{BUGS, Bug};
+
+/// Time of the search for each fault.
+const LIMIT: Duration = Duration::from_secs(60);
+/// A run without simulation that takes longer hangs.
+const HANGS: Duration = Duration::from_secs(10);
+
+fn main() -> ExitCode {
+    let wanted: Vec<String> = env::args().skip(1).collect();
+    if let [run, name] = &wanted[..] {
+        if run == "run" {
+            let found = BUGS.iter().find(|bug| bug.name == name);
+            (found.expect("a name of the table").run)();
+            return ExitCode::SUCCESS;
+        }
+    }
+    println!(
+        "| fault | like | schedules | seconds | choices | bytes | replays | loop of its own, as long |"
+    );
+    println!("|---|---|--:|--:|--:|--:|--:|---|");
+    let mut missed = 0;
+    for bug in &BUGS {
+        if !wanted.is_empty() && !wanted.iter().any(|name| name == bug.name) {
+            continue;
+        }
+        match row(bug) {
+            Ok(row) => println!("| {} | {} | {row} |", bug.name, bug.origin),
+            Err(error) => {
+                missed += 1;
+                println!("| {} | {} | {error} |", bug.name, bug.origin);
+            }
+        }
+    }
+    ExitCode::from(u8::from(missed > BUGS.len() - 9))
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+fn row(bug: &Bug) -> Result<String, Failure> {
+    let program = program(bug);
+    let mut simulator = Simulator::start(&program)?;
+    let start = Instant::now();
+    let (schedules, plan, outcome) = find(&mut simulator, bug)?.ok_or("not found")?;
+    let took = start.elapsed();
+    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| {})?;
+    let trace = Trace::new(&program, &small, &smallest)?;
+    let mut simulator = Simulator::start(&program)?;
+    let mut same = 0;
+    for _ in 0..100 {
+        let again = simulator.run(&trace.plan)?;
+        same += u32::from((again.verdict, again.hash) == (trace.verdict, trace.hash));
+    }
+    Ok(format!(
+        "{schedules} | {:.2} | {} | {} | {same} of 100 | {}",
+        took.as_secs_f64(),
+        small.script.len(),
+        trace.encode().len(),
+        native(&program, took)?
+    ))
+}
+
+fn program(bug: &Bug) -> Program {
+    let mut program = Program::new(env::current_exe().expect("this program"), ["run", bug.name]);
+    program
+        .variables
+        .push(("RUST_BACKTRACE".into(), "0".into()));
+    program
+}
+
+fn find(simulator: &mut Simulator, bug: &Bug) -> Result<Option<(u64, Plan, Outcome)>, Failure> {
+    let faults: Faults = bug.faults.parse()?;
+    let start = Instant::now();
+    for seed in 0.. {
+        let mut plan = Plan::new(Schedule::Portfolio, seed);
+        plan.faults = faults.of_seed(seed);
+        let outcome = simulator.run(&plan)?;
+        if outcome.verdict.is_incomplete() {
+            return Err(format!("{}: {}", outcome.verdict, outcome.report).into());
+        }
+        if outcome.verdict.is_failure() {
+            return Ok(Some((seed + 1, plan, outcome)));
+        }
+        if start.elapsed() > LIMIT {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// Runs the program itself for `time`, and at least for a second.
+fn native(program: &Program, time: Duration) -> Result<String, Failure> {
+    let start = Instant::now();
+    let mut runs = 0;
+    while start.elapsed() < time.max(Duration::from_secs(1)) {
+        runs += 1;
+        let mut child = Command::new(&program.path)
+            .args(&program.arguments)
+            .stderr(Stdio::null())
+            .spawn()?;
+        let begin = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break Some(status);
+            }
+            if begin.elapsed() > HANGS {
+                child.kill()?;
+                child.wait()?;
+                break None;
+            }
+            thread::sleep(Duration::from_micros(200));
+        };
+        match status {
+            None => return Ok(format!("hangs in run {runs}")),
+            Some(status) if !status.success() => return Ok(format!("fails in run {runs}")),
+            Some(_) => {}
+        }
+    }
+    Ok(format!("nothing in {runs} runs"))
+}

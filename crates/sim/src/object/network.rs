@@ -1,0 +1,306 @@
+//! Faults of the network. Each is a decision of its own at a call of the program.
+//!
+//! - *Late bytes*: what a stream sends is held back, and everything after it (`wires`).
+//! - *A reset*: both ends of the connection read what has arrived, and then get the error once.
+//! - *A cut*: a port cannot be reached for a while. Bytes from and to it come when the cut is over, as TCP
+//!   repeats them; datagrams are lost; a new connection finds no way to the host.
+//! - *Datagrams* are lost, late, or delivered twice.
+//! - *`EAGAIN`* although the call could succeed. A program that waits for changes gets another one.
+
+use crate::baton::{self, descriptors_changed, fault_of, has_deadline, has_fault};
+use crate::c::{EAGAIN, ECONNRESET, EPIPE, Iovec, POLLIN, POLLOUT, Raw, nr};
+use crate::descriptors::{Kind, Waits, report_again, until_ready};
+use crate::outside;
+use crate::shared::region::fault;
+use crate::sockets::Name;
+use crate::state::sim;
+use crate::sys;
+
+const MILLISECOND: u64 = 1_000_000;
+/// Delays of bytes, the last two as spikes.
+const DELAYS: [u64; 4] = [
+    MILLISECOND,
+    20 * MILLISECOND,
+    1_000 * MILLISECOND,
+    10_000 * MILLISECOND,
+];
+/// Delays of datagrams.
+const LATE: [u64; 3] = [MILLISECOND, 50 * MILLISECOND, 1_000 * MILLISECOND];
+/// Lengths of cuts.
+const CUTS: [u64; 3] = [100 * MILLISECOND, 5_000 * MILLISECOND, 60_000 * MILLISECOND];
+/// When this many bytes are under way, all of them arrive.
+const LIMIT: usize = 1 << 20;
+
+/// Returns `true` if one of the families is on.
+unsafe fn is_on(families: &[u32]) -> bool {
+    let faults = sim().region().faults;
+    families.iter().any(|family| faults & 1 << family != 0)
+}
+
+/// One end of a connection of the Internet.
+struct End {
+    index: usize,
+    local: u16,
+    peer: u16,
+    is_reset: bool,
+}
+
+unsafe fn end_of(fd: usize) -> Option<End> {
+    let descriptors = &mut sim().descriptors;
+    let index = descriptors.index(fd)?;
+    let socket = descriptors.socket(fd)?;
+    if !socket.is_internet() || !socket.is_stream() {
+        return None;
+    }
+    Some(End {
+        index,
+        local: socket.local?.port,
+        peer: socket.peer?.port,
+        is_reset: socket.is_reset,
+    })
+}
+
+unsafe fn gather(parts: &[Iovec]) -> Vec<u8> {
+    let mut all = vec![];
+    for part in parts.iter().filter(|part| part.len > 0) {
+        all.extend_from_slice(core::slice::from_raw_parts(part.base, part.len));
+    }
+    all
+}
+
+/// Returns `true` if a port cannot be reached.
+pub unsafe fn is_cut(port: u16) -> bool {
+    let s = sim();
+    s.wires.cut_until(&[port], s.now) > 0
+}
+
+/// Returns until when two ports cannot reach each other. A cut of the receiver's may begin.
+unsafe fn cut_between(local: u16, peer: u16) -> u64 {
+    let s = sim();
+    let until = s.wires.cut_until(&[local, peer], s.now);
+    if until > 0 {
+        return until;
+    }
+    match fault_of(fault::PARTITION, CUTS.len()) {
+        0 => 0,
+        which => {
+            let s = sim();
+            let until = s.now + CUTS[which - 1];
+            s.wires.cut(peer, until);
+            until
+        }
+    }
+}
+
+/// Holds back what a stream sends, if a fault wants that. `None`: it is written now.
+pub unsafe fn hold(fd: usize, parts: &[Iovec]) -> Option<Raw> {
+    if !is_on(&[fault::LATENCY, fault::PARTITION]) {
+        return None;
+    }
+    let end = end_of(fd)?;
+    let length: usize = parts.iter().map(|part| part.len).sum();
+    if length == 0 || end.is_reset {
+        return None;
+    }
+    if sim().wires.has_ended(end.index) {
+        return Some(-(EPIPE as Raw));
+    }
+    let cut = cut_between(end.local, end.peer);
+    let delay = match fault_of(fault::LATENCY, DELAYS.len()) {
+        0 => 0,
+        which => DELAYS[which - 1],
+    };
+    let s = sim();
+    let under_way = s.wires.under_way(end.index);
+    if cut == 0 && delay == 0 && under_way.is_none() {
+        return None;
+    }
+    if under_way.unwrap_or(0) + length > LIMIT {
+        s.wires.hurry(end.index);
+        descriptors_changed();
+        return None;
+    }
+    let due = cut.max(s.now + delay);
+    if !s.wires.hold(end.index, fd, due, gather(parts)) {
+        return None;
+    }
+    has_deadline(s.wires.next());
+    // What is due at once need not wait for time.
+    baton::advance(0);
+    Some(length as Raw)
+}
+
+/// Executes a transfer until it does not fail with `EAGAIN`, with the faults of connections.
+pub unsafe fn transfer(waits: Waits, mut operation: impl FnMut() -> Raw) -> Raw {
+    let has_faults = is_on(&[
+        fault::RESET,
+        fault::EAGAIN,
+        fault::LATENCY,
+        fault::PARTITION,
+    ]);
+    if !has_faults && !outside::is_allowed() {
+        return until_ready(waits, operation);
+    }
+    until_ready(waits, || {
+        if outside::would_wait(waits) {
+            return -(EAGAIN as Raw);
+        }
+        if let Some(error) = fails(waits) {
+            return error;
+        }
+        let result = operation();
+        if result == 0 && waits.events == POLLIN && takes_reset(waits.fd) {
+            return -(ECONNRESET as Raw);
+        }
+        result
+    })
+}
+
+/// Returns the error of a transfer that fails.
+unsafe fn fails(waits: Waits) -> Option<Raw> {
+    if let Some(end) = end_of(waits.fd) {
+        if !end.is_reset && has_fault(fault::RESET) {
+            reset(waits.fd, &end);
+        }
+        if waits.events == POLLOUT && takes_reset(waits.fd) {
+            return Some(-(ECONNRESET as Raw));
+        }
+        // The kernel's socket has no room either, so whoever waits for it is woken.
+        if waits.events == POLLOUT && sim().wires.is_full(end.index) {
+            return Some(-(EAGAIN as Raw));
+        }
+    }
+    let description = sim().descriptors.get(waits.fd)?;
+    let may_wait = matches!(description.kind, Kind::Stream | Kind::Socket(_));
+    let returns = waits.never || description.nonblocking;
+    if may_wait && returns && has_fault(fault::EAGAIN) {
+        report_again(waits.fd);
+        return Some(-(EAGAIN as Raw));
+    }
+    None
+}
+
+/// Resets a connection, for both ends.
+unsafe fn reset(fd: usize, end: &End) {
+    let s = sim();
+    let mut both = vec![end.index];
+    for (index, socket) in s.descriptors.sockets() {
+        let ports = (
+            socket.local.map(|local| local.port),
+            socket.peer.map(|peer| peer.port),
+        );
+        let is_other = socket.is_internet()
+            && socket.is_stream()
+            && ports == (Some(end.peer), Some(end.local));
+        if is_other || index == end.index {
+            (socket.is_reset, socket.tells_reset) = (true, true);
+        }
+        if is_other {
+            both.push(index);
+        }
+    }
+    if both.len() == 1 {
+        s.wires.reset_early(end.peer, end.local);
+    }
+    for index in both {
+        s.wires.lose(index);
+    }
+    // Both directions.
+    sys::call(nr::SHUTDOWN, [fd, 2, 0, 0, 0, 0]);
+    descriptors_changed();
+}
+
+/// Returns `true` once after a reset.
+unsafe fn takes_reset(fd: usize) -> bool {
+    let socket = sim().descriptors.socket(fd);
+    socket.is_some_and(|socket| core::mem::take(&mut socket.tells_reset))
+}
+
+/// Sends a datagram, or not, or later, or twice.
+pub unsafe fn datagram(fd: usize, target: &Name, parts: &[Iovec], send: impl Fn() -> Raw) -> Raw {
+    let families = [
+        fault::LOSS,
+        fault::REORDER,
+        fault::DUPLICATE,
+        fault::PARTITION,
+    ];
+    if !is_on(&families) {
+        return send();
+    }
+    let length: usize = parts.iter().map(|part| part.len).sum();
+    let descriptors = &mut sim().descriptors;
+    let index = descriptors.index(fd).unwrap_or(0);
+    let socket = descriptors.socket(fd);
+    let local = socket.and_then(|socket| socket.local);
+    let local = local.map_or(0, |local| local.port);
+    if cut_between(local, target.port()) > 0 || has_fault(fault::LOSS) {
+        return length as Raw;
+    }
+    let which = fault_of(fault::REORDER, LATE.len());
+    if which > 0 {
+        let s = sim();
+        let due = s.now + LATE[which - 1];
+        let name = &target.bytes[..target.length];
+        if s.wires.delay((index, fd), due, name, gather(parts)) {
+            has_deadline(due);
+            return length as Raw;
+        }
+    }
+    let sent = send();
+    if sent >= 0 && has_fault(fault::DUPLICATE) {
+        send();
+    }
+    sent
+}
+
+/// The program closes a descriptor. The end of a connection comes after what is under way.
+pub unsafe fn closing(fd: usize) {
+    let s = sim();
+    let Some(index) = s.descriptors.index(fd) else {
+        return;
+    };
+    let is_last = s.descriptors.get(fd).is_some_and(|it| it.references == 1);
+    if !is_last {
+        return;
+    }
+    if s.wires.hurry_late(index) {
+        descriptors_changed();
+    }
+    if ends_later(fd) {
+        // The wire's descriptor would keep the registrations alive that this one takes along.
+        for epoll in s.descriptors.epolls() {
+            const REMOVE: usize = 2;
+            sys::call(nr::EPOLL_CTL, [epoll, REMOVE, fd, 0, 0, 0]);
+        }
+    }
+}
+
+/// `shutdown` of the sending direction. `None`: it happens now.
+pub unsafe fn shutdown(fd: usize, how: usize) -> Option<Raw> {
+    if how == 0 || !ends_later(fd) {
+        return None;
+    }
+    if how == 2 {
+        sys::call(nr::SHUTDOWN, [fd, 0, 0, 0, 0, 0]);
+        descriptors_changed();
+    }
+    Some(0)
+}
+
+/// Lets the end of what a socket sends come later, if something is under way or the port is cut off.
+unsafe fn ends_later(fd: usize) -> bool {
+    if !is_on(&[fault::LATENCY, fault::PARTITION]) {
+        return false;
+    }
+    let Some(end) = end_of(fd) else {
+        return false;
+    };
+    let s = sim();
+    let cut = s.wires.cut_until(&[end.local, end.peer], s.now);
+    if cut > 0 && s.wires.under_way(end.index).is_none() {
+        s.wires.hold(end.index, fd, cut, vec![]);
+        has_deadline(cut);
+    }
+    s.wires.end(end.index);
+    s.wires.under_way(end.index).is_some()
+}
