@@ -397,7 +397,8 @@ fn a_value_does_not_go_while_a_fiber_has_a_reference() {
         unreachable!("the value is gone");
     }
     let name = "scopes::a_value_does_not_go_while_a_fiber_has_a_reference";
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = blitz_io_testing::limited(&mut command)
         .args(["--exact", name, "--nocapture"])
         .env(CHILD, "1")
         .output()
