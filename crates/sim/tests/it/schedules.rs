@@ -226,3 +226,28 @@ int main(void) {
         assert_eq!(outcome.verdict, Verdict::Passed, "seed {seed}");
     }
 }
+
+/// Neither takes the baton away from a thread that could go on.
+#[test]
+fn a_loop_of_calls_ends_without_preemptions() {
+    let compiled = c(r#"
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static volatile int ready;
+static void *set(void *x) { ready = 1; return x; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, set, NULL);
+    while (!ready) pthread_mutex_trylock(&m);
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    for schedule in [Schedule::Script, Schedule::Pct(1)] {
+        for seed in 0..20 {
+            let mut plan = Plan::new(schedule, seed);
+            plan.limit = 10_000;
+            let outcome = simulator.run(&plan).unwrap();
+            assert_eq!(outcome.verdict, Verdict::Passed, "{schedule}, seed {seed}");
+        }
+    }
+}
