@@ -40,6 +40,16 @@
 //! stuck, as they wait for queued ones in the end, no thread gets free. `graph.rs` says why this is
 //! probable at most.
 //!
+//! # Ends that are plain values
+//!
+//! No record says which task has the sender of a `oneshot`, or a handle of a `Notify`. `makers.rs` says when only tasks
+//! can have it that are stuck. This is probable at most.
+//!
+//! # Tasks that nothing wakes
+//!
+//! A task that is idle, and has no recorded wait and no waker, is stuck unless a `JoinHandle` aborts it. So it counts as
+//! stuck in probable findings, and a lock that it has is one (`never_woken.rs`).
+//!
 //! # All asleep
 //!
 //! If each thread of the process sleeps until another one wakes it, no wait ends, also one whose ender is
@@ -52,6 +62,10 @@
 //! A task that was woken, and has not been polled for a second, waits for its executor. This needs two
 //! snapshots that are a second apart: the task is scheduled in both, with the same number of polls. It is
 //! probable, as the system may have given the executor no processor.
+//!
+//! # Timers that no thread drives
+//!
+//! A timer that is due and has not fired belongs to a runtime that no thread drives (`overdue.rs`).
 //!
 //! # Stopped processes
 //!

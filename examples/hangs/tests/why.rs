@@ -780,6 +780,12 @@ fn executor_stops() {
 }
 
 #[test]
+fn timer_not_driven() {
+    let (answer, finding) = finds("timer_not_driven", Certainty::Probable, "not-driven", 1);
+    assert_eq!(names(&answer, &finding).0, ["late"]);
+}
+
+#[test]
 fn pipeline_holds_lock() {
     let (_, finding) = finds("pipeline_holds_lock", Certainty::Certain, "deadlock", 2);
     let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
