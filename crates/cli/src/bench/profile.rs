@@ -54,7 +54,8 @@ pub fn run(arguments: &Arguments, row: &Scenario) -> Result<Exit, Exit> {
     succeeded("record", &recorded)?;
     let printed = perf(
         Command::new("perf")
-            .args(["script", "--fields=comm,ip,sym", "--input"])
+            // Inlined functions would take minutes to look up.
+            .args(["script", "--no-inline", "--fields=comm,ip,sym", "--input"])
             .arg(&data),
     )?;
     succeeded("script", &printed)?;
