@@ -57,7 +57,7 @@ impl Sense {
             let mut looks = 0u32;
             while !self.is_reversed(sense) {
                 looks += 1;
-                if looks % 64 == 0 {
+                if looks.is_multiple_of(64) {
                     std::thread::yield_now();
                 } else {
                     std::hint::spin_loop();
