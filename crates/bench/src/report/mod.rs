@@ -3,6 +3,7 @@
 pub mod chart;
 pub mod compare;
 pub mod document;
+pub mod flat;
 mod grid;
 pub mod heap;
 pub mod html;

@@ -40,7 +40,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     sizes.map(scenario).into()
 }
 
-fn rounds<B: Sync>(
+pub(super) fn rounds<B: Sync>(
     cx: &Context,
     threads: usize,
     barrier: B,

@@ -33,6 +33,7 @@ mod processes;
 mod runtime;
 mod rwlock;
 mod semaphore;
+mod sense;
 mod task;
 
 use prelude::*;
@@ -72,6 +73,7 @@ const FAMILIES: &[Family] = &[
     rwlock::scenarios,
     semaphore::scenarios,
     barrier::scenarios,
+    sense::scenarios,
     parker::scenarios,
     channel::scenarios,
     runtime::scenarios,

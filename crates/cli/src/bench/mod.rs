@@ -3,9 +3,11 @@
 mod busy;
 mod cpus;
 mod files;
+mod flame;
 mod interrupt;
 mod list;
 pub mod load;
+mod profile;
 mod progress;
 mod select;
 mod watchdog;
@@ -16,10 +18,11 @@ use std::time::Duration;
 
 use blitz_io_bench::report::compare::Comparison;
 use blitz_io_bench::report::document::BUSY;
+use blitz_io_bench::report::flat::Flat;
 use blitz_io_bench::report::{Style, table};
 use blitz_io_bench::{Document, Outcome, Scenario, Settings, report, runner};
-use clap::Args;
 use clap::builder::RangedU64ValueParser;
+use clap::{Args, ValueEnum};
 
 use crate::exit::Exit;
 use crate::{output, runs};
@@ -32,9 +35,11 @@ Examples:
   blitz bench --filter '^mutex_contended'  some scenarios
   blitz bench --tier 5 --peers tokio       one tier, against one peer
   blitz bench --json > before.json         keep a run …
+  blitz bench --json=flat                  benchmarks.NAME.ns_per_op and the like, for scripts
   blitz bench --compare before.json        … and compare with it
   blitz bench --html report.html           a page with charts
   blitz bench --hog 1 --tier 4             beside a busy process
+  blitz bench --profile barrier_4          a flame graph of one row, by perf
 
 Exit codes:
   0    everything was measured and verified
@@ -47,9 +52,10 @@ Set NO_COLOR to keep colours out of the table.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Print the run as JSON, and nothing else, on standard output.
-    #[arg(long)]
-    json: bool,
+    /// Print the run as JSON, and nothing else, on standard output. `--json=flat` has our figures alone, as
+    /// numbers at benchmarks.NAME.ns_per_op and the like.
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "full")]
+    json: Option<Form>,
 
     /// Write the run as one self-contained HTML page; `-` is standard output.
     #[arg(long, value_name = "FILE")]
@@ -62,6 +68,11 @@ pub struct Arguments {
     /// List the chosen scenarios instead of running them.
     #[arg(long, conflicts_with_all = ["html", "compare"])]
     list: bool,
+
+    /// Run this row of blitz-io's for long under the system's `perf`, and write a flame graph to ROW.svg
+    /// in the current folder.
+    #[arg(long, value_name = "ROW", conflicts_with_all = ["json", "html", "compare", "list", "tier", "filter", "peers", "quick", "hog", "cpus"])]
+    profile: Option<String>,
 
     /// Run this tier only, such as 4 for threads or 5 for the runtime; --list shows all. May be given several times.
     #[arg(long, value_name = "N")]
@@ -101,6 +112,15 @@ pub struct Arguments {
     cpus: Option<Cpus>,
 }
 
+/// The form of a run as JSON.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Everything, which other commands read.
+    Full,
+    /// Our figures.
+    Flat,
+}
+
 fn iterations() -> String {
     format!(
         "Measured iterations of each scenario [default: {}; with --quick: {}]",
@@ -130,15 +150,18 @@ impl Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let scenarios = select::select(arguments)?;
+    if let Some(name) = &arguments.profile {
+        return profile::run(arguments, profile::row(&scenarios, name)?);
+    }
     if arguments.list {
-        list::print(&scenarios, &arguments.settings(), arguments.json)?;
+        list::print(&scenarios, &arguments.settings(), arguments.json.is_some())?;
         return Ok(Exit::Done);
     }
     // Errors in the files are reported before the run.
     let older = arguments.compare.as_deref().map(runs::read).transpose()?;
     let page = arguments.html.as_deref().map(files::open).transpose()?;
     let page_is_printed = page.as_ref().is_some_and(files::Page::is_printed);
-    if page_is_printed && arguments.json {
+    if page_is_printed && arguments.json.is_some() {
         return Err(Exit::usage(
             "--json and --html - both want standard output",
             "Give the page a file: --html report.html.",
@@ -159,8 +182,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     document.metadata.busy_at_start = busy_at_start;
 
     // If one report cannot be written, the other one still is.
-    let printed = if arguments.json {
-        print_json(&document, older.as_ref())
+    let printed = if let Some(form) = arguments.json {
+        print_json(&document, form, older.as_ref())
     } else if page_is_printed {
         tell(&document, older.as_ref());
         Ok(())
@@ -215,8 +238,11 @@ fn tell(document: &Document, older: Option<&Document>) {
 }
 
 /// Prints the document alone to standard output.
-fn print_json(document: &Document, older: Option<&Document>) -> Result<(), Exit> {
-    output::print_json(document)?;
+fn print_json(document: &Document, form: Form, older: Option<&Document>) -> Result<(), Exit> {
+    match form {
+        Form::Full => output::print_json(document)?,
+        Form::Flat => output::print_json(&Flat::new(document))?,
+    }
     if let Some(older) = older {
         output::tell(Comparison::new(older, document).render(Style::default()));
     }

@@ -407,3 +407,82 @@ fn a_reader_that_leaves_is_no_error() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+/// Scripts read `benchmarks.NAME.FIGURE`: each value there is a number.
+#[test]
+fn the_flat_form_has_numbers_alone() {
+    let document = expect(0, &tiny(&["--json=flat"])).json();
+    assert_eq!(document["metadata"]["runtime"], "blitz-io");
+    let row = document["benchmarks"]["mutex_uncontended"]
+        .as_object()
+        .unwrap();
+    assert!(row.values().all(serde_json::Value::is_number), "{row:?}");
+    for figure in ["ns_per_op", "bytes_per_op", "allocs_per_op"] {
+        assert!(row.contains_key(figure), "{figure}");
+    }
+    // The full form has them in the same place.
+    let full = expect(0, &tiny(&["--json=full"])).json();
+    let full = &full["benchmarks"]["mutex_uncontended"];
+    assert!(row.keys().all(|figure| full[figure].is_number()), "{full}");
+    expect(2, &tiny(&["--json=other"]));
+}
+
+#[test]
+fn a_profile_of_an_unknown_row_says_where_the_rows_are() {
+    let ran = expect(2, &["bench", "--profile", "no_such_row"]);
+    assert!(ran.err.contains("blitz bench --list"), "{}", ran.err);
+}
+
+/// With a stand-in for perf, or none.
+#[cfg(unix)]
+mod profiles {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+    use std::process::Output;
+
+    use super::super::common::blitz;
+    use super::fs;
+
+    fn profile(folder: &Path, path: &Path) -> Output {
+        let mut command = blitz(&["bench", "--profile", "mutex_uncontended"]);
+        command.current_dir(folder).env("PATH", path);
+        command.output().unwrap()
+    }
+
+    #[test]
+    fn a_profile_without_perf_says_what_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let ran = profile(folder.path(), folder.path());
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(1), "{said}");
+        assert!(said.contains("linux-perf"), "{said}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_profile_is_written_as_an_svg() {
+        let folder = tempfile::tempdir().unwrap();
+        let perf = folder.path().join("perf");
+        let script = "#!/bin/sh\n\
+            case \"$1\" in\n\
+            record) case \"$*\" in *'--filter=^mutex_uncontended$'*) ;; *) exit 3;; esac;;\n\
+            script) printf 'blitz \\n\\t 12 inner\\n\\t 13 main\\n\\n';;\n\
+            esac\n";
+        fs::write(&perf, script).unwrap();
+        fs::set_permissions(&perf, fs::Permissions::from_mode(0o755)).unwrap();
+        let ran = profile(folder.path(), folder.path());
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(0), "{said}");
+        let svg = fs::read_to_string(folder.path().join("mutex_uncontended.svg")).unwrap();
+        assert!(svg.contains("inner: 1 samples"), "{svg}");
+
+        fs::write(&perf, "#!/bin/sh\necho not permitted >&2\nexit 1\n").unwrap();
+        let ran = profile(folder.path(), folder.path());
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("not permitted") && said.contains("paranoid"),
+            "{said}"
+        );
+    }
+}

@@ -28,7 +28,30 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Spawn from outside until it has run, runtime busy";
     let what = ("spawn_outside_busy", title, 8_000);
     scenarios.extend(on_runtimes!(what, outside_busy));
+    let what = (
+        "task_alloc",
+        "Task allocated, and cancelled before it runs",
+        20_000,
+    );
+    scenarios.extend(on_runtimes!(what, allocated));
     scenarios
+}
+
+/// A task spawns others, and cancels each at once: what remains is the memory of a task, and its way in and
+/// out of the runtime's lists. With several workers, some may be polled first.
+pub(super) fn allocated<R: Runtime>(cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    let ops = cx.ops;
+    let (span, cancelled) = on_task(runtime, async move {
+        let mut cancelled = 0u64;
+        for _ in 0..ops {
+            let task = runtime.spawn(std::future::pending::<()>());
+            cancelled += u64::from(R::cancel(task).await);
+        }
+        cancelled
+    });
+    verify("tasks that were cancelled", ops, cancelled)?;
+    Ok(Sample::new(span, ops))
 }
 
 /// A task spawns another and awaits it, repeatedly.
