@@ -39,6 +39,21 @@ impl Program {
         }
     }
 
+    /// Lets the program start others, which run outside of the simulation. The report of a run names each.
+    ///
+    /// A run with children is not deterministic, and calls that go round libc are not seen: the filter that
+    /// catches them would end the children.
+    ///
+    /// ```
+    /// let program = blitz_io_sim::Program::new("/bin/sh", ["-c", "true"]).allow_exec();
+    /// assert_eq!(program.variables.len(), 1);
+    /// ```
+    #[must_use]
+    pub fn allow_exec(mut self) -> Program {
+        self.variables.push(("BLITZ_SIM_EXEC".into(), "1".into()));
+        self
+    }
+
     /// Returns the file, looked up in `PATH` if the name has no slash.
     ///
     /// # Errors

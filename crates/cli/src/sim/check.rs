@@ -2,7 +2,7 @@
 
 use blitz_io_sim::{Outcome, Simulator};
 
-use super::{Chosen, RunArguments, failed, targets};
+use super::{Chosen, RunArguments, failed};
 use crate::exit::Exit;
 use crate::output;
 
@@ -14,7 +14,7 @@ pub fn check(arguments: &RunArguments) -> Result<Exit, Exit> {
             "Give another --schedule.",
         ));
     };
-    let targets = targets::find(&arguments.program)?;
+    let targets = arguments.targets()?;
     let (mut pairs, mut differ) = (0, 0);
     for target in &targets {
         let mut first = Simulator::start(&target.program).map_err(failed)?;

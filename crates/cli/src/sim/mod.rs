@@ -92,6 +92,10 @@ pub struct RunArguments {
     /// leaves out a half of them. exhaustive has none.
     #[arg(long, value_name = "A,B", default_value = "short,spurious,stall")]
     faults: Faults,
+    /// Lets the program start others, which run outside of the simulation. Runs are not deterministic
+    /// then, and calls that go round libc are not seen.
+    #[arg(long)]
+    allow_exec: bool,
     /// The number of calls after which a run is a livelock.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     limit: u64,
@@ -166,6 +170,17 @@ fn chosen(text: &str) -> Result<Chosen, String> {
 }
 
 impl RunArguments {
+    /// Returns the programs to run.
+    fn targets(&self) -> Result<Vec<targets::Target>, Exit> {
+        let mut found = targets::find(&self.program)?;
+        if self.allow_exec {
+            for target in &mut found {
+                target.program = target.program.clone().allow_exec();
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns the plan of a seed.
     fn plan(&self, schedule: Schedule, seed: u64) -> Plan {
         let mut plan = Plan::new(schedule, seed);

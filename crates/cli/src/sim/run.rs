@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::report::{self, Row};
 use super::search::{Searched, search};
-use super::targets::{self, Target};
+use super::targets::Target;
 use super::{Chosen, RunArguments, exit_of, failed};
 use crate::exit::Exit;
 use crate::line::Line;
@@ -20,7 +20,7 @@ use crate::output;
 
 /// Runs every target, and prints the table.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
-    let targets = targets::find(&arguments.program)?;
+    let targets = arguments.targets()?;
     if targets.is_empty() {
         return Err(Exit::Failed("there is no test to run".to_owned()));
     }
@@ -125,6 +125,10 @@ fn finish(
         trace: None,
     };
     let Some((plan, outcome)) = searched.failure else {
+        if !searched.report.is_empty() {
+            let told = format_args!("\n{}: ran other programs\n{}", row.test, searched.report);
+            bar.suspend(|| output::tell(told));
+        }
         return Ok(row);
     };
     row.verdict = outcome.verdict;

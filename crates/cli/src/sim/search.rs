@@ -15,6 +15,8 @@ pub struct Searched {
     pub complete: bool,
     /// The most points of a run.
     pub points: u64,
+    /// Report of the last run that passed: children that ran outside.
+    pub report: String,
     /// The run that did not pass.
     pub failure: Option<(Plan, Outcome)>,
 }
@@ -33,6 +35,7 @@ pub fn search(
         took: Duration::ZERO,
         complete: false,
         points: 0,
+        report: String::new(),
         failure: None,
     };
     let mut exhaustive = match arguments.schedule {
@@ -82,6 +85,7 @@ pub fn search(
             searched.failure = Some((plan, outcome));
             break;
         }
+        searched.report = outcome.report;
     }
     searched.took = start.elapsed();
     Ok(searched)

@@ -47,6 +47,7 @@ use core::sync::atomic::Ordering;
 
 use crate::c::{EINTR, Pollfd};
 use crate::end;
+use crate::outside;
 use crate::shared::region::strategy;
 use crate::shared::region::{CHECKPOINT, DECISIONS, Decision, fault, kind, verdict};
 use crate::state::{Class, Key, NEVER, State, sim};
@@ -279,6 +280,10 @@ pub unsafe fn choose_thread(kind: u16) -> u32 {
     loop {
         let count = ready(kind, &mut found);
         if count == 0 {
+            if outside::has_children() {
+                outside::idle();
+                continue;
+            }
             if !to_next_deadline() {
                 end::deadlock();
             }

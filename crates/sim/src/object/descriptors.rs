@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::baton::{self, descriptors_changed, point};
 use crate::c::{EAGAIN, Iovec, O_NONBLOCK, POLLIN, POLLOUT, Pollfd, Raw, nr};
 use crate::network;
+use crate::outside;
 use crate::random;
 use crate::shared::region::fault;
 use crate::sockets::Socket;
@@ -347,7 +348,7 @@ pub unsafe fn write_all(
     };
     let mut done = 0;
     loop {
-        let part = shortened(fd, length - done);
+        let part = outside::part(fd, shortened(fd, length - done));
         let result = network::transfer(waits, || operation(done, part));
         if result < 0 {
             return if done > 0 { done as Raw } else { result };
@@ -428,9 +429,14 @@ pub unsafe fn duplicated(old: usize, new: Raw) -> Raw {
     new
 }
 
+/// Returns the flag of all pipes. A child that has an end expects it to block.
+fn hidden_flag() -> usize {
+    if outside::is_allowed() { 0 } else { O_NONBLOCK }
+}
+
 /// `pipe2`.
 pub unsafe fn pipe(fds: *mut i32, flags: usize) -> Raw {
-    let result = sys::call(nr::PIPE2, [fds as usize, flags | O_NONBLOCK, 0, 0, 0, 0]);
+    let result = sys::call(nr::PIPE2, [fds as usize, flags | hidden_flag(), 0, 0, 0, 0]);
     if result == 0 {
         for at in 0..2 {
             let fd = *fds.add(at) as usize;
@@ -474,9 +480,13 @@ pub unsafe fn fcntl(fd: usize, command: usize, argument: usize) -> Option<Raw> {
         }
         SET => {
             description.nonblocking = argument & O_NONBLOCK != 0;
+            let hidden = match description.kind {
+                Kind::Stream => hidden_flag(),
+                _ => O_NONBLOCK,
+            };
             Some(sys::call(
                 nr::FCNTL,
-                [fd, command, argument | O_NONBLOCK, 0, 0, 0],
+                [fd, command, argument | hidden, 0, 0, 0],
             ))
         }
         _ => None,

@@ -241,8 +241,8 @@ unsafe extern "C" fn getaddrinfo(
     found
 }
 
-/// Functions that start other programs, leave the process, or let libc start threads of its own:
-/// refused.
+/// Functions that leave the process, or let libc start threads of its own: refused. Those that start
+/// other programs are in `outside`.
 macro_rules! refused {
     ($($name:ident),*) => {$(
         #[unsafe(no_mangle)]
@@ -256,20 +256,6 @@ macro_rules! refused {
 }
 
 refused!(
-    vfork,
-    execve,
-    execv,
-    execvp,
-    execvpe,
-    fexecve,
-    posix_spawn,
-    posix_spawnp,
-    system,
-    popen,
-    wait,
-    waitpid,
-    waitid,
-    wait4,
     sigwait,
     sigwaitinfo,
     sigtimedwait,
@@ -302,14 +288,6 @@ refused!(
     getaddrinfo_a,
     mq_notify
 );
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fork() -> c_int {
-    if active() {
-        end::escaped("fork", fork as *const () as usize);
-    }
-    real!("fork", fn() -> c_int)()
-}
 
 /// Sets of signals that the program blocks never contain the one of the filter.
 unsafe fn without_filter(set: *const u64, copy: &mut [u64; 16]) -> *const u64 {

@@ -5,6 +5,7 @@
 //! - `thread`, `lock`, `condition`, `futex`, `time`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
 //! - `network`, `wires`: faults of the network, and what is under way because of them.
+//! - `outside`: child processes, where they are allowed.
 //! - `dispatch`: one function that takes a number and six arguments, as the kernel does.
 //! - `symbols`: libc's functions over `dispatch`; `trap`: what comes round libc, into `dispatch` too;
 //!   `tsc`: the instructions that read a clock.
@@ -25,6 +26,7 @@ mod identity;
 mod lock;
 mod messages;
 mod network;
+mod outside;
 mod random;
 mod readiness;
 mod real;

@@ -10,6 +10,7 @@
 use crate::baton::{self, descriptors_changed, fault_of, has_deadline, has_fault};
 use crate::c::{EAGAIN, ECONNRESET, EPIPE, Iovec, POLLIN, POLLOUT, Raw, nr};
 use crate::descriptors::{Kind, Waits, report_again, until_ready};
+use crate::outside;
 use crate::shared::region::fault;
 use crate::sockets::Name;
 use crate::state::sim;
@@ -131,15 +132,19 @@ pub unsafe fn hold(fd: usize, parts: &[Iovec]) -> Option<Raw> {
 
 /// Executes a transfer until it does not fail with `EAGAIN`, with the faults of connections.
 pub unsafe fn transfer(waits: Waits, mut operation: impl FnMut() -> Raw) -> Raw {
-    if !is_on(&[
+    let has_faults = is_on(&[
         fault::RESET,
         fault::EAGAIN,
         fault::LATENCY,
         fault::PARTITION,
-    ]) {
+    ]);
+    if !has_faults && !outside::is_allowed() {
         return until_ready(waits, operation);
     }
     until_ready(waits, || {
+        if outside::would_wait(waits) {
+            return -(EAGAIN as Raw);
+        }
         if let Some(error) = fails(waits) {
             return error;
         }

@@ -6,6 +6,7 @@ mod corpus;
 mod counts;
 mod found;
 mod network;
+mod outside;
 mod programs;
 mod service;
 mod support;
