@@ -2,7 +2,7 @@
 
 use blitz_io_sim::{Outcome, Simulator};
 
-use super::{Chosen, RunArguments, failed, targets};
+use super::{Chosen, RunArguments, failed};
 use crate::exit::Exit;
 use crate::output;
 

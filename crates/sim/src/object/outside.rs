@@ -11,7 +11,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::baton;
-use crate::c::{POLLIN, POLLOUT, Pollfd, Raw, nr};
+use crate::c::{POLLIN, POLLOUT, Pollfd, nr};
 use crate::descriptors::{Kind, Waits};
 use crate::end;
 use crate::real::real;
