@@ -20,36 +20,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use blitz_io_observe::Kind;
-
 use crate::snapshot::{Maker, Snapshot, Spawned, Wait, Waiter};
 
 /// A shorter wait is no finding, in milliseconds.
 const SHORT: u64 = 1_000;
 /// Spawners are followed so far, and so many tasks are looked at for a wait.
 const MOST: usize = 256;
-
-/// The kinds of waits for an object whose other end is a plain value.
-const KINDS: [Kind; 13] = [
-    Kind::OneshotReceive,
-    Kind::OneshotClosed,
-    Kind::MpscClosed,
-    Kind::MpmcSend,
-    Kind::MpmcReceive,
-    Kind::MpmcClosed,
-    Kind::WatchReceive,
-    Kind::WatchClosed,
-    Kind::BroadcastReceive,
-    Kind::BroadcastClosed,
-    Kind::Cancelled,
-    Kind::Notify,
-    Kind::Barrier,
-];
-
-/// Returns `true` if the maker of the object of such a wait matters.
-pub(crate) fn matters(kind: Kind) -> bool {
-    KINDS.contains(&kind)
-}
 
 /// The makers of a snapshot's objects, and the tasks that were spawned since.
 pub(crate) struct Makers<'a> {

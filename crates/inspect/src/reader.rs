@@ -5,12 +5,11 @@ use std::panic::Location;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_io_observe as records;
+use blitz_io_observe::{self as records, Kind};
 
 use crate::ends;
 use crate::finding::Finding;
 use crate::findings::{LONG_SCHEDULED, findings, never_polled};
-use crate::makers;
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::sleepers;
@@ -118,7 +117,7 @@ pub(crate) fn waits() -> Snapshot {
             });
             continue;
         }
-        let origin = record.origin.filter(|_| makers::matters(record.kind));
+        let origin = record.origin.filter(|_| maker_matters(record.kind));
         if let Some((maker, number)) = origin.and_then(|of| Some((of.maker()?, of.number()))) {
             snapshot.makers.push(Maker {
                 wait: record.id,
@@ -342,4 +341,26 @@ fn object(facts: records::Facts) -> Object {
         sender: facts.sender.map(waiter),
         receiver: facts.receiver.map(waiter),
     }
+}
+
+/// The kinds of waits for an object whose other end is a plain value.
+const MADE: [Kind; 13] = [
+    Kind::OneshotReceive,
+    Kind::OneshotClosed,
+    Kind::MpscClosed,
+    Kind::MpmcSend,
+    Kind::MpmcReceive,
+    Kind::MpmcClosed,
+    Kind::WatchReceive,
+    Kind::WatchClosed,
+    Kind::BroadcastReceive,
+    Kind::BroadcastClosed,
+    Kind::Cancelled,
+    Kind::Notify,
+    Kind::Barrier,
+];
+
+/// Returns `true` if the maker of the object of such a wait matters.
+fn maker_matters(kind: Kind) -> bool {
+    MADE.contains(&kind)
 }

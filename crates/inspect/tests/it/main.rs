@@ -3,6 +3,6 @@
 
 mod alike;
 mod judgement;
-mod makers;
 mod lint;
+mod makers;
 mod processes;
