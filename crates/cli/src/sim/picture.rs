@@ -146,10 +146,10 @@ impl<'a> Picture<'a> {
         if states.get(&thread).map(|(state, _)| *state) == to {
             return;
         }
-        if let Some((state, since)) = states.remove(&thread) {
-            if since < row {
-                self.bars.push((self.lane(thread), state, since, row));
-            }
+        if let Some((state, since)) = states.remove(&thread)
+            && since < row
+        {
+            self.bars.push((self.lane(thread), state, since, row));
         }
         if let Some(state) = to {
             states.insert(thread, (state, row));

@@ -32,7 +32,7 @@
 //!
 //! The idea is WebKit's `ParkingLot`, in the form that parking_lot_core gave it. A table has buckets; the key
 //! decides the bucket. A bucket is a lock around a list of nodes, each on the stack of its thread. A thread sleeps
-//! on the word of its node through [`wait_deadline`](crate::wait_deadline). The table of sleepers in `sys/table.rs`
+//! on the word of its node through [`wait_deadline`]. The table of sleepers in `sys/table.rs`
 //! is the layer below: it stands in for a futex where the system has none, and this table sleeps on it there.
 //!
 //! 1. **Parking.** The thread locks the bucket and calls `validate`. If that returns `true`, it appends its node
