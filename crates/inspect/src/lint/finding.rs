@@ -13,6 +13,7 @@ use crate::snapshot::Waiter;
 
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Lint {
     /// Locks are taken in several orders.
     LockOrder,

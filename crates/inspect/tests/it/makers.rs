@@ -7,6 +7,9 @@ use blitz_io_inspect::{
 
 use Waiter::{Task as T, Thread as H};
 
+/// A change of a snapshot, after which there is no finding.
+type Change = fn(&mut Snapshot);
+
 /// An idle task with this many wakers.
 fn task(id: u64, wakers: usize) -> Task {
     Task {
@@ -117,7 +120,7 @@ fn a_later_task_may_have_the_end_unless_an_older_task_that_lives_has_spawned_it(
 
 #[test]
 fn an_end_whose_owner_is_not_known_has_no_finding() {
-    let changes: [(&str, fn(&mut Snapshot)); 8] = [
+    let changes: [(&str, Change); 8] = [
         ("threads", |s| s.other_threads = Some(1)),
         ("the system does not say", |s| s.other_threads = None),
         ("the maker waits itself", |s| s.makers[0].maker = T(2)),
@@ -188,7 +191,7 @@ fn a_lock_of_a_task_that_nothing_wakes_is_a_finding() {
     assert_eq!(found[0].certainty, Certainty::Probable);
     assert_eq!(found[0].waiters, [T(2), T(1)]);
 
-    let changes: [(&str, fn(&mut Snapshot)); 5] = [
+    let changes: [(&str, Change); 5] = [
         ("a waker", |s| s.tasks[0].wakers = 1),
         ("it is ready", |s| s.tasks[0].state = TaskState::Scheduled),
         ("it was polled", |s| s.tasks[0].polls += 1),
