@@ -1,7 +1,7 @@
 //! The file that the process writes when it exits: one value in JSON, `PID.blitzlint`, which `blitz-io-inspect`
 //! reads. It is written under another name first, so that a reader finds whole files only.
 
-use std::ffi::OsString;
+use std::ffi::{OsString, c_int};
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -24,18 +24,15 @@ struct Exit {
 pub(super) fn write_at_exit(folder: OsString, stop: fn()) -> bool {
     let folder = folder.into();
     _ = EXIT.set(Exit { folder, stop });
-    #[cfg(unix)]
-    {
-        // SAFETY: the function takes nothing and returns nothing, and does not unwind.
-        unsafe { libc::atexit(write) == 0 }
-    }
-    #[cfg(not(unix))]
-    {
-        false
-    }
+    // SAFETY: the function takes nothing and returns nothing, and does not unwind.
+    unsafe { atexit(write) == 0 }
 }
 
-#[cfg(unix)]
+unsafe extern "C" {
+    // <stdlib.h>, in the C runtime of every system.
+    fn atexit(function: extern "C" fn()) -> c_int;
+}
+
 extern "C" fn write() {
     // Without this, a panic would end the process in another way than the program did.
     _ = std::panic::catch_unwind(|| {
