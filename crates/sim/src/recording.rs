@@ -72,6 +72,10 @@ pub enum Happening {
 
 impl Recording {
     /// Decodes the events of the shared memory.
+    #[cfg_attr(
+        not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+        allow(dead_code)
+    )]
     pub(crate) fn new(events: &[region::Event], names: &[u8], is_cut_off: bool) -> Recording {
         let name = |at: u32| {
             let bytes = names.get(at as usize..).unwrap_or(&[]);

@@ -186,7 +186,7 @@ impl Simulator {
     /// let plan = Plan::new(Schedule::Random, 1);
     /// let outcome = simulator.run_until(&plan, 1).unwrap();
     /// assert_eq!(outcome.verdict, Verdict::Stopped);
-    /// assert!(outcome.report.contains("nanosleep"), "{}", outcome.report);
+    /// assert!(outcome.report.contains("thread 0"), "{}", outcome.report);
     /// # }
     /// ```
     pub fn run_until(&mut self, plan: &Plan, step: u64) -> io::Result<Outcome> {
