@@ -24,7 +24,6 @@ mod word_count;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::thread::JoinHandle;
 
 /// Returns the command of a program: examples are built in the folder beside that of the
 /// tests.
@@ -62,10 +61,8 @@ struct Ran {
     err: String,
 }
 
-/// Runs a program to its end with this input. One that does not end is killed, and the test fails
-/// with its name.
+/// Runs a program to its end with this input.
 fn run(mut command: Command, input: &str) -> Ran {
-    let name = command.get_program().to_owned();
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -74,40 +71,7 @@ fn run(mut command: Command, input: &str) -> Ran {
         .unwrap();
     // An error means that the program does not read its input.
     _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    let out = read_in_a_thread(child.stdout.take().unwrap());
-    let err = read_in_a_thread(child.stderr.take().unwrap());
-    let start = std::time::Instant::now();
-    let status = loop {
-        match child.try_wait().unwrap() {
-            Some(status) => break Some(status),
-            None if start.elapsed() < PATIENCE => {
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
-            None => {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                break None;
-            }
-        }
-    };
-    let (out, err) = (out.join().unwrap(), err.join().unwrap());
-    let Some(status) = status else {
-        panic!("not after {PATIENCE:?}: the end of {name:?}\n{out}{err}");
-    };
-    Ran {
-        code: status.code().unwrap_or(-1),
-        out,
-        err,
-    }
-}
-
-/// Reads all of a stream, so that the program at its other end never waits for us.
-fn read_in_a_thread(mut stream: impl std::io::Read + Send + 'static) -> JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
-    })
+    ran(child.wait_with_output().unwrap())
 }
 
 /// Waits until `holds` returns true, and fails if it never does.

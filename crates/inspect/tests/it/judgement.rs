@@ -8,7 +8,7 @@ use blitz_io_inspect::{
 use Waiter::{Task as T, Thread as H};
 
 /// An idle task with this many wakers.
-fn task(id: u64, wakers: usize) -> Task {
+pub fn task(id: u64, wakers: usize) -> Task {
     Task {
         id,
         name: format!("t{id}"),

@@ -1,29 +1,16 @@
 //! The judgement of snapshots that are made by hand: ends that are plain values, and tasks that nothing wakes.
 
 use blitz_io_inspect::{
-    Certainty, Finding, Kind, Maker, Object, Snapshot, Spawned, Task, TaskState, Wait, Waiter,
-    findings, report,
+    Certainty, Finding, Kind, Maker, Object, Snapshot, Spawned, TaskState, Wait, Waiter, findings,
+    report,
 };
 
 use Waiter::{Task as T, Thread as H};
 
+use crate::judgement::task;
+
 /// A change of a snapshot, after which there is no finding.
 type Change = fn(&mut Snapshot);
-
-/// An idle task with this many wakers.
-fn task(id: u64, wakers: usize) -> Task {
-    Task {
-        id,
-        name: format!("t{id}"),
-        location: "main.rs:1".into(),
-        is_root: false,
-        state: TaskState::Idle,
-        thread: 1,
-        poll_ms: None,
-        wakers,
-        polls: 3,
-    }
-}
 
 fn wait(id: u64, waiter: Waiter, kind: Kind) -> Wait {
     Wait {
