@@ -18,7 +18,7 @@
 //!   where the kernel lacks the call, refuses it or answers it late. Four protocols use the
 //!   pair. Two are the release of a lock (`exclusive.rs`) and the room of a `mpsc` channel. Bias towards
 //!   one thread has two forms: `biased_lock.rs` waits, and `biased_flag.rs` of the C interface refuses. With
-//!   the feature `inspect`, the fourth is the end of a record (`records/slot.rs`).
+//!   the feature `inspect`, the fourth is the end of a record (`records/kernel/slot.rs`).
 //! * a sequentially consistent store (`strong.rs`), on processors where that is
 //!   no more than a store (AArch64), and on systems without `membarrier`.
 //!

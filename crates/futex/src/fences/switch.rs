@@ -50,13 +50,34 @@
 
 use crate::atomic::{AtomicU8, Ordering};
 
-#[cfg(not(loom))]
-pub const UNKNOWN: u8 = 0;
-#[cfg(not(loom))]
-pub const REGISTERING: u8 = 1;
 pub const LIGHT: u8 = 2;
 pub const LEAVING: u8 = 3;
 pub const STRONG: u8 = 4;
+
+/// The beginning, which models leave out.
+#[cfg(not(loom))]
+mod beginning {
+    use super::{LIGHT, Ordering, STATE, STRONG, change};
+
+    pub const UNKNOWN: u8 = 0;
+    pub const REGISTERING: u8 = 1;
+
+    /// Returns the present state.
+    pub fn state() -> u8 {
+        STATE.load(Ordering::Acquire)
+    }
+
+    /// Rows F1 and F2. Leaves `UNKNOWN`: asks the system for its barrier. Only one thread does.
+    #[cold]
+    pub fn register(system_agrees: fn() -> bool) {
+        if change(UNKNOWN, REGISTERING) {
+            let state = if system_agrees() { LIGHT } else { STRONG };
+            STATE.store(state, Ordering::SeqCst);
+        }
+    }
+}
+#[cfg(not(loom))]
+pub use beginning::*;
 
 #[cfg(not(loom))]
 static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
@@ -69,22 +90,6 @@ loom::lazy_static! {
 #[inline(always)]
 pub fn is_light() -> bool {
     STATE.load(Ordering::Acquire) == LIGHT
-}
-
-/// Returns the present state.
-#[cfg(not(loom))]
-pub fn state() -> u8 {
-    STATE.load(Ordering::Acquire)
-}
-
-/// Rows F1 and F2. Leaves `UNKNOWN`: asks the system for its barrier. Only one thread does.
-#[cfg(not(loom))]
-#[cold]
-pub fn register(system_agrees: fn() -> bool) {
-    if change(UNKNOWN, REGISTERING) {
-        let state = if system_agrees() { LIGHT } else { STRONG };
-        STATE.store(state, Ordering::SeqCst);
-    }
 }
 
 /// Runs `barrier` if the frequent side may be light. `barrier` returns whether it was in time.

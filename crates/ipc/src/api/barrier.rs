@@ -158,7 +158,7 @@ impl Barrier {
     }
 
     /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
     pub fn wait_until(&mut self, deadline: Instant) -> Result<BarrierWaitResult, WaitError> {
         self.wait_deadline(deadline)

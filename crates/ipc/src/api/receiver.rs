@@ -99,7 +99,7 @@ impl Receiver {
     }
 
     /// The former name of [`recv_deadline`](Self::recv_deadline).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     #[deprecated(since = "0.2.0", note = "use `recv_deadline`")]
     pub fn recv_until(&mut self, deadline: Instant) -> Result<Message<'_>, RecvError> {
         self.recv_deadline(deadline)
@@ -280,7 +280,7 @@ impl Receiver {
     }
 
     /// The former name of [`recv_into_deadline`](Self::recv_into_deadline).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     #[deprecated(since = "0.2.0", note = "use `recv_into_deadline`")]
     pub fn recv_into_until(
         &mut self,

@@ -135,7 +135,7 @@ impl Semaphore {
     }
 
     /// The former name of [`acquire_deadline`](Self::acquire_deadline).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     #[deprecated(since = "0.2.0", note = "use `acquire_deadline`")]
     pub fn acquire_until(&mut self, deadline: Instant) -> Result<Permit<'_>, WaitError> {
         self.acquire_deadline(deadline)

@@ -93,7 +93,7 @@ impl<'a> SendWith<'a> {
     /// # Errors
     ///
     /// As [`Sender::send`], and those of the [options](SendOptions).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn send(self, message: &[u8]) -> Result<(), SendError> {
         let ring = &mut self.sender.ring;
         #[cfg(unix)]
@@ -109,7 +109,7 @@ impl<'a> SendWith<'a> {
     /// # Errors
     ///
     /// As [`Sender::send`], and those of the [options](SendOptions).
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn loan(self, len: usize) -> Result<Loan<'a>, SendError> {
         #[cfg(unix)]
         if self.options.arms {
@@ -132,7 +132,7 @@ impl<'a> SendWith<'a> {
     ///
     /// A future that is dropped before it is ready has sent nothing.
     #[cfg(unix)]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn send_when<F, R>(
         self,
         message: &[u8],
@@ -161,7 +161,7 @@ impl<'a> SendWith<'a> {
     ///
     /// A future that is dropped before it is ready has claimed no place.
     #[cfg(unix)]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     pub fn loan_when<F, R>(
         self,
         len: usize,
@@ -183,7 +183,7 @@ impl<'a> SendWith<'a> {
 /// The former names.
 impl Sender {
     /// Sends, and waits no longer than until `deadline`.
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     #[deprecated(
         since = "0.2.0",
         note = "use `with(SendOptions::new().deadline(…)).send(…)`"
@@ -194,7 +194,7 @@ impl Sender {
     }
 
     /// Makes a loan if there is room.
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     #[deprecated(
         since = "0.2.0",
         note = "use `with(SendOptions::new().no_wait()).loan(…)`"
@@ -204,7 +204,7 @@ impl Sender {
     }
 
     /// Makes a loan, and waits no longer than `timeout`.
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     #[deprecated(
         since = "0.2.0",
         note = "use `with(SendOptions::new().timeout(…)).loan(…)`"
@@ -214,7 +214,7 @@ impl Sender {
     }
 
     /// Makes a loan, and waits no longer than until `deadline`.
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     #[deprecated(
         since = "0.2.0",
         note = "use `with(SendOptions::new().deadline(…)).loan(…)`"
@@ -232,7 +232,7 @@ impl Sender {
 
     /// Sends when there is room.
     #[cfg(unix)]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     #[deprecated(since = "0.2.0", note = "use `with(SendOptions::new()).send_when(…)`")]
     pub fn send_when<F, R>(
         &mut self,
@@ -248,7 +248,7 @@ impl Sender {
 
     /// Makes a loan when there is room.
     #[cfg(unix)]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     #[deprecated(since = "0.2.0", note = "use `with(SendOptions::new()).loan_when(…)`")]
     pub fn loan_when<F, R>(
         &mut self,

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
-use super::{Filled, Kind};
+use super::Filled;
+use crate::Kind;
 
 /// See `block.rs`.
 pub const NAMES: usize = 0;

@@ -20,106 +20,36 @@
 //!
 //! `blitz-io-inspect` reads all this with `read`, and judges it.
 
+#[cfg(any(feature = "inspect", loom))]
+mod kernel;
+
 #[cfg(all(feature = "inspect", not(loom)))]
-mod about;
+mod recording;
 #[cfg(all(feature = "inspect", not(loom)))]
-mod block;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod clock;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod current;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod descriptor;
+pub use {kernel::request::Request, recording::*};
+
 #[cfg(not(all(feature = "inspect", not(loom))))]
 mod disabled;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod errand;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod kept;
-#[cfg(any(feature = "inspect", loom))]
-mod kind_list;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod lint;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod local;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod locked;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod object;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod origin;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod place;
-#[cfg(any(feature = "inspect", loom))]
-mod poll_slot;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod polled;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod registry;
-#[cfg(any(feature = "inspect", loom))]
-mod request;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod root;
-#[cfg(any(feature = "inspect", loom))]
-mod slot;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod threads;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod totals;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod wait;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod waiter;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod word_wait;
-#[cfg(all(feature = "inspect", not(loom)))]
-mod worker;
-
-mod fill;
-mod named;
-
-use crate::Kind;
-
-/// `true` if records are made.
-pub const IS_ENABLED: bool = cfg!(all(feature = "inspect", not(loom)));
-
-pub use fill::{Fill, Filled};
-pub use named::Named;
-
-#[cfg(all(feature = "inspect", not(loom)))]
-pub use {
-    about::{About, AboutRef},
-    block::{Block, Facts, NAMES, ObjectRecord},
-    clock::{keep_time, now},
-    current::Entered,
-    descriptor::{Descriptor, Source},
-    errand::run_in_sleeping_thread,
-    kept::Kept,
-    object::Object,
-    origin::Origin,
-    place::{TaskFacts, TaskState},
-    registry::{Record, TaskRecord, objects, read},
-    request::Request,
-    root::Root,
-    threads::{ThreadRecord, runs_tasks},
-    totals::{Contention, WAIT_BUCKETS},
-    wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
-    waiter::Waiter,
-    word_wait::WordWait,
-    worker::{cache_time, forget_time},
-};
-
 #[cfg(not(all(feature = "inspect", not(loom))))]
 pub use disabled::{
     About, Blocking, Caller, Descriptor, Kept, NAMES, Object, Origin, Root, Sleeping, Wait,
     WaitKind, cache_time, forget_time, runs_tasks, sleeping,
 };
 
+mod fill;
+mod named;
+
+pub use fill::{Fill, Filled};
+pub use named::Named;
+
+/// `true` if records are made.
+pub const IS_ENABLED: bool = cfg!(all(feature = "inspect", not(loom)));
+
+/// For the models.
 #[cfg(loom)]
-pub use kind_list::{KindList, KindNode};
-#[cfg(loom)]
-pub use poll_slot::{Poll, PollSlot};
-#[cfg(loom)]
-pub use request::Request;
-#[cfg(loom)]
-pub use slot::{Reader, Reading, Slot};
+pub use kernel::{
+    kind_list::{KindList, KindNode},
+    poll_slot::{Poll, PollSlot},
+    request::Request,
+    slot::{Reader, Reading, Slot},
+};

@@ -57,7 +57,7 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         // The checker verifies that no thread uses the memory from now on.
         #[cfg(loom)]
         {
-            cell.head.header.state.freed();
+            cell.head.header.state.memory.is_released();
             // SAFETY: the caller has the contents.
             let is_empty = unsafe { !cell.head.header.has_contents() };
             assert!(is_empty, "an output was left behind");

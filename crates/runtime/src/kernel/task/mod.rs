@@ -7,6 +7,7 @@
 //! | `harness.rs` | the typed half of a task: allocation, poll, completion and drop |
 //! | `waker.rs` | its wakers |
 //! | `join_handle.rs`, `error.rs` | the handles, and the error of a join |
+//! | `memory.rs` | what the model checker knows of a task's memory |
 //! | `owned.rs` | the tasks of a runtime |
 //! | `watch.rs` | what the record of a task reads from its header |
 
@@ -16,6 +17,7 @@ mod error;
 mod harness;
 mod header;
 mod join_handle;
+mod memory;
 #[cfg(loom)]
 pub mod model;
 mod owned;

@@ -80,9 +80,9 @@
 //! lists have no references of their own, and a yield leaves the task
 //! running.
 
-#[cfg(loom)]
-use blitz_io_core::Watched;
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
+
+use super::memory::TaskMemory;
 
 /// A token is queued, or will be when the poll that runs now has ended.
 pub(super) const NOTIFIED: usize = 1;
@@ -109,10 +109,7 @@ const NEW: usize = (2 * REF_ONE) | JOIN_INTEREST | NOTIFIED;
 /// The state of a task; see the module documentation.
 pub struct State {
     word: AtomicUsize,
-    /// Under the model checker the memory of a task stays, and the checker sees each use that is
-    /// not ordered before its release.
-    #[cfg(loom)]
-    is_freed: Watched<bool>,
+    pub(super) memory: TaskMemory,
 }
 
 /// A value of the word.
@@ -195,16 +192,13 @@ impl State {
     pub fn new() -> Self {
         Self {
             word: AtomicUsize::new(NEW),
-            #[cfg(loom)]
-            is_freed: Watched::new(false),
+            memory: TaskMemory::new(),
         }
     }
 
     #[inline(always)]
     fn word(&self) -> &AtomicUsize {
-        #[cfg(loom)]
-        // SAFETY: the checker finds a release that comes at the same time.
-        (self.is_freed).with(|is_freed| assert!(!unsafe { *is_freed }, "used after its release"));
+        self.memory.is_used();
         &self.word
     }
 
@@ -435,15 +429,6 @@ impl State {
         self.change()
             .compare_exchange_weak(word, new, Ordering::AcqRel, Ordering::Acquire)
             .map(|_| ())
-    }
-
-    /// Records that the memory is freed, and must not be used from now on.
-    #[cfg(loom)]
-    pub fn freed(&self) {
-        self.is_freed.with_mut(|is_freed| {
-            // SAFETY: the checker finds whatever uses the task at the same time.
-            assert!(!unsafe { is_freed.replace(true) }, "released twice");
-        });
     }
 }
 

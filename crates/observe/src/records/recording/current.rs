@@ -3,9 +3,9 @@
 use std::panic::Location;
 
 use super::local::LOCAL;
-use super::poll_slot::{NOT_OWNED, TASK};
 use super::polled::{NONE, Polled};
 use super::{Waiter, clock, lint, threads};
+use crate::records::kernel::poll_slot::{NOT_OWNED, TASK};
 
 thread_local! {
     static OWNED: Owned = const { Owned };

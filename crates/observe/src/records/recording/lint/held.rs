@@ -18,8 +18,9 @@ use blitz_io_futex::per_process::PerProcess;
 
 use super::edges::{self, Edge, Side, address, hash};
 use super::lock::{At, Lock};
-use crate::records::block::{BESIDE_READERS, Block, MOVABLE};
-use crate::records::{Waiter, registry};
+use crate::records::Waiter;
+use crate::records::recording::block::{BESIDE_READERS, Block, MOVABLE};
+use crate::records::recording::registry;
 
 /// The most locks of a thread's list.
 pub(super) const HELD: usize = 64;

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::about::AboutRef;
 use super::block::Block;
-use super::slot::Slot;
 use super::{Kind, Origin, Waiter};
+use crate::records::kernel::slot::Slot;
 use blitz_io_futex::Watched;
 
 /// One place for a record.

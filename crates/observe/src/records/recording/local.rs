@@ -4,8 +4,8 @@
 use std::cell::Cell;
 
 use super::place::Place;
-use super::poll_slot::NOT_OWNED;
 use super::polled::{self, Polled};
+use crate::records::kernel::poll_slot::NOT_OWNED;
 
 /// A thread keeps at most this many free places.
 pub(super) const KEPT: usize = 128;

@@ -20,10 +20,10 @@ use super::block::{self, Facts, ObjectRecord, READER};
 use super::descriptor::{Source, Sources};
 use super::local::{KEPT, LOCAL, Local};
 use super::place::{Place, Target, TaskFacts, TaskState, Value};
-use super::poll_slot::Poll;
 use super::polled;
 use super::threads::{self, ThreadRecord};
 use super::{Contention, Kind, Origin, Waiter, clock, totals};
+use crate::records::kernel::poll_slot::Poll;
 use blitz_io_futex::per_process::PerProcess;
 
 /// Number of places of a chunk, and the most of a chain of free ones. A thread that keeps too many gives away

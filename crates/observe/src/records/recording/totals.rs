@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::Kind;
-use super::kind_list::{KindList, KindNode};
+use crate::records::kernel::kind_list::{KindList, KindNode};
 use blitz_io_futex::per_process::PerProcess;
 
 /// Number of ranges of the histogram of waits. Range 0 is below one microsecond, range `i` is from

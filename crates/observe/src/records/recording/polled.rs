@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::Waiter;
-use super::poll_slot::{NOT_OWNED, Poll, PollSlot};
+use crate::records::kernel::poll_slot::{NOT_OWNED, Poll, PollSlot};
 use blitz_io_futex::per_process::PerProcess;
 
 /// The polls that a thread is in; see the module documentation.

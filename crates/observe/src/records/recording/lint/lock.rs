@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use crate::Kind;
-use crate::records::block::Block;
+use crate::records::recording::block::Block;
 
 /// A location in the program, if it is known.
 pub(super) type At = Option<&'static Location<'static>>;

@@ -41,9 +41,9 @@ use blitz_io_futex::atomic::{AtomicPtr, AtomicU64, Ordering};
 use blitz_io_futex::const_unless_loom;
 
 /// The bit that is set in the word of a task, and clear in that of a thread.
-pub(super) const TASK: u64 = 1;
+pub const TASK: u64 = 1;
 /// `current` of a slot that no thread owns: a task that does not exist.
-pub(super) const NOT_OWNED: u64 = TASK;
+pub const NOT_OWNED: u64 = TASK;
 
 /// The poll that a thread is in; see the module documentation.
 pub struct PollSlot {

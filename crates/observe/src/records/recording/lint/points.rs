@@ -7,7 +7,7 @@ use super::frames::{Frame, Polled};
 use super::local::with_local;
 use super::lock::{At, Lock};
 use crate::records::Waiter;
-use crate::records::block::Block;
+use crate::records::recording::block::Block;
 
 /// The current task or thread has taken a lock. `waits`: it would have waited for it without a limit.
 #[cold]

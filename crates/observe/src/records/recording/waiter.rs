@@ -1,7 +1,7 @@
 //! `Waiter`: a thread or a task.
 
-use super::poll_slot::TASK;
 use crate::ThreadId;
+use crate::records::kernel::poll_slot::TASK;
 
 /// A thread or a task, in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]

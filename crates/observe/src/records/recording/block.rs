@@ -9,10 +9,10 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
-use super::kind_list::KindList;
-use super::slot::{Reader, Reading, Slot};
 use super::totals::{self, Totals};
 use super::{Contention, Fill, Kind, Origin, Waiter};
+use crate::records::kernel::kind_list::KindList;
+use crate::records::kernel::slot::{Reader, Reading, Slot};
 use blitz_io_futex::per_process::PerProcess;
 
 /// The greatest number of readers, or members of a set, that a block names.

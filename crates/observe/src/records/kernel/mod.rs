@@ -1,0 +1,6 @@
+//! What the models check, as it stands: the records' protocols between threads.
+
+pub mod kind_list;
+pub mod poll_slot;
+pub mod request;
+pub mod slot;

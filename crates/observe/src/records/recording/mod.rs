@@ -1,0 +1,48 @@
+//! The types that record: with the feature `inspect`.
+
+mod about;
+mod block;
+mod clock;
+mod current;
+mod descriptor;
+mod errand;
+mod kept;
+mod lint;
+mod local;
+mod locked;
+mod object;
+mod origin;
+mod place;
+mod polled;
+mod registry;
+mod root;
+mod threads;
+mod totals;
+mod wait;
+mod waiter;
+mod word_wait;
+mod worker;
+
+use super::{Fill, Filled};
+use crate::Kind;
+
+pub use self::{
+    about::{About, AboutRef},
+    block::{Block, Facts, NAMES, ObjectRecord},
+    clock::{keep_time, now},
+    current::Entered,
+    descriptor::{Descriptor, Source},
+    errand::run_in_sleeping_thread,
+    kept::Kept,
+    object::Object,
+    origin::Origin,
+    place::{TaskFacts, TaskState},
+    registry::{Record, TaskRecord, objects, read},
+    root::Root,
+    threads::{ThreadRecord, runs_tasks},
+    totals::{Contention, WAIT_BUCKETS},
+    wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
+    waiter::Waiter,
+    word_wait::WordWait,
+    worker::{cache_time, forget_time},
+};
