@@ -4,6 +4,8 @@
 //! (`dispatch::HARMLESS`). Everything else raises SIGSYS in the thread that calls, and the handler passes
 //! the call to `dispatch`. The thread may lose the baton in the handler, like anywhere else.
 //!
+//! The fork server installs the filter once, before the first run, and each run inherits it: see `start`.
+//!
 //! Two kinds of threads reach the handler without the baton: one that has not had it yet, and one that
 //! ends. Both are inside of libc, so their calls go to the kernel.
 
@@ -57,8 +59,8 @@ unsafe extern "C" fn find_code(info: *mut DlPhdrInfo, _: usize, range: *mut c_vo
     0
 }
 
-/// Installs the filter and its handler.
-pub unsafe fn install() {
+/// Installs the filter and its handler. Returns `false` if the kernel refuses the filter.
+pub unsafe fn install() -> bool {
     let mut range = (0u64, 0u64);
     c::dl_iterate_phdr(find_code, (&raw mut range).cast());
     let mut action: Sigaction = zeroed();
@@ -100,13 +102,7 @@ pub unsafe fn install() {
     let filter = (program.len() as u64, program.as_ptr());
     // No new privileges: without this, only root may filter.
     sys::call(nr::PRCTL, [38, 1, 0, 0, 0, 0]);
-    let installed = sys::call(nr::SECCOMP, [1, 0, &raw const filter as usize, 0, 0, 0]);
-    if installed < 0 {
-        end::escaped(
-            "seccomp: the kernel refuses the filter",
-            install as *const () as usize,
-        );
-    }
+    sys::call(nr::SECCOMP, [1, 0, &raw const filter as usize, 0, 0, 0]) == 0
 }
 
 /// The parts of the kernel's signal frame that are needed.
