@@ -24,8 +24,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::c::{self, Main, nr};
 use crate::descriptors::Descriptors;
+use crate::disk::{self, DISK_FD};
 use crate::dispatch::CLONE;
 use crate::end;
+use crate::files;
 use crate::identity;
 use crate::outside;
 use crate::shared::random::Random;
@@ -35,6 +37,7 @@ use crate::strategy::Strategy;
 use crate::sys;
 use crate::thread;
 use crate::trap;
+use crate::tree::{self, Tree};
 use crate::tsc;
 use crate::wires::Wires;
 
@@ -75,6 +78,10 @@ unsafe extern "C" fn serve(argc: c_int, argv: *mut *mut c_char, envp: *mut *mut 
     }
     c::unsetenv(VARIABLE.as_ptr());
     c::unsetenv(c"LD_PRELOAD".as_ptr());
+    if !c::getenv(files::VARIABLE.as_ptr()).is_null() {
+        c::unsetenv(files::VARIABLE.as_ptr());
+        put_files_into_memory();
+    }
     if !c::getenv(outside::VARIABLE.as_ptr()).is_null() {
         c::unsetenv(outside::VARIABLE.as_ptr());
         outside::allow();
@@ -95,14 +102,10 @@ unsafe extern "C" fn serve(argc: c_int, argv: *mut *mut c_char, envp: *mut *mut 
     c::pthread_key_create(&mut key, thread::ended);
     let is_filtered = outside::is_allowed() || trap::install();
     let server = Server::new();
+    let mut is_restart = false;
     loop {
-        let mut command = 0u8;
-        let got = sys::call(
-            nr::READ,
-            [COMMAND_FD as usize, &raw mut command as usize, 1, 0, 0, 0],
-        );
-        if got != 1 {
-            sys::exit_group(0);
+        if !is_restart {
+            next_command();
         }
         let child = server.fork();
         if child < 0 {
@@ -134,10 +137,39 @@ unsafe extern "C" fn serve(argc: c_int, argv: *mut *mut c_char, envp: *mut *mut 
         if debugged {
             set_interrupt(&before, &mut [0; 4]);
         }
-        sys::call(
-            nr::WRITE,
-            [ANSWER_FD as usize, &raw const status as usize, 4, 0, 0, 0],
-        );
+        // After a crash, the program starts again on the files that are left.
+        is_restart = core::mem::take(&mut (*region).restarts) != 0;
+        if !is_restart {
+            sys::call(
+                nr::WRITE,
+                [ANSWER_FD as usize, &raw const status as usize, 4, 0, 0, 0],
+            );
+        }
+    }
+}
+
+/// Waits for a command. Ends the server if there is none any more.
+unsafe fn next_command() {
+    let mut command = 0u8;
+    let got = sys::call(
+        nr::READ,
+        [COMMAND_FD as usize, &raw mut command as usize, 1, 0, 0, 0],
+    );
+    if got != 1 {
+        sys::exit_group(0);
+    }
+    // No files of the run before.
+    sys::call(nr::FTRUNCATE, [DISK_FD, 0, 0, 0, 0, 0]);
+}
+
+/// Makes the memory by which files survive a crash.
+unsafe fn put_files_into_memory() {
+    const DUP3: usize = nr::DUP3;
+    const CLOEXEC: usize = 0o2_000_000;
+    if let Some(fd) = tree::memory_file() {
+        sys::call(DUP3, [fd, DISK_FD, CLOEXEC, 0, 0, 0]);
+        sys::call(nr::CLOSE, [fd, 0, 0, 0, 0, 0]);
+        files::turn_on();
     }
 }
 
@@ -209,7 +241,8 @@ unsafe fn set_interrupt(to: &[usize; 4], before: &mut [usize; 4]) {
 unsafe fn begin(region: *mut Region, key: u32) {
     let configuration = &*region;
     let seed = configuration.seed;
-    let mut entropy = Random(seed ^ 0xe47_0b1e);
+    let start = u64::from(configuration.crashes) << 40;
+    let mut entropy = Random(seed ^ start ^ 0xe47_0b1e);
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&entropy.next().to_le_bytes());
     bytes[8..].copy_from_slice(&entropy.next().to_le_bytes());
@@ -224,19 +257,30 @@ unsafe fn begin(region: *mut Region, key: u32) {
         threads: vec![Box::new(main)],
         live: vec![0],
         current: 0,
-        now: 0,
+        now: configuration.now,
         next_deadline: NEVER,
         dying: 0,
         strategy,
         entropy,
-        at_script: 0,
+        // A run that goes on after a crash goes on in its script.
+        at_script: {
+            let script = &configuration.script[..configuration.scripted as usize];
+            script.partition_point(|choice| choice.index < configuration.decided) as u32
+        },
         clock_reads: 0,
         streak: 0,
+        moved: configuration.points.load(Ordering::Relaxed),
+        changed: configuration.points.load(Ordering::Relaxed),
         objects: Default::default(),
         queues: Default::default(),
         condition_clocks: Default::default(),
         barriers: Default::default(),
         descriptors: Descriptors::default(),
+        files: Box::new(if files::is_on() {
+            disk::load()
+        } else {
+            Tree::new()
+        }),
         names: Default::default(),
         wires: Wires::default(),
         key,

@@ -15,12 +15,14 @@ use core::mem::zeroed;
 use crate::c::{self, DlPhdrInfo, Sigaction, nr};
 use crate::dispatch::{self, CLONE, CLONE3, HARMLESS};
 use crate::end;
+use crate::files;
 use crate::real::real;
 use crate::state::{active, sim};
 use crate::sys;
 
 const SIGSYS: c_int = 31;
 const CLONE_THREAD: u32 = 0x10000;
+const ANONYMOUS: u32 = 0x20;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -90,7 +92,19 @@ pub unsafe fn install() -> bool {
     add(AT_LEAST, 1, 0, range.1 as u32);
     add(RETURN, 0, 0, ALLOW);
     add(LOAD, 0, 0, 0);
+    if files::is_on() {
+        // A mapping of a file, by the flags.
+        add(EQUAL, 0, 4, nr::MMAP as u32);
+        add(LOAD, 0, 0, 40);
+        add(HAS_BIT, 1, 0, ANONYMOUS);
+        add(RETURN, 0, 0, TRAP);
+        add(RETURN, 0, 0, ALLOW);
+    }
+    let is_trapped = |number: &u16| files::is_on() && files::CALLS.contains(number);
     for number in HARMLESS.iter().chain(&[CLONE3]) {
+        if is_trapped(number) {
+            continue;
+        }
         add(EQUAL, 0, 1, u32::from(*number));
         add(RETURN, 0, 0, ALLOW);
     }
