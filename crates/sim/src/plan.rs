@@ -88,7 +88,7 @@ impl fmt::Display for Schedule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub(crate) u32);
 
-const NAMES: [(&str, u32); 13] = [
+const NAMES: [(&str, u32); 16] = [
     ("short", fault::SHORT),
     ("spurious", fault::SPURIOUS),
     ("stall", fault::STALL),
@@ -102,12 +102,16 @@ const NAMES: [(&str, u32); 13] = [
     ("duplicate", fault::DUPLICATE),
     ("partition", fault::PARTITION),
     ("dns", fault::DNS),
+    ("enospc", fault::ENOSPC),
+    ("eio", fault::EIO),
+    ("crash", fault::CRASH),
 ];
 
 /// Names of several families.
-const GROUPS: [(&str, Faults); 3] = [
+const GROUPS: [(&str, Faults); 4] = [
     ("usual", Faults::USUAL),
     ("net", Faults::NETWORK),
+    ("disk", Faults::DISK),
     ("all", Faults::ALL),
 ];
 
@@ -137,6 +141,16 @@ impl Faults {
             | 1 << fault::PARTITION
             | 1 << fault::DNS,
     );
+    /// Those of files in memory ([`Program::memory_files`](crate::Program::memory_files)): a disk without room,
+    /// one that fails, and a machine that loses its power. The program then starts again on the files that
+    /// are left, at most three times in a run.
+    ///
+    /// ```
+    /// use blitz_io_sim::Faults;
+    ///
+    /// assert_eq!("enospc,eio,crash".parse(), Ok(Faults::DISK));
+    /// ```
+    pub const DISK: Faults = Faults(1 << fault::ENOSPC | 1 << fault::EIO | 1 << fault::CRASH);
     /// All families.
     pub const ALL: Faults = Faults((1 << NAMES.len()) - 1);
 
@@ -156,7 +170,7 @@ impl Faults {
 impl FromStr for Faults {
     type Err = String;
 
-    /// Parses names with commas between, or `none`. `usual`, `net` and `all` name several families.
+    /// Parses names with commas between, or `none`. `usual`, `net`, `disk` and `all` name several families.
     fn from_str(text: &str) -> Result<Faults, String> {
         if text == "none" {
             return Ok(Faults::NONE);
@@ -171,7 +185,7 @@ impl FromStr for Faults {
                 (None, None) => {
                     let known: Vec<_> = NAMES.iter().map(|(known, _)| *known).collect();
                     return Err(format!(
-                        "no such fault: {name:?}; there are {}; several at once are usual, net and all",
+                        "no such fault: {name:?}; there are {}; several at once are usual, net, disk and all",
                         known.join(", ")
                     ));
                 }

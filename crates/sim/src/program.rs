@@ -54,6 +54,22 @@ impl Program {
         self
     }
 
+    /// Keeps the program's files in memory. It sees the real files, and changes copies of them, which end
+    /// with the run. Only then do the faults [`Faults::DISK`](crate::Faults::DISK) occur.
+    ///
+    /// `/proc`, `/sys` and `/dev` stay real.
+    ///
+    /// ```
+    /// let program = blitz_io_sim::Program::new("/bin/sh", ["-c", "true"]).memory_files();
+    /// assert_eq!(program.variables.len(), 1);
+    /// ```
+    #[must_use]
+    pub fn memory_files(mut self) -> Program {
+        self.variables
+            .push(("BLITZ_SIM_FS".into(), "memory".into()));
+        self
+    }
+
     /// Returns the file, looked up in `PATH` if the name has no slash.
     ///
     /// # Errors

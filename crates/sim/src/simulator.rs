@@ -243,11 +243,12 @@ impl Simulator {
                 faults: Faults::NONE,
                 script: vec![],
                 strict: false,
-                limit: plan.limit.min(EVENTS as u64),
                 ..plan.clone()
             };
+            // Later events find no room.
             let extras = Extras {
                 recording: true,
+                until: EVENTS as u64,
                 ..Extras::default()
             };
             self.execute(&measuring, extras, &mut |_, _| {})?;
@@ -293,6 +294,8 @@ impl Simulator {
         region.hash = 0;
         region.now = 0;
         region.threads = 1;
+        region.crashes = 0;
+        region.restarts = 0;
         region.text_length = 0;
         region.recording = extras.recording.into();
         region.until = extras.until;

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use blitz_io_sim::{Faults, Plan, Schedule, Verdict};
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use crate::exit::Exit;
 
@@ -39,7 +39,7 @@ If a run fails, that order is kept in a file. `replay` repeats it as often as yo
 with more output in the program's log. `shrink` finds out which choices matter.
 
 A run fails if the program fails, if no thread can run any more (a deadlock; the report says which
-thread waits where), or if it makes a million calls without an end (a livelock; --limit). A call
+thread waits where), or if it makes a million calls without progress (a livelock; --limit). A call
 that cannot be simulated ends the run as `escaped`, with its name and place: it never passes in
 silence. Threads change at calls only. An order of atomic operations without a call between them
 is not tried.
@@ -93,7 +93,8 @@ pub struct RunArguments {
     schedule: Chosen,
     /// Families of faults: short (reads and writes), spurious (wake-ups), stall (of threads), which are
     /// usual, eintr, eagain; of the network, together named net: latency (of bytes), reset, emfile (in
-    /// accept), loss, reorder and duplicate (of datagrams), partition, dns; all, or none. Each seed
+    /// accept), loss, reorder and duplicate (of datagrams), partition, dns; of files in memory, together named
+    /// disk: enospc, eio, crash (and a new start on the files that are left); all, or none. Each seed
     /// leaves out a half of them. exhaustive has none.
     #[arg(long, value_name = "A,B", default_value = "short,spurious,stall")]
     faults: Faults,
@@ -101,9 +102,14 @@ pub struct RunArguments {
     /// then, and calls that go round libc are not seen.
     #[arg(long)]
     allow_exec: bool,
-    /// The number of calls after which a run is a livelock.
+    /// The number of calls without progress after which a run is a livelock. Progress: bytes are transferred, a
+    /// thread begins or ends. Threads that are only woken, by calls or by time, have four times as many.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     limit: u64,
+    /// Where the program's files are: real, or memory. In memory, it sees the real files and changes copies of
+    /// them, which end with each run.
+    #[arg(long, value_name = "WHERE", default_value = "real")]
+    fs: Files,
     /// The number of processors that the program sees.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
     processors: u32,
@@ -159,6 +165,13 @@ pub struct ShrinkArguments {
     output: Option<PathBuf>,
 }
 
+/// Where files are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Files {
+    Real,
+    Memory,
+}
+
 /// How orders are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chosen {
@@ -196,9 +209,12 @@ impl RunArguments {
     /// Returns the programs to run.
     fn targets(&self) -> Result<Vec<targets::Target>, Exit> {
         let mut found = targets::find(&self.program)?;
-        if self.allow_exec {
-            for target in &mut found {
+        for target in &mut found {
+            if self.allow_exec {
                 target.program = target.program.clone().allow_exec();
+            }
+            if self.fs == Files::Memory {
+                target.program = target.program.clone().memory_files();
             }
         }
         Ok(found)

@@ -95,6 +95,41 @@ fn a_deadlock_has_a_status_of_its_own() {
 }
 
 #[test]
+fn files_in_memory_survive_no_run_and_faults_of_the_disk_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("files.c"), folder.path().join("files"));
+    let text = r#"
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv) {
+    char line[9] = "";
+    FILE *file = fopen(argv[1], "w");
+    if (!file || fputs("written", file) < 0 || fclose(file) != 0) return 1;
+    file = fopen(argv[1], "r");
+    return !(file && fgets(line, 9, file) && !strcmp(line, "written"));
+}"#;
+    fs::write(&source, text).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.arg("-o").arg(&program).arg(&source);
+    assert!(compiler.status().unwrap().success());
+    let (program, file) = (program.to_str().unwrap(), folder.path().join("written"));
+    let traces = folder.path().to_str().unwrap();
+    let run = |code, faults| {
+        let mut words = vec!["sim", "run", "--seeds", "200", "--traces", traces];
+        words.extend(["--fs", "memory", "--faults", faults, "--"]);
+        words.extend([program, file.to_str().unwrap()]);
+        expect(code, &words)
+    };
+    run(0, "usual");
+    run(3, "enospc");
+    assert!(!file.exists());
+    // The trace file knows where the files are.
+    let trace = folder.path().join("files.blitztrace");
+    expect(3, &["sim", "replay", trace.to_str().unwrap()]);
+    assert!(!file.exists());
+}
+
+#[test]
 fn all_orders_without_a_preemption_pass() {
     let folder = tempfile::tempdir().unwrap();
     let program = compile(folder.path());

@@ -49,6 +49,7 @@ use crate::c::{EINTR, Pollfd};
 use crate::end;
 use crate::events;
 use crate::outside;
+use crate::progress;
 use crate::shared::region::strategy;
 use crate::shared::region::{
     CHECKPOINT, DECISIONS, Decision, Event, NOTHING, TIME, fault, happening, kind, verdict,
@@ -99,9 +100,7 @@ unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
     happened(happening::CALL, s.current, 0, concerns, 0, call.as_bytes());
     advance(COST);
     let s = sim();
-    if points > s.region().limit {
-        end::livelock();
-    }
+    progress::check();
     if points == s.region().until {
         end::at_step();
     }
@@ -132,6 +131,7 @@ unsafe fn is_ready_again(thread: u32, by: u32) {
 pub unsafe fn make_ready(thread: u32) {
     let s = sim();
     s.threads[thread as usize].state = State::Ready;
+    progress::wake();
     is_ready_again(thread, s.current);
 }
 
@@ -178,11 +178,17 @@ unsafe fn expire() {
             thread.state = State::Ready;
             thread.retries = false;
             s.leave_queue(id);
+            progress::wake();
             is_ready_again(id, TIME);
         }
     }
     let rang = s.descriptors.expire(s.now);
-    if s.wires.deliver(s.now) || rang {
+    let arrived = s.wires.deliver(s.now);
+    if arrived {
+        progress::change();
+    }
+    if arrived || rang {
+        progress::wake();
         descriptors_changed();
     }
     s.next_deadline = earliest();
@@ -444,6 +450,17 @@ unsafe fn choose_other(kind: u16, count: usize) -> usize {
     at
 }
 
+/// Chooses among `count` consequences of a fault that occurred. 0 is the most harmless.
+pub unsafe fn choose_of(family: u32, count: usize) -> usize {
+    if count <= 1 {
+        return 0;
+    }
+    let kind = kind::FAULT + family as u16;
+    let choice = scripted(kind, count).unwrap_or_else(|| sim().strategy.pick_other(count));
+    record(kind, count, choice);
+    choice
+}
+
 /// Returns `true` if a fault of this family occurs now.
 pub unsafe fn has_fault(family: u32) -> bool {
     fault_of(family, 1) > 0
@@ -457,7 +474,11 @@ pub unsafe fn fault_of(family: u32, count: usize) -> usize {
     let kind = kind::FAULT + family as u16;
     let choice = scripted(kind, 1 + count).unwrap_or_else(|| {
         let strategy = &mut sim().strategy;
-        match (strategy.fault(), count) {
+        let occurs = match family {
+            fault::CRASH => strategy.crash(),
+            _ => strategy.fault(),
+        };
+        match (occurs, count) {
             (false, _) => 0,
             (true, 1) => 1,
             (true, _) => 1 + strategy.pick_other(count),
@@ -481,11 +502,13 @@ pub unsafe fn fault_of(family: u32, count: usize) -> usize {
 pub unsafe fn started(child: u32) {
     let s = sim();
     s.strategy.started(s.current, child);
+    progress::change();
     happened(happening::START, child, s.current, NOTHING, 0, b"");
 }
 
 /// Notes that the running thread has ended.
 pub unsafe fn ended() {
+    progress::change();
     happened(happening::END, sim().current, 0, NOTHING, 0, b"");
 }
 

@@ -170,6 +170,7 @@ pub mod nr {
     pub const SETSOCKOPT: usize = 54;
     pub const GETSOCKOPT: usize = 55;
     pub const FCNTL: usize = 72;
+    pub const FTRUNCATE: usize = 77;
     pub const GETTIMEOFDAY: usize = 96;
     pub const GETRUSAGE: usize = 98;
     pub const SYSINFO: usize = 99;
@@ -192,6 +193,7 @@ pub mod nr {
     pub const UNAME: usize = 63;
     pub const TKILL: usize = 200;
     pub const OPENAT: usize = 257;
+    pub const NEWFSTATAT: usize = 262;
     pub const PSELECT6: usize = 270;
     pub const PPOLL: usize = 271;
     pub const EPOLL_PWAIT: usize = 281;

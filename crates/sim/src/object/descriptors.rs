@@ -11,14 +11,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::baton::{self, descriptors_changed, point};
 use crate::c::{EAGAIN, Iovec, O_NONBLOCK, POLLIN, POLLOUT, Pollfd, Raw, nr};
+use crate::files;
 use crate::network;
 use crate::outside;
+use crate::progress;
 use crate::random;
 use crate::shared::region::fault;
 use crate::sockets::Socket;
 use crate::state::{NEVER, sim};
 use crate::sys;
 use crate::timers::Timer;
+use crate::tree;
 
 /// Kind of a descriptor.
 pub enum Kind {
@@ -34,6 +37,10 @@ pub enum Kind {
     Socket(Box<Socket>),
     /// The system's source of random numbers.
     Random,
+    /// A file in memory.
+    File(tree::Id),
+    /// A folder with files in memory.
+    Folder(files::Listing),
 }
 
 /// What several descriptors may refer to.
@@ -44,8 +51,17 @@ pub struct Description {
     /// Nanoseconds after which a blocking read fails, and a write.
     pub timeouts: [u64; 2],
     pub references: u32,
-    /// Registrations that report a change once: `epoll` descriptor, own descriptor, events, data.
-    pub edges: Vec<(usize, usize, Event)>,
+    /// Registrations that report a change once.
+    pub edges: Vec<Edge>,
+}
+
+/// A registration with an `epoll` instance that reports a change once.
+pub struct Edge {
+    pub epoll: usize,
+    pub fd: usize,
+    pub event: Event,
+    /// It has reported that there is room, and there was never too little since.
+    pub has_told_room: bool,
 }
 
 /// What `epoll_ctl` takes.
@@ -65,6 +81,8 @@ pub struct Descriptors {
     next: usize,
     /// Next port that a socket gets that asks for none.
     pub port: u16,
+    /// Files in memory whose last descriptor was closed.
+    pub closed: Vec<tree::Id>,
     /// Names of Unix sockets that the program has bound.
     pub bound: BTreeSet<Vec<u8>>,
 }
@@ -124,6 +142,15 @@ impl Descriptors {
         })
     }
 
+    /// Returns the descriptions of the connections of TCP.
+    pub fn connections(&mut self) -> impl Iterator<Item = &mut Description> {
+        let is_connection = |description: &&mut Description| match &description.kind {
+            Kind::Socket(socket) => socket.is_internet() && socket.is_stream(),
+            _ => false,
+        };
+        self.all.values_mut().filter(is_connection)
+    }
+
     /// Returns the descriptors of all `epoll` instances.
     pub fn epolls(&self) -> Vec<usize> {
         let is_epoll = |index: usize| matches!(self.all[&index].kind, Kind::Epoll);
@@ -148,6 +175,9 @@ impl Descriptors {
         if let Some(description) = self.all.get_mut(&index) {
             description.references -= 1;
             if description.references == 0 {
+                if let Kind::File(id) = description.kind {
+                    self.closed.push(id);
+                }
                 self.all.remove(&index);
             }
         }
@@ -206,8 +236,12 @@ pub unsafe fn until_ready(waits: Waits, mut operation: impl FnMut() -> Raw) -> R
     loop {
         let result = operation();
         if result != -(EAGAIN as Raw) {
+            progress::transferred(result);
             descriptors_changed();
             return result;
+        }
+        if waits.events == POLLOUT {
+            found_no_room(waits.fd);
         }
         let Some(description) = sim().descriptors.get(waits.fd) else {
             return result;
@@ -225,6 +259,15 @@ pub unsafe fn until_ready(waits: Waits, mut operation: impl FnMut() -> Raw) -> R
             Err(interrupted) => return interrupted,
             Ok(true) => return result,
             Ok(false) => {}
+        }
+    }
+}
+
+/// A write found no room, or too little: room that comes is a change to report.
+unsafe fn found_no_room(fd: usize) {
+    if let Some(description) = sim().descriptors.get(fd) {
+        for edge in &mut description.edges {
+            edge.has_told_room = false;
         }
     }
 }
@@ -256,10 +299,11 @@ unsafe fn shortened(fd: usize, length: usize) -> usize {
 /// more had just come.
 pub unsafe fn report_again(fd: usize) {
     if let Some(description) = sim().descriptors.get(fd) {
-        for (epoll, own, event) in &description.edges {
-            let event = &raw const *event as usize;
+        for edge in &mut description.edges {
+            edge.has_told_room = false;
+            let event = &raw const edge.event as usize;
             // 3: modify. The kernel looks at the readiness anew.
-            sys::call(nr::EPOLL_CTL, [*epoll, 3, *own, event, 0, 0]);
+            sys::call(nr::EPOLL_CTL, [edge.epoll, 3, edge.fd, event, 0, 0]);
         }
         // Also for those who wait for such an epoll.
         descriptors_changed();
@@ -283,7 +327,7 @@ pub unsafe fn read(fd: usize, to: usize, length: usize) -> Raw {
         .get(fd)
         .map(|description| &description.kind)
     {
-        None => return sys::call(nr::READ, [fd, to, length, 0, 0, 0]),
+        None => return progress::transferred(sys::call(nr::READ, [fd, to, length, 0, 0, 0])),
         Some(Kind::Random) => {
             random::fill(to as *mut u8, length);
             return length as Raw;
@@ -318,7 +362,7 @@ pub unsafe fn readv(fd: usize, parts: usize, count: usize) -> Raw {
 /// `write`.
 pub unsafe fn write(fd: usize, from: usize, length: usize) -> Raw {
     if !is_simulated(fd) {
-        return sys::call(nr::WRITE, [fd, from, length, 0, 0, 0]);
+        return progress::transferred(sys::call(nr::WRITE, [fd, from, length, 0, 0, 0]));
     }
     point("write", 0);
     let all = [Iovec {
@@ -355,6 +399,9 @@ pub unsafe fn write_all(
         }
         if part < length - done {
             report_again(fd);
+        }
+        if (result as usize) < part {
+            found_no_room(fd);
         }
         done += result as usize;
         let once = match sim().descriptors.get(fd) {
@@ -414,6 +461,7 @@ pub unsafe fn close(fd: usize) -> Raw {
         sim().descriptors.forget(fd);
     }
     let result = sys::call(nr::CLOSE, [fd, 0, 0, 0, 0, 0]);
+    files::closed();
     if simulated {
         descriptors_changed();
     }
@@ -424,6 +472,7 @@ pub unsafe fn close(fd: usize) -> Raw {
 pub unsafe fn duplicated(old: usize, new: Raw) -> Raw {
     if new >= 0 && new as usize != old {
         sim().descriptors.duplicate(old, new as usize);
+        files::closed();
         descriptors_changed();
     }
     new

@@ -51,12 +51,17 @@ pub unsafe fn deadlock() -> ! {
     with(verdict::DEADLOCK, "");
 }
 
-/// Ends a run that has too many points.
-pub unsafe fn livelock() -> ! {
+/// Ends a run without progress.
+pub unsafe fn livelock(without_wakes: bool) -> ! {
+    let what = if without_wakes {
+        "no progress"
+    } else {
+        "nothing but threads that wake each other, or are woken by time,"
+    };
+    let limit = sim().region().limit;
     let _ = writeln!(
         report(),
-        "the run passed its limit of {} points",
-        sim().region().limit
+        "{what} for long (the limit is {limit} points without progress)"
     );
     list_threads();
     with(verdict::LIVELOCK, "");

@@ -2,9 +2,11 @@
 //!
 //! - `start`: the fork server, which runs the program up to `main` once.
 //! - `baton`, `state`, `end`: one running thread, simulated time, verdicts; `events` records them.
+//! - `progress`: what a livelock lacks.
 //! - `strategy`, `pos`, `surw`: which thread is next.
 //! - `thread`, `lock`, `condition`, `futex`, `time`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
+//! - `files`, `paths`, `tree`, `metadata`, `disk`: files in memory, and what a crash leaves of them.
 //! - `network`, `wires`: faults of the network, and what is under way because of them.
 //! - `outside`: child processes, where they are allowed.
 //! - `dispatch`: one function that takes a number and six arguments, as the kernel does.
@@ -20,16 +22,21 @@ mod baton;
 mod c;
 mod condition;
 mod descriptors;
+mod disk;
 mod dispatch;
 mod end;
 mod events;
+mod files;
 mod futex;
 mod identity;
 mod lock;
 mod messages;
+mod metadata;
 mod network;
 mod outside;
+mod paths;
 mod pos;
+mod progress;
 mod random;
 mod readiness;
 mod real;
@@ -46,5 +53,6 @@ mod thread;
 mod time;
 mod timers;
 mod trap;
+mod tree;
 mod tsc;
 mod wires;

@@ -5,6 +5,7 @@ use crate::c::{EAGAIN, ECONNREFUSED, EMSGSIZE, ENOENT, Iovec, Msghdr, POLLIN, PO
 use crate::descriptors::{Waits, is_simulated, read_part, write_all};
 use crate::end;
 use crate::network;
+use crate::progress;
 use crate::sockets::{Address, Name, bind_to, parse, require_local, write_address};
 use crate::state::sim;
 use crate::sys;
@@ -35,7 +36,7 @@ pub unsafe fn send(a: [usize; 6], from: usize) -> Raw {
             )
         });
         descriptors_changed();
-        return delivered(sent, length);
+        return progress::transferred(delivered(sent, length));
     }
     let (address, address_length) = match sim().descriptors.socket(fd) {
         // A connected stream ignores the address.
@@ -194,7 +195,7 @@ pub unsafe fn send_message(fd: usize, message: *const Msghdr, flags: usize, from
             sys::call(nr::SENDMSG, [fd, pointer, flags, 0, 0, 0])
         });
         descriptors_changed();
-        return delivered(sent, length);
+        return progress::transferred(delivered(sent, length));
     }
     let waits = Waits {
         fd,

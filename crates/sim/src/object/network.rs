@@ -1,7 +1,8 @@
 //! Faults of the network. Each is a decision of its own at a call of the program.
 //!
 //! - *Late bytes*: what a stream sends is held back, and everything after it (`wires`).
-//! - *A reset*: both ends of the connection read what has arrived, and then get the error once.
+//! - *A reset*: both ends of the connection read what has arrived, and then get the error once. Without
+//!   faults, a program makes one by `SO_LINGER` with a time of zero.
 //! - *A cut*: a port cannot be reached for a while. Bytes from and to it come when the cut is over, as TCP
 //!   repeats them; datagrams are lost; a new connection finds no way to the host.
 //! - *Datagrams* are lost, late, or delivered twice.
@@ -11,6 +12,7 @@ use crate::baton::{self, descriptors_changed, fault_of, has_deadline, has_fault}
 use crate::c::{EAGAIN, ECONNRESET, EPIPE, Iovec, POLLIN, POLLOUT, Raw, nr};
 use crate::descriptors::{Kind, Waits, report_again, until_ready};
 use crate::outside;
+use crate::progress;
 use crate::shared::region::fault;
 use crate::sockets::Name;
 use crate::state::sim;
@@ -127,6 +129,7 @@ pub unsafe fn hold(fd: usize, parts: &[Iovec]) -> Option<Raw> {
     has_deadline(s.wires.next());
     // What is due at once need not wait for time.
     baton::advance(0);
+    progress::change();
     Some(length as Raw)
 }
 
@@ -138,14 +141,16 @@ pub unsafe fn transfer(waits: Waits, mut operation: impl FnMut() -> Raw) -> Raw 
         fault::LATENCY,
         fault::PARTITION,
     ]);
-    if !has_faults && !outside::is_allowed() {
-        return until_ready(waits, operation);
-    }
     until_ready(waits, || {
         if outside::would_wait(waits) {
             return -(EAGAIN as Raw);
         }
-        if let Some(error) = fails(waits) {
+        let error = if has_faults {
+            fails(waits)
+        } else {
+            tells_reset_to_writer(waits)
+        };
+        if let Some(error) = error {
             return error;
         }
         let result = operation();
@@ -162,8 +167,8 @@ unsafe fn fails(waits: Waits) -> Option<Raw> {
         if !end.is_reset && has_fault(fault::RESET) {
             reset(waits.fd, &end);
         }
-        if waits.events == POLLOUT && takes_reset(waits.fd) {
-            return Some(-(ECONNRESET as Raw));
+        if let Some(error) = tells_reset_to_writer(waits) {
+            return Some(error);
         }
         // The kernel's socket has no room either, so whoever waits for it is woken.
         if waits.events == POLLOUT && sim().wires.is_full(end.index) {
@@ -208,6 +213,12 @@ unsafe fn reset(fd: usize, end: &End) {
     // Both directions.
     sys::call(nr::SHUTDOWN, [fd, 2, 0, 0, 0, 0]);
     descriptors_changed();
+}
+
+/// Returns the error of a write after a reset, once.
+unsafe fn tells_reset_to_writer(waits: Waits) -> Option<Raw> {
+    let is_told = waits.events == POLLOUT && takes_reset(waits.fd);
+    is_told.then_some(-(ECONNRESET as Raw))
 }
 
 /// Returns `true` once after a reset.
@@ -265,6 +276,13 @@ pub unsafe fn closing(fd: usize) {
     }
     if s.wires.hurry_late(index) {
         descriptors_changed();
+    }
+    let socket = s.descriptors.socket(fd);
+    if socket.is_some_and(|socket| socket.ends_by_reset()) {
+        if let Some(end) = end_of(fd) {
+            reset(fd, &end);
+            return;
+        }
     }
     if ends_later(fd) {
         // The wire's descriptor would keep the registrations alive that this one takes along.

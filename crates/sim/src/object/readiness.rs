@@ -1,8 +1,16 @@
 //! `poll`, `select` and `epoll`: looks without waiting, and waits at points between two looks.
+//!
+//! # Room of a connection
+//!
+//! A TCP connection is a Unix socket of the kernel (`sockets`), which tells an edge-triggered `epoll` that there
+//! is room after each read of its peer. TCP tells so only if there was too little before. So a report of room is
+//! passed on only if it is the first after a registration, or after a write that found too little room
+//! ([`Edge::has_told_room`]). No report is lost: a program waits for room only after such a write, or after
+//! a registration.
 
 use crate::baton::{self, block, block_for, point};
 use crate::c::{EINTR, O_NONBLOCK, POLLIN, POLLOUT, Pollfd, Raw, Timespec, nr};
-use crate::descriptors::{Event, Kind};
+use crate::descriptors::{Edge, Event, Kind};
 use crate::shared::region::fault;
 use crate::state::{Class, NEVER, sim};
 use crate::sys;
@@ -111,12 +119,17 @@ pub unsafe fn epoll_ctl(a: [usize; 6]) -> Raw {
         if let Some(description) = sim().descriptors.get(fd) {
             description
                 .edges
-                .retain(|(at, own, _)| (*at, *own) != (epoll, fd));
+                .retain(|edge| (edge.epoll, edge.fd) != (epoll, fd));
             const REMOVE: usize = 2;
             let once = |event: &Event| event.events & (EDGE | ONE_SHOT) == EDGE;
             if let (false, event) = (operation == REMOVE, event as *const Event) {
                 if once(&*event) {
-                    description.edges.push((epoll, fd, *event));
+                    description.edges.push(Edge {
+                        epoll,
+                        fd,
+                        event: *event,
+                        has_told_room: false,
+                    });
                 }
             }
         }
@@ -129,7 +142,14 @@ pub unsafe fn epoll_ctl(a: [usize; 6]) -> Raw {
 pub unsafe fn epoll_wait(fd: usize, events: usize, count: usize, deadline: u64) -> Raw {
     point("epoll_wait", 0);
     loop {
-        let ready = sys::call(nr::EPOLL_WAIT, [fd, events, count, 0, 0, 0]);
+        let mut ready = sys::call(nr::EPOLL_WAIT, [fd, events, count, 0, 0, 0]);
+        if ready > 0 {
+            ready = without_old_room(fd, events as *mut Event, ready as usize) as Raw;
+            if ready == 0 {
+                // What else is ready could not be reported before.
+                continue;
+            }
+        }
         if ready != 0 || deadline <= sim().now {
             baton::descriptors_changed();
             return ready;
@@ -146,4 +166,37 @@ pub unsafe fn epoll_wait(fd: usize, events: usize, count: usize, deadline: u64) 
             deadline,
         );
     }
+}
+
+/// Removes reports of room that TCP would not make. Returns the number of events that are left.
+unsafe fn without_old_room(epoll: usize, events: *mut Event, count: usize) -> usize {
+    const ROOM: u32 = POLLOUT as u32;
+    const ERROR_OR_HANG_UP: u32 = 0x18;
+    let mut left = 0;
+    for at in 0..count {
+        let mut event = *events.add(at);
+        if event.events & ROOM != 0 && event.events & ERROR_OR_HANG_UP == 0 {
+            if let Some(edge) = edge_of(epoll, event.data) {
+                if edge.has_told_room {
+                    event.events &= !ROOM;
+                }
+                edge.has_told_room = true;
+            }
+        }
+        if event.events != 0 {
+            *events.add(left) = event;
+            left += 1;
+        }
+    }
+    left
+}
+
+/// Returns the registration of a connection by its data. `None`: it is of something else, or several have
+/// the same data.
+unsafe fn edge_of(epoll: usize, data: u64) -> Option<&'static mut Edge> {
+    let connections = sim().descriptors.connections();
+    let edges = connections.flat_map(|description| &mut description.edges);
+    let mut found = edges.filter(|edge| edge.epoll == epoll && edge.event.data == data);
+    let edge = found.next();
+    if found.next().is_some() { None } else { edge }
 }

@@ -16,6 +16,7 @@ use crate::c::{
 use crate::descriptors::{Kind, Waits, until_ready};
 use crate::end;
 use crate::network;
+use crate::progress;
 use crate::shared::region::fault;
 use crate::state::{NEVER, sim};
 use crate::sys;
@@ -54,6 +55,14 @@ pub struct Socket {
 impl Socket {
     pub fn is_internet(&self) -> bool {
         self.domain != UNIX
+    }
+
+    /// Returns `true` if its end is a reset (`SO_LINGER` with a time of zero).
+    pub fn ends_by_reset(&self) -> bool {
+        const LINGER: (i32, i32) = (1, 13);
+        let value = self.options.get(&LINGER);
+        // Not zero: on. Then seconds.
+        value.is_some_and(|value| value.len() == 8 && value[..4] != [0; 4] && value[4..] == [0; 4])
     }
 
     /// Returns `true` if it transfers bytes and not messages.
@@ -392,6 +401,7 @@ pub unsafe fn connect(fd: usize, address: usize, length: usize, from: usize) -> 
         found.peer = Some(socket.concrete(target));
         found.local = found.local.map(|local| socket.concrete(local));
     }
+    progress::change();
     descriptors_changed();
     0
 }

@@ -11,6 +11,7 @@ use crate::descriptors::Descriptors;
 use crate::shared::random::{Random, extend};
 use crate::shared::region::{NOTHING, Region};
 use crate::strategy::Strategy;
+use crate::tree::Tree;
 use crate::wires::Wires;
 
 /// The deadline of a wait without a time limit.
@@ -136,6 +137,9 @@ pub struct Simulation {
     pub clock_reads: u32,
     /// Choices in a row that let the same thread go on.
     pub streak: u32,
+    /// Points at the last progress, and at the last one that was more than a wake (`progress`).
+    pub moved: u64,
+    pub changed: u64,
     /// Small numbers for objects in the order of their first use. Addresses are no part of the hash.
     pub objects: BTreeMap<usize, u32>,
     /// Waiters by key, the longest first, where the order of waking matters.
@@ -145,6 +149,8 @@ pub struct Simulation {
     /// Sizes of barriers, and the threads that have arrived.
     pub barriers: BTreeMap<usize, (u32, u32)>,
     pub descriptors: Descriptors,
+    /// Files in memory.
+    pub files: Box<Tree>,
     /// Places of the names in the record of the events.
     pub names: BTreeMap<Vec<u8>, u32>,
     pub wires: Wires,

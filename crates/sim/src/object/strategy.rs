@@ -29,13 +29,20 @@ pub struct Strategy {
     lowest: u64,
     pos: Pos,
     surw: Surw,
+    /// One of how many opportunities for a crash is taken, and their draws.
+    rarity: u64,
+    crashes: Random,
 }
 
 impl Strategy {
     /// Creates the state for one run.
     pub fn new(of: &Region) -> Strategy {
         let (depth, length) = (of.depth, of.length);
-        let mut random = Random(of.seed ^ 0x5c4e_d01e);
+        // Each start after a crash draws anew.
+        let start = u64::from(of.crashes) << 40;
+        let mut random = Random(of.seed ^ start ^ 0x5c4e_d01e);
+        let mut crashes = Random(of.seed ^ start ^ 0xc4a5_4000);
+        let rarity = [4, 16, 64, 256][crashes.below(4) as usize];
         let stay = [0, 32, 56, 62][random.below(4) as usize];
         let mut changes: Vec<u64> = (1..depth.min(64))
             .map(|_| 1 + random.below(length.max(1)))
@@ -55,6 +62,8 @@ impl Strategy {
             lowest: 1 << 32,
             pos: Pos::default(),
             surw,
+            rarity,
+            crashes,
         }
     }
 
@@ -140,6 +149,11 @@ impl Strategy {
             RANDOM | PCT | POS | SURW => self.random.below(count as u64) as usize,
             _ => 0,
         }
+    }
+
+    /// Returns `true` if the machine loses its power now. Some programs make ten calls on files, others thousands.
+    pub fn crash(&mut self) -> bool {
+        self.strategy != SCRIPT && self.crashes.below(self.rarity) == 0
     }
 
     /// Returns `true` if a fault occurs now.

@@ -5,6 +5,7 @@ use core::ffi::c_int;
 
 use crate::baton::{self, block, point_alone};
 use crate::c::{EINVAL, Raw, Timespec, Timeval};
+use crate::progress;
 use crate::state::{Class, sim};
 
 /// The clock of the calendar.
@@ -31,6 +32,11 @@ fn offset(clock: c_int) -> Option<u64> {
         2 | 3 => Some(0),
         _ => None,
     }
+}
+
+/// Returns the calendar's nanoseconds at a simulated time.
+pub fn calendar(now: u64) -> u64 {
+    now + EPOCH
 }
 
 /// Returns the nanoseconds of a duration.
@@ -99,6 +105,7 @@ pub unsafe fn time(to: *mut i64) -> Raw {
 pub unsafe fn sleep_until(call: &'static str, deadline: u64) -> Raw {
     point_alone(call);
     block((Class::Sleep, 0), deadline);
+    progress::wake();
     0
 }
 

@@ -4,6 +4,8 @@
 //! (`dispatch::HARMLESS`). Everything else raises SIGSYS in the thread that calls, and the handler passes
 //! the call to `dispatch`. The thread may lose the baton in the handler, like anywhere else.
 //!
+//! The fork server installs the filter once, before the first run, and each run inherits it: see `start`.
+//!
 //! Two kinds of threads reach the handler without the baton: one that has not had it yet, and one that
 //! ends. Both are inside of libc, so their calls go to the kernel.
 
@@ -13,12 +15,14 @@ use core::mem::zeroed;
 use crate::c::{self, DlPhdrInfo, Sigaction, nr};
 use crate::dispatch::{self, CLONE, CLONE3, HARMLESS};
 use crate::end;
+use crate::files;
 use crate::real::real;
 use crate::state::{active, sim};
 use crate::sys;
 
 const SIGSYS: c_int = 31;
 const CLONE_THREAD: u32 = 0x10000;
+const ANONYMOUS: u32 = 0x20;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -57,8 +61,8 @@ unsafe extern "C" fn find_code(info: *mut DlPhdrInfo, _: usize, range: *mut c_vo
     0
 }
 
-/// Installs the filter and its handler.
-pub unsafe fn install() {
+/// Installs the filter and its handler. Returns `false` if the kernel refuses the filter.
+pub unsafe fn install() -> bool {
     let mut range = (0u64, 0u64);
     c::dl_iterate_phdr(find_code, (&raw mut range).cast());
     let mut action: Sigaction = zeroed();
@@ -88,7 +92,19 @@ pub unsafe fn install() {
     add(AT_LEAST, 1, 0, range.1 as u32);
     add(RETURN, 0, 0, ALLOW);
     add(LOAD, 0, 0, 0);
+    if files::is_on() {
+        // A mapping of a file, by the flags.
+        add(EQUAL, 0, 4, nr::MMAP as u32);
+        add(LOAD, 0, 0, 40);
+        add(HAS_BIT, 1, 0, ANONYMOUS);
+        add(RETURN, 0, 0, TRAP);
+        add(RETURN, 0, 0, ALLOW);
+    }
+    let is_trapped = |number: &u16| files::is_on() && files::CALLS.contains(number);
     for number in HARMLESS.iter().chain(&[CLONE3]) {
+        if is_trapped(number) {
+            continue;
+        }
         add(EQUAL, 0, 1, u32::from(*number));
         add(RETURN, 0, 0, ALLOW);
     }
@@ -100,13 +116,7 @@ pub unsafe fn install() {
     let filter = (program.len() as u64, program.as_ptr());
     // No new privileges: without this, only root may filter.
     sys::call(nr::PRCTL, [38, 1, 0, 0, 0, 0]);
-    let installed = sys::call(nr::SECCOMP, [1, 0, &raw const filter as usize, 0, 0, 0]);
-    if installed < 0 {
-        end::escaped(
-            "seccomp: the kernel refuses the filter",
-            install as *const () as usize,
-        );
-    }
+    sys::call(nr::SECCOMP, [1, 0, &raw const filter as usize, 0, 0, 0]) == 0
 }
 
 /// The parts of the kernel's signal frame that are needed.

@@ -141,6 +141,12 @@ pub mod fault {
     pub const PARTITION: u32 = 11;
     /// `getaddrinfo` is slow, or fails for now.
     pub const DNS: u32 = 12;
+    /// The disk has no room, with files in memory.
+    pub const ENOSPC: u32 = 13;
+    /// Reads, writes and syncs of files in memory fail.
+    pub const EIO: u32 = 14;
+    /// The machine loses its power, and the program starts again on the files in memory that are left.
+    pub const CRASH: u32 = 15;
 }
 
 /// One decision of a run.
@@ -243,6 +249,10 @@ pub struct Region {
     pub now: u64,
     /// Number of threads that were started.
     pub threads: u32,
+    /// Crashes so far. Each starts the program again.
+    pub crashes: u32,
+    /// Not zero: the process has ended by a crash.
+    pub restarts: u32,
     /// The run has stopped for a debugger.
     pub paused: AtomicU32,
     /// Number of entries of `events`.

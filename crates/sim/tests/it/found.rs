@@ -125,6 +125,101 @@ int main(void) {
     let outcome = simulator.run(&plan).unwrap();
     assert_eq!(outcome.verdict, Verdict::Livelock);
     assert!(outcome.report.contains("sched_yield"), "{}", outcome.report);
+    assert!(
+        (plan.limit..plan.limit + 100).contains(&outcome.points),
+        "{} points",
+        outcome.points
+    );
+}
+
+/// Both find the flag unset under a lock, and one often waits for the other's lock meanwhile.
+#[test]
+fn threads_that_poll_under_a_lock_and_wake_each_other_are_a_livelock() {
+    let compiled = c(r#"
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static volatile int never;
+static void *poll(void *x) {
+    for (;;) {
+        pthread_mutex_lock(&m);
+        int ends = never;
+        sched_yield();
+        pthread_mutex_unlock(&m);
+        if (ends) return x;
+    }
+}
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, poll, NULL);
+    poll(NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let mut plan = Plan::new(Schedule::Random, 1);
+    plan.limit = 10_000;
+    let outcome = simulator.run(&plan).unwrap();
+    assert_eq!(outcome.verdict, Verdict::Livelock);
+    assert!(
+        outcome.report.contains("wake each other"),
+        "{}",
+        outcome.report
+    );
+}
+
+/// Without simulation, it would do so for ever.
+#[test]
+fn a_thread_that_sleeps_between_two_looks_is_a_livelock() {
+    let compiled = c(r#"
+static volatile int never;
+int main(void) {
+    while (!never) usleep(1000);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let mut plan = Plan::new(Schedule::Random, 1);
+    plan.limit = 1_000;
+    let outcome = simulator.run(&plan).unwrap();
+    assert_eq!(outcome.verdict, Verdict::Livelock);
+    assert!(
+        outcome.report.contains("woken by time"),
+        "{}",
+        outcome.report
+    );
+}
+
+/// A pipe, then sleeps and short-lived threads, each for many times the limit.
+#[test]
+fn a_program_that_runs_long_is_no_livelock() {
+    let compiled = c(r#"
+#define N 500
+static int fds[2];
+static void *feed(void *x) {
+    for (int i = 0; i < N; i++) assert(write(fds[1], "x", 1) == 1);
+    return x;
+}
+static void *nothing(void *x) { return x; }
+int main(void) {
+    pthread_t t;
+    char c;
+    assert(pipe(fds) == 0);
+    pthread_create(&t, NULL, feed, NULL);
+    for (int i = 0; i < N; i++) assert(read(fds[0], &c, 1) == 1);
+    pthread_join(t, NULL);
+    for (int i = 0; i < N; i++) { usleep(i); pthread_create(&t, NULL, nothing, NULL); pthread_join(t, NULL); }
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    for seed in 0..10 {
+        let mut plan = Plan::new(Schedule::Random, seed);
+        plan.limit = 60;
+        let outcome = simulator.run(&plan).unwrap();
+        assert_eq!(
+            outcome.verdict,
+            Verdict::Passed,
+            "seed {seed}: {}",
+            outcome.report
+        );
+        assert!(outcome.points > 20 * plan.limit);
+    }
 }
 
 #[test]

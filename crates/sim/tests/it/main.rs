@@ -4,6 +4,7 @@
 
 mod corpus;
 mod counts;
+mod files;
 mod found;
 mod network;
 mod outside;

@@ -442,9 +442,113 @@ int main(void) {
     }
 }
 
+/// An edge-triggered `epoll` waits for both directions, and the peer reads what comes at once.
+#[test]
+fn room_is_reported_only_after_there_was_too_little() {
+    let compiled = c(r#"
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <netinet/in.h>
+static int listener;
+static void *echo(void *x) {
+    char all[1 << 16];
+    int fd = accept(listener, NULL, NULL), got;
+    for (int i = 0; i < 100; i++) assert(read(fd, all, 1) == 1 && write(fd, all, 1) == 1);
+    sleep(1000);
+    while ((got = read(fd, all, sizeof all)) > 0) {}
+    return x;
+}
+int main(void) {
+    static char much[1 << 16];
+    struct sockaddr_in at = { .sin_family = AF_INET };
+    socklen_t size = sizeof at;
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert(bind(listener, (void *)&at, size) == 0 && listen(listener, 1) == 0);
+    getsockname(listener, (void *)&at, &size);
+    pthread_t t;
+    pthread_create(&t, NULL, echo, NULL);
+    int fd = socket(AF_INET, SOCK_STREAM, 0), epoll = epoll_create1(0);
+    assert(connect(fd, (void *)&at, size) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+    struct epoll_event e = { EPOLLIN | EPOLLOUT | EPOLLET, { .u64 = 7 } };
+    epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e);
+    int wakes = 0, rooms = 0;
+    for (int i = 0; i < 100; i++) {
+        char c;
+        assert(write(fd, "x", 1) == 1);
+        while (read(fd, &c, 1) != 1) {
+            assert(errno == EAGAIN && epoll_wait(epoll, &e, 1, -1) == 1 && e.data.u64 == 7);
+            wakes++;
+            rooms += (e.events & EPOLLOUT) != 0;
+        }
+    }
+    printf("%d %d\n", wakes, rooms);
+    // None is lost: the peer takes what fills the buffers.
+    while (write(fd, much, sizeof much) > 0) {}
+    assert(errno == EAGAIN);
+    do assert(epoll_wait(epoll, &e, 1, -1) == 1); while (!(e.events & EPOLLOUT));
+    assert(write(fd, "x", 1) == 1);
+    close(fd);
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    for seed in 0..50 {
+        let outcome = simulator
+            .run(&Plan::new(Schedule::Portfolio, seed))
+            .unwrap();
+        let told = text(&outcome);
+        assert_eq!(outcome.verdict, Verdict::Passed, "seed {seed}: {told}");
+        let counts: Vec<u32> = told
+            .split_whitespace()
+            .map(|n| n.parse().unwrap())
+            .collect();
+        // The first report has room, and each other one a byte.
+        assert!(counts[0] <= 101 && counts[1] <= 1, "seed {seed}: {told}");
+    }
+}
+
+#[test]
+fn a_linger_of_zero_is_a_reset() {
+    let compiled = c(r#"
+#include <signal.h>
+#include <sys/socket.h>
+#include <netinet/in.h>
+static int listener;
+static void *serve(void *x) {
+    struct linger zero = { 1, 0 };
+    int fd = accept(listener, NULL, NULL);
+    char c;
+    assert(read(fd, &c, 1) == 1 && write(fd, "y", 1) == 1);
+    assert(setsockopt(fd, SOL_SOCKET, SO_LINGER, &zero, sizeof zero) == 0);
+    close(fd);
+    return x;
+}
+int main(void) {
+    struct sockaddr_in at = { .sin_family = AF_INET };
+    socklen_t size = sizeof at;
+    char c;
+    signal(SIGPIPE, SIG_IGN);
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert(bind(listener, (void *)&at, size) == 0 && listen(listener, 1) == 0);
+    getsockname(listener, (void *)&at, &size);
+    pthread_t t;
+    pthread_create(&t, NULL, serve, NULL);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert(connect(fd, (void *)&at, size) == 0 && write(fd, "x", 1) == 1);
+    // What had arrived is read, then the error comes once, then the end.
+    assert(read(fd, &c, 1) == 1 && c == 'y');
+    assert(read(fd, &c, 1) == -1 && errno == ECONNRESET);
+    assert(read(fd, &c, 1) == 0);
+    assert(write(fd, "x", 1) == -1 && errno == EPIPE);
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    passes_twice(&compiled.program, Faults::USUAL, 50);
+}
+
 #[test]
 fn names_of_faults_and_of_their_groups_are_read() {
-    for names in ["none", "usual", "net", "all", "short,dns"] {
+    for names in ["none", "usual", "net", "disk", "all", "short,dns"] {
         let faults = faults(names);
         assert_eq!(faults.to_string().parse(), Ok(faults));
     }

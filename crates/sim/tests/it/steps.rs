@@ -218,3 +218,32 @@ int main(void) {
 }"#);
     crate::support::passes_twice(&compiled.program, Faults::NONE, 30);
 }
+
+#[test]
+fn all_runs_inherit_the_one_filter_of_the_fork_server() {
+    let compiled = c(r#"
+static void told(int process) {
+    char name[99], line[999];
+    sprintf(name, "/proc/%d/status", process);
+    FILE *file = fopen(name, "r");
+    while (fgets(line, sizeof line, file)) if (!strncmp(line, "Seccomp", 7)) fputs(line, stdout);
+    fclose(file);
+}
+int main(void) {
+    char real[99] = "";
+    assert(readlink("/proc/self", real, 98) > 0);
+    told(atoi(real));
+    told(getppid());
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    for seed in 0..3 {
+        let outcome = run(&mut simulator, Schedule::Random, seed);
+        assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
+        let told = crate::support::text(&outcome);
+        // Of the run, then of the server: filtered, by one filter.
+        let lines: Vec<&str> = told.lines().collect();
+        let one = ["Seccomp:\t2", "Seccomp_filters:\t1"];
+        assert_eq!(lines, [one, one].concat(), "seed {seed}");
+    }
+}

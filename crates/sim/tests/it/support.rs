@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use blitz_io_sim::{Faults, Outcome, Plan, Program, Schedule, Simulator, shrink};
@@ -9,8 +10,22 @@ use tempfile::TempDir;
 
 /// A program in C that was compiled for one test.
 pub struct Compiled {
-    _folder: TempDir,
+    folder: TempDir,
     pub program: Program,
+}
+
+impl Compiled {
+    /// Keeps the program's files in memory. Its folder is its current one.
+    pub fn with_memory_files(mut self) -> Compiled {
+        self.program = self.program.memory_files();
+        self.program.folder = Some(self.folder.path().to_owned());
+        self
+    }
+
+    /// Returns the folder of the program.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
 }
 
 /// Compiles a program.
@@ -21,7 +36,7 @@ pub fn c(source: &str) -> Compiled {
         folder.path().join("program"),
     );
     let head = "#define _GNU_SOURCE\n#include <assert.h>\n#include <errno.h>\n#include <pthread.h>\n#include <sched.h>\n\
-                #include <semaphore.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <time.h>\n\
+                #include <fcntl.h>\n#include <semaphore.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <time.h>\n\
                 #include <unistd.h>\n";
     fs::write(&file, format!("{head}{source}")).unwrap();
     let status = Command::new("cc")
@@ -32,7 +47,7 @@ pub fn c(source: &str) -> Compiled {
         .unwrap();
     assert!(status.success());
     Compiled {
-        _folder: folder,
+        folder,
         program: Program::new(program, [""; 0]),
     }
 }

@@ -1,0 +1,55 @@
+//! What counts as progress. A run without it is a livelock.
+//!
+//! A limit of points would end programs that run long, and a program that runs long differs from one that
+//! turns in a circle by what its calls bring about:
+//!
+//! - *change*: bytes were transferred, a connection was made, a thread began or ended. After each, the
+//!   program is in a state that it was not in.
+//! - *a wake*: a call found a waiting thread, or time reached a deadline. That may be part of a circle: two
+//!   threads that poll a flag under a lock wake each other for ever, and one that sleeps between two looks is
+//!   woken by time for ever.
+//!
+//! A run is a livelock if `Region::limit` points pass without either, or [`WAKES`] times as many with
+//! nothing but wakes. So each run ends that moves no bytes and starts no threads.
+
+use core::sync::atomic::Ordering;
+
+use crate::end;
+use crate::state::sim;
+
+/// How many times as many points a run may make that has nothing but wakes.
+const WAKES: u64 = 4;
+
+unsafe fn points() -> u64 {
+    sim().region().points.load(Ordering::Relaxed)
+}
+
+/// A call has changed the program's state.
+pub unsafe fn change() {
+    let s = sim();
+    s.changed = points();
+    s.moved = s.changed;
+}
+
+/// A thread was woken.
+pub unsafe fn wake() {
+    sim().moved = points();
+}
+
+/// Notes the result of a transfer. Returns it.
+pub unsafe fn transferred(result: isize) -> isize {
+    if result > 0 {
+        change();
+    }
+    result
+}
+
+/// Ends a run without progress.
+pub unsafe fn check() {
+    let s = sim();
+    let (points, limit) = (points(), s.region().limit);
+    let without_any = points - s.moved > limit;
+    if without_any || points - s.changed > limit.saturating_mul(WAKES) {
+        end::livelock(without_any);
+    }
+}
