@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use blitz_io::sync::{Barrier, BarrierWaitResult};
+use blitz_io_core::coop;
 
 use crate::args::put_if_wanted;
 use crate::error::{Outcome, entry};
@@ -46,8 +47,9 @@ pub unsafe extern "C" fn blitz_barrier_wait(
         if is_fiber() {
             return finish(wait::on(barrier.wait(), Limit::Never), is_leader);
         }
-        // A thread spins before it sleeps.
-        finish(Ok(barrier.blocking_wait()), is_leader)
+        // A thread spins before it sleeps. A task of Rust that calls C blocks, as in every function here.
+        let result = coop::outside_polls(|| barrier.blocking_wait());
+        finish(Ok(result), is_leader)
     })
 }
 

@@ -28,6 +28,7 @@
 //! * [`OUTSIDE`]: a thread outside of those;
 //! * [`UNLIMITED`]: there is no limit. Such a budget also counts down and is refilled, which is
 //!   cheaper than a branch;
+//! * [`UNLIMITED_POLL`]: there is no limit in this part of a poll by one of our schedulers;
 //! * [`CAPTURE`]: a capture looks where the operations are, and nothing is left for any of them.
 
 use std::cell::Cell;
@@ -58,6 +59,8 @@ const OUTSIDE: u64 = 1 << 32;
 const UNLIMITED: u64 = 2 << 32;
 /// Each operation is reported and turned away.
 const CAPTURE: u64 = 3 << 32;
+/// There is no limit, in a poll by one of our schedulers.
+const UNLIMITED_POLL: u64 = 4 << 32;
 
 /// The initial budget of a thread. All executions of a model must be alike, so a model has no
 /// limit.
@@ -76,13 +79,18 @@ type Task = (*const (), *const RawWakerVTable);
 /// Returns the count with which a budget of this kind begins.
 const fn full(kind: u64) -> u64 {
     match kind {
-        UNLIMITED => COUNT,
+        UNLIMITED | UNLIMITED_POLL => COUNT,
         _ => SPENT + BUDGET,
     }
 }
 
 const fn kind(left: u64) -> u64 {
     left & !COUNT
+}
+
+/// Returns `true` in a poll by one of our schedulers, with or without a limit.
+const fn is_poll(left: u64) -> bool {
+    matches!(kind(left), POLL | UNLIMITED_POLL)
 }
 
 /// Returns `true` if no unit is left.
@@ -100,6 +108,8 @@ impl Budget {
     pub const UNCONSTRAINED: Self = Self(UNLIMITED | full(UNLIMITED));
     /// The budget of one poll of a task.
     pub const FULL: Self = Self(POLL | full(POLL));
+    /// A budget without a limit, within a poll of a task.
+    const UNCONSTRAINED_POLL: Self = Self(UNLIMITED_POLL | full(UNLIMITED_POLL));
     /// The budget of a poll that is captured.
     #[cfg(feature = "taskdump")]
     const CAPTURE: Self = Self(CAPTURE | SPENT);
@@ -277,7 +287,8 @@ fn refuses(waker: &Waker) -> bool {
         // A waker without data wakes no task. (Its vtable would not tell: every crate may have
         // its own copy of that of `Waker::noop`.)
         let no_task = waker.data().is_null();
-        if kind == UNLIMITED || USED_UP_BY.replace(task) != task || no_task {
+        let has_limit = kind == OUTSIDE;
+        if !has_limit || USED_UP_BY.replace(task) != task || no_task {
             return false;
         }
     }
@@ -360,9 +371,22 @@ pub fn forced_yields() -> u64 {
     FORCED_YIELDS.get()
 }
 
-/// Runs `run` without a limit.
+/// Runs `run` without a limit. In a poll by one of our schedulers it remains a part of that poll, and
+/// must not block the thread.
 #[inline(always)]
 pub fn unconstrained<R>(run: impl FnOnce() -> R) -> R {
+    let budget = if is_poll(LEFT.get()) {
+        Budget::UNCONSTRAINED_POLL
+    } else {
+        Budget::UNCONSTRAINED
+    };
+    scoped(budget, run)
+}
+
+/// Runs `run` without a limit, and as no part of a poll: it may block the thread. For a scheduler
+/// whose tasks continue elsewhere meanwhile.
+#[inline(always)]
+pub fn outside_polls<R>(run: impl FnOnce() -> R) -> R {
     scoped(Budget::UNCONSTRAINED, run)
 }
 
@@ -406,16 +430,15 @@ const MAY_NOT_BLOCK: &str = "Cannot block the current thread from within a runti
      function attempted to block the current thread while the thread is being used to drive \
      asynchronous tasks.";
 
-/// Checks that the caller may block its thread. A task that a scheduler polls within a limit must
-/// not.
+/// Checks that the caller may block its thread. A task that one of our schedulers polls must not.
 ///
 /// # Panics
 ///
-/// In a task that a scheduler polls within [`budget`], and not in [`unconstrained`].
+/// In a task that a scheduler polls within [`budget`], and not in [`outside_polls`].
 #[inline]
 #[track_caller]
 pub fn assert_may_block() {
-    assert!(kind(LEFT.get()) != POLL, "{MAY_NOT_BLOCK}");
+    assert!(!is_poll(LEFT.get()), "{MAY_NOT_BLOCK}");
 }
 
 #[cfg(test)]
@@ -509,6 +532,7 @@ mod tests {
             assert_eq!(units(), Some(126));
             budget(|| assert!(spend() && units() == Some(127)));
             unconstrained(|| assert!(spend() && units().is_none()));
+            outside_polls(|| assert!(spend() && units().is_none()));
             assert_eq!(units(), Some(126));
             assert_eq!(attempt(|| None::<()>), None);
             assert_eq!(units(), Some(126));
@@ -537,6 +561,23 @@ mod tests {
         });
         assert_eq!(forced_yields() - before, 1);
         assert!(spend());
+    }
+
+    #[test]
+    fn only_what_is_no_part_of_a_poll_may_block() {
+        let may_block = || std::panic::catch_unwind(assert_may_block).is_ok();
+        unconstrained(|| assert!(may_block()));
+        budget(|| {
+            assert!(!may_block());
+            unconstrained(|| {
+                unconstrained(|| assert!(!may_block()));
+                outside_polls(|| unconstrained(|| assert!(may_block())));
+                assert!(!may_block());
+                LEFT.set(UNLIMITED_POLL | SPENT);
+                assert!(spend() && spend() && !may_block());
+            });
+        });
+        assert!(may_block());
     }
 
     #[test]

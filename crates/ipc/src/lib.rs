@@ -46,6 +46,9 @@
 //!   `blitz-io` enables);
 //! * in any other runtime (`…_when`, see [`Receiver::recv_when`]).
 //!
+//! An operation that blocks does so in a task too, as those of `std::net` and `std::fs` do: nothing
+//! panics, and the other tasks of that thread wait.
+//!
 //! # When a process dies
 //!
 //! There is no lock in the shared memory, and the kernel decides which processes are alive.

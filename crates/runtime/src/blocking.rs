@@ -145,5 +145,5 @@ where
     // again.
     let handed_over = multi_thread::hand_over();
     assert!(handed_over.is_some() || allow_block_in_place, "{REFUSED}");
-    coop::unconstrained(|| enter::exit_runtime(f))
+    coop::outside_polls(|| enter::exit_runtime(f))
 }

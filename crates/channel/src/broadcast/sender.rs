@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::{WaitQueue, deadline};
+use blitz_io_core::{WaitQueue, coop, deadline};
 use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe::Kind;
 use blitz_io_observe::named;
@@ -177,12 +177,22 @@ impl<T> Sender<T> {
 
     /// Waits as [`closed`](Self::closed) does, for a thread: blocks it until there are no
     /// receivers.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    #[track_caller]
     pub fn blocking_closed(&self) {
+        coop::assert_may_block();
         block_until(Closed(&self.shared), None);
     }
 
     /// Waits as [`blocking_closed`](Self::blocking_closed) does, but no longer than
     /// `timeout`. Returns `true` if there are no receivers.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
     /// use blitz_io::sync::broadcast;
@@ -193,7 +203,9 @@ impl<T> Sender<T> {
     /// drop(rx);
     /// assert!(tx.blocking_closed_timeout(Duration::from_millis(5)));
     /// ```
+    #[track_caller]
     pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
+        coop::assert_may_block();
         block_until(Closed(&self.shared), deadline::after(timeout)).is_some()
     }
 }

@@ -27,6 +27,11 @@ impl<T> Receiver<T> {
     /// Returns an iterator over the values to come; the thread waits for each. It
     /// ends when the channel is empty and closed.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project, each step of it: the task must not be
+    /// blocked.
+    ///
     /// ```
     /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
     /// sender.try_send(1).unwrap();
@@ -72,6 +77,7 @@ impl<'a, T> IntoIterator for &'a Receiver<T> {
 impl<T> Iterator for Iter<'_, T> {
     type Item = T;
 
+    #[track_caller]
     fn next(&mut self) -> Option<T> {
         self.receiver.blocking_recv().ok()
     }
@@ -88,6 +94,7 @@ impl<T> Iterator for TryIter<'_, T> {
 impl<T> Iterator for IntoIter<T> {
     type Item = T;
 
+    #[track_caller]
     fn next(&mut self) -> Option<T> {
         self.receiver.blocking_recv().ok()
     }

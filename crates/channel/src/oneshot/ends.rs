@@ -157,6 +157,10 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
 
     /// Blocks the thread until the receiver is closed or dropped.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::oneshot;
     ///
@@ -167,11 +171,16 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     /// ```
     #[track_caller]
     pub fn blocking_closed(&mut self) {
+        coop::assert_may_block();
         self.wait(None, Caller::here());
     }
 
     /// Blocks the thread until the receiver is closed or dropped, but no longer than
     /// `timeout`. Returns `true` if it is.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;
@@ -182,6 +191,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     /// ```
     #[track_caller]
     pub fn blocking_closed_timeout(&mut self, timeout: Duration) -> bool {
+        coop::assert_may_block();
         self.wait(deadline::after(timeout), Caller::here())
     }
 

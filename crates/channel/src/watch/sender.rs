@@ -182,6 +182,10 @@ impl<T> Sender<T> {
 
     /// Blocks the thread until there is no receiver.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::watch;
     ///
@@ -189,12 +193,18 @@ impl<T> Sender<T> {
     /// std::thread::spawn(move || drop(rx));
     /// tx.blocking_closed();
     /// ```
+    #[track_caller]
     pub fn blocking_closed(&self) {
+        coop::assert_may_block();
         block_until(Closed(&self.shared), None);
     }
 
     /// Blocks the thread until there is no receiver, but no longer than `timeout`.
     /// Returns `true` if there was none.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -203,7 +213,9 @@ impl<T> Sender<T> {
     /// let (tx, _rx) = watch::channel(());
     /// assert!(!tx.blocking_closed_timeout(Duration::from_millis(1)));
     /// ```
+    #[track_caller]
     pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
+        coop::assert_may_block();
         block_until(Closed(&self.shared), deadline::after(timeout)).is_some()
     }
 

@@ -130,6 +130,10 @@ impl Barrier {
 
     /// Waits as [`wait`](Barrier::wait) does, for a thread, which it blocks.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::Barrier;
     ///
@@ -142,6 +146,7 @@ impl Barrier {
     #[inline]
     #[track_caller]
     pub fn blocking_wait(&self) -> BarrierWaitResult {
+        coop::assert_may_block();
         if self.n == 1 {
             return BarrierWaitResult(true);
         }

@@ -138,6 +138,10 @@ impl<T> SetOnce<T> {
 
     /// Blocks the thread until there is a value.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::SetOnce;
     ///
@@ -148,6 +152,7 @@ impl<T> SetOnce<T> {
     /// });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn blocking_wait(&self) -> &T {
         self.cell.blocking_wait()
     }

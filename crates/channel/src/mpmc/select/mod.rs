@@ -49,7 +49,7 @@ use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
 use blitz_io_core::deadline::after;
-use blitz_io_core::{Node, Panics, Random};
+use blitz_io_core::{Node, Panics, Random, coop};
 use blitz_io_observe::{self as observe, Caller, Kind, Wait, WaitKind};
 
 use super::channel::Channel;
@@ -293,9 +293,11 @@ impl<'a> Select<'a> {
     ///
     /// # Panics
     ///
-    /// If no operation has been added.
+    /// If no operation has been added. In a task, if the runtime is that of this project: it must not
+    /// be blocked.
     #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
+        coop::assert_may_block();
         self.assert_not_empty();
         self.run(Limit::Until(None, Caller::here()))
             .expect(WITHOUT_END)
@@ -307,6 +309,10 @@ impl<'a> Select<'a> {
     /// # Errors
     ///
     /// If no operation becomes possible within `timeout`.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
     /// use blitz_io::sync::mpmc::{self, Select};
@@ -322,6 +328,7 @@ impl<'a> Select<'a> {
         &mut self,
         timeout: Duration,
     ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
+        coop::assert_may_block();
         self.run(Limit::Until(after(timeout), Caller::here()))
             .ok_or(SelectTimeoutError)
     }
@@ -332,11 +339,16 @@ impl<'a> Select<'a> {
     /// # Errors
     ///
     /// If no operation becomes possible before `deadline`.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     #[track_caller]
     pub fn select_deadline(
         &mut self,
         deadline: Instant,
     ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
+        coop::assert_may_block();
         self.run(Limit::Until(Some(deadline), Caller::here()))
             .ok_or(SelectTimeoutError)
     }
@@ -356,7 +368,8 @@ impl<'a> Select<'a> {
     ///
     /// # Panics
     ///
-    /// If no operation has been added.
+    /// If no operation has been added. In a task, if the runtime is that of this project: it must not
+    /// be blocked.
     ///
     /// ```
     /// use blitz_io::sync::mpmc::{self, Select};
@@ -370,6 +383,7 @@ impl<'a> Select<'a> {
     /// ```
     #[track_caller]
     pub fn ready(&mut self) -> usize {
+        coop::assert_may_block();
         self.assert_not_empty();
         self.run_ready(Limit::Until(None, Caller::here()))
             .expect(WITHOUT_END)
@@ -381,8 +395,13 @@ impl<'a> Select<'a> {
     /// # Errors
     ///
     /// If no operation becomes ready within `timeout`.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     #[track_caller]
     pub fn ready_timeout(&mut self, timeout: Duration) -> Result<usize, ReadyTimeoutError> {
+        coop::assert_may_block();
         self.run_ready(Limit::Until(after(timeout), Caller::here()))
             .ok_or(ReadyTimeoutError)
     }
@@ -393,8 +412,13 @@ impl<'a> Select<'a> {
     /// # Errors
     ///
     /// If no operation becomes ready before `deadline`.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     #[track_caller]
     pub fn ready_deadline(&mut self, deadline: Instant) -> Result<usize, ReadyTimeoutError> {
+        coop::assert_may_block();
         self.run_ready(Limit::Until(Some(deadline), Caller::here()))
             .ok_or(ReadyTimeoutError)
     }

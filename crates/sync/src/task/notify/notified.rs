@@ -346,6 +346,10 @@ impl Notified<'_> {
     ///
     /// Not for tasks: it would block the executor's thread.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::Notify;
     ///
@@ -355,12 +359,18 @@ impl Notified<'_> {
     ///     changed.notify_one();
     /// });
     /// ```
+    #[track_caller]
     pub fn blocking_wait(self) {
+        coop::assert_may_block();
         pin!(self).wait(None);
     }
 
     /// Waits as [`blocking_wait`](Notified::blocking_wait) does, but not for longer
     /// than `timeout`. Returns whether the notification came.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
     /// use blitz_io::sync::Notify;
@@ -372,7 +382,9 @@ impl Notified<'_> {
     /// assert!(changed.notified().blocking_wait_timeout(Duration::from_millis(1)));
     /// ```
     #[must_use = "the time may be up without a notification"]
+    #[track_caller]
     pub fn blocking_wait_timeout(self, timeout: Duration) -> bool {
+        coop::assert_may_block();
         pin!(self).wait(deadline::after(timeout))
     }
 }
@@ -385,13 +397,18 @@ impl OwnedNotified {
 
     /// Blocks the thread until the notification comes. See
     /// [`Notified::blocking_wait`].
+    #[track_caller]
     pub fn blocking_wait(self) {
+        coop::assert_may_block();
         pin!(self).wait(None);
     }
 
-    /// Blocks the thread for no longer than `timeout`. Returns whether the notification came.
+    /// Blocks the thread for no longer than `timeout`. Returns whether the notification came. See
+    /// [`Notified::blocking_wait_timeout`].
     #[must_use = "the time may be up without a notification"]
+    #[track_caller]
     pub fn blocking_wait_timeout(self, timeout: Duration) -> bool {
+        coop::assert_may_block();
         pin!(self).wait(deadline::after(timeout))
     }
 }

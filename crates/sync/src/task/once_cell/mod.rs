@@ -46,7 +46,7 @@ use std::ptr;
 
 use blitz_io_futex::atomic::{AtomicU8, Ordering};
 
-use blitz_io_core::{List, Node, WaitQueue};
+use blitz_io_core::{List, Node, WaitQueue, coop};
 use blitz_io_core::{const_unless_loom, debug_fields, error_text};
 
 use crate::cell_traits::cell_traits;
@@ -310,6 +310,10 @@ impl<T> OnceCell<T> {
     /// Tasks that want to make the value wait during that time. A call from within `f` never
     /// ends.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::OnceCell;
     ///
@@ -318,7 +322,9 @@ impl<T> OnceCell<T> {
     /// assert_eq!(cell.blocking_get_or_init(|| 2), &1);
     /// ```
     #[inline]
+    #[track_caller]
     pub fn blocking_get_or_init(&self, f: impl FnOnce() -> T) -> &T {
+        coop::assert_may_block();
         if let Some(value) = self.get() {
             return value;
         }
@@ -334,6 +340,10 @@ impl<T> OnceCell<T> {
     ///
     /// If this call's own `f` fails.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::OnceCell;
     ///
@@ -342,7 +352,9 @@ impl<T> OnceCell<T> {
     /// assert_eq!(cell.blocking_get_or_try_init(|| "1".parse()), Ok(&1));
     /// ```
     #[inline]
+    #[track_caller]
     pub fn blocking_get_or_try_init<E>(&self, f: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+        coop::assert_may_block();
         if let Some(value) = self.get() {
             return Ok(value);
         }
@@ -379,6 +391,10 @@ impl<T> OnceCell<T> {
 
     /// Waits as [`wait`](OnceCell::wait) does, for a thread.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_io::sync::OnceCell;
     ///
@@ -389,7 +405,9 @@ impl<T> OnceCell<T> {
     /// });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn blocking_wait(&self) -> &T {
+        coop::assert_may_block();
         self.get().unwrap_or_else(|| self.blocking_value())
     }
 

@@ -293,6 +293,7 @@ impl Semaphore {
     /// })?;
     /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// ```
+    #[track_caller]
     pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.blocking_acquire_many(1)
     }
@@ -307,7 +308,7 @@ impl Semaphore {
     /// # Panics
     ///
     /// If `n` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS), which it can on
-    /// 32-bit systems.
+    /// 32-bit systems. In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -453,6 +454,10 @@ impl Semaphore {
     ///
     /// If the semaphore is closed, or gets closed during the wait.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use std::sync::Arc;
     /// use blitz_io::sync::Semaphore;
@@ -461,6 +466,7 @@ impl Semaphore {
     /// let _permit = semaphore.blocking_acquire_owned()?;
     /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// ```
+    #[track_caller]
     pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.blocking_acquire_many_owned(1)
     }
@@ -475,7 +481,7 @@ impl Semaphore {
     /// # Panics
     ///
     /// If `n` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS), which it can on
-    /// 32-bit systems.
+    /// 32-bit systems. In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
     /// use std::sync::Arc;
