@@ -70,7 +70,7 @@ impl Chunk {
     }
 }
 
-/// A chunk to inflate. The reader does it if nobody runs the task.
+/// A chunk to inflate. The reader does it if no thread runs the task.
 pub struct Task(Arc<Chunk>);
 
 impl Task {
@@ -105,7 +105,7 @@ impl Drop for TakenChunk<'_> {
     }
 }
 
-/// Returns the blocks of a file, some at a time.
+/// Returns the blocks of a file in groups.
 type NextBlocks = Box<dyn FnMut() -> io::Result<Option<Vec<u8>>> + Send>;
 /// Opens the file again at this place.
 type Reopen = Box<dyn Fn(u64) -> io::Result<Box<dyn Read + Send>> + Send>;
@@ -172,7 +172,7 @@ impl Queue {
         }
     }
 
-    /// Goes on with an ordinary reader from this place, which is between two members.
+    /// Continues with an ordinary reader from this place, which is between two members.
     fn read_as_members(&mut self, offset: u64) -> io::Result<()> {
         self.next = None;
         self.chunks.clear();

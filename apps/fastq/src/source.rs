@@ -88,7 +88,7 @@ impl Source {
         let open = |file| Input::open(file, options);
         let dedup = places.filter(|_| options.dedup);
         let mut inputs = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        // What is inflated ahead takes so little to read that one thread at a time does it.
+        // Reading data that was inflated ahead takes so little that one thread does it.
         let is_ahead = inputs.iter().any(|input| input.ahead.is_some());
         if inputs.len() == 2
             && dedup.is_none()

@@ -23,7 +23,7 @@ use crate::time;
 /// The limit of a wait.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit {
-    /// No limit.
+    /// Waits without a limit.
     Never,
     /// The deadline.
     At(Instant),

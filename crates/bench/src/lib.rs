@@ -18,6 +18,14 @@
 //! ```
 //!
 //! The `blitz` command is this library with a command line.
+//!
+//! Without the feature `scenarios`, which is on by default, there are no scenarios and no peers: only the
+//! parts with which reports are made.
+
+#![cfg_attr(
+    not(feature = "scenarios"),
+    allow(dead_code, reason = "scenarios use the rest")
+)]
 
 mod alloc;
 pub mod cpu;
@@ -27,12 +35,15 @@ mod machine;
 mod poll;
 pub mod report;
 pub mod runner;
+#[cfg(feature = "scenarios")]
 pub mod runtimes;
 pub mod scenario;
+#[cfg(feature = "scenarios")]
 pub mod scenarios;
 mod settings;
 mod signal;
 pub mod stats;
+#[cfg(feature = "scenarios")]
 pub mod tasks;
 pub mod threads;
 pub mod tier;
@@ -49,6 +60,6 @@ pub use settings::{Load, Settings};
 pub use work::{Section, Work};
 
 /// The examples of the README run as tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "scenarios"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -13,6 +13,8 @@
 //! * [`fiber`](fiber/index.html): blocking code as tasks, each with a stack of its own (feature `fiber`).
 //! * [`pipeline`](pipeline/index.html): stages that run in parallel and keep the order (feature `pipeline`).
 //! * [`futex`]: the futex that all of them sleep on, for building your own primitives.
+//! * [`inspect`](inspect/index.html): what a program waits for and who holds it (feature `inspect`), for the command
+//!   [`blitz why`](https://blitz-io.github.io/blitz-io/guides/hangs.html).
 //!
 //! # The runtime
 //!

@@ -8,11 +8,15 @@ use crate::output;
 
 /// The lines are short enough for a terminal of 60 columns.
 const GREETING: &str = "\
-blitz-io: what waits in a program, fast.
+blitz-io: everything in a program that waits.
 
-  blitz doctor           what this machine offers
+  blitz why PID          why a program hangs
+  blitz sim run -- TEST  a test that fails once in a thousand
+  blitz lint -- PROGRAM  what could hang in another run
+  blitz top PID          what a program does now
+  blitz migrate --check  what blitz-io could replace here
   blitz bench --quick    blitz-io beside the best others
-  blitz migrate --check  what it could replace here
+  blitz doctor           what this machine offers
   blitz pipe --help      compress on all processors
   blitz ipc ls           shared memory of processes
 

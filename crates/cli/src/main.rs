@@ -1,5 +1,9 @@
 //! The `blitz` command.
 
+#[cfg(feature = "bench")]
+mod bench;
+#[cfg(not(feature = "bench"))]
+#[path = "no_bench.rs"]
 mod bench;
 #[cfg(test)]
 mod command_lines;
@@ -30,8 +34,8 @@ use exit::Exit;
 #[global_allocator]
 static ALLOCATOR: blitz_io_bench::CountingAllocator = blitz_io_bench::CountingAllocator;
 
-/// Measures blitz-io against the best other libraries, examines the machine, and runs work
-/// on all of its processors.
+/// Says why a program hangs, runs its tests in a thousand orders, moves it from Tokio to blitz-io, and
+/// measures the parts of blitz-io beside the best other libraries.
 #[derive(Parser)]
 #[command(name = "blitz", version, propagate_version = true, after_help = exit::CODES)]
 struct Cli {
@@ -52,16 +56,16 @@ enum Command {
     Ipc(ipc::Arguments),
     /// Compresses, decompresses or hashes files and streams on all processors.
     Pipe(pipe::Arguments),
-    /// Puts blitz-io in the place of Tokio, rayon-core, parking_lot and parking_lot_core in the tree of a program.
+    /// Replaces Tokio, rayon-core, parking_lot and parking_lot_core by blitz-io in all dependencies of a program.
     Migrate(migrate::Arguments),
-    /// Runs a program or tests in orders that seeds decide, and repeats the one that fails.
+    /// Runs a program or tests in orders that seeds decide, and repeats an order that fails.
     Sim(sim::Arguments),
     /// Runs a program or tests, and reports what could go wrong in another run.
     Lint(lint::Arguments),
     /// Lists the processes that `why` and `top` can read.
     #[command(after_help = why::SETUP)]
     Ps,
-    /// Reports what a process waits for, which task or thread holds it, and what can never end.
+    /// Reports the waits of a process, the holders of its locks, and the waits that can never end.
     Why(why::Arguments),
     /// Shows what a process does: its tasks, workers, longest waits, channels and contended locks.
     Top(top::Arguments),
@@ -73,6 +77,7 @@ enum Command {
     #[command(hide = true)]
     Manual(manual::Arguments),
     /// Keeps a processor busy, for `bench --hog`.
+    #[cfg(feature = "bench")]
     #[command(name = bench::load::COMMAND, hide = true)]
     Hog(bench::load::Arguments),
 }
@@ -101,6 +106,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(page) => manual::show(&page),
         Command::Manual(arguments) => manual::run(&arguments),
+        #[cfg(feature = "bench")]
         Command::Hog(arguments) => bench::load::run(&arguments),
     };
     ended.unwrap_or_else(Exit::report).into()

@@ -1,6 +1,6 @@
 //! The driver, in which threads wait for the operating system.
 //!
-//! # Who waits, and who polls
+//! # Waiting and polling
 //!
 //! Any thread may poll a driver at any time: [`poll`](Driver::poll) collects the events
 //! that have happened, and [`wait`](Driver::wait) waits for some. On Linux any number of threads

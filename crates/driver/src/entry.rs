@@ -11,12 +11,14 @@
 //! nodes that wait for its bits. A waiter proceeds as follows:
 //!
 //! 1. It checks the word.
-//! 2. If its bits are unset, it takes the lock, and stores its waker or links its node.
-//! 3. It checks the word again before it releases the lock.
+//! 2. If its bits are unset, it takes the lock and checks the word again. A polled operation
+//!    stores its waker before that check.
+//! 3. If they are still unset, a future links its node. Then the waiter releases the lock.
 //!
-//! If the waiter has the lock first, the event finds the waker. If the event has it
-//! first, the waiter's second check sees the change, because the event changed the word
-//! before it took the lock.
+//! If the waiter has the lock first, the event finds the waker. If the event has it first, the
+//! waiter's second check sees the change, because the event changed the word before it released
+//! the lock. (A report for an earlier source, whose generation has ended, changes nothing and
+//! wakes no waiter.)
 //!
 //! A clear (see `readiness.rs`) does not affect waiters: it removes only readiness that
 //! an operation found to be used up, and only if no event has come since.
@@ -26,7 +28,8 @@
 //! waits again.
 //!
 //! A shutdown works like an event, with a bit that all waiters wait for and that is never
-//! cleared. So a later waiter does not begin to wait.
+//! cleared. It sets the bit before it takes the lock, which is as good: a waiter that has the lock
+//! later sees it. So no later waiter begins to wait.
 //!
 //! # Lifetime
 //!

@@ -78,7 +78,7 @@ pub use metrics::Metrics;
 pub use poll_evented::{Described, PollEvented};
 pub use readiness::Event;
 pub use registration::{Registration, is_shut_down_error, shut_down_error};
-pub use wakers::Wakers;
+pub use wakers::{Wakers, waking};
 
 /// The system's poll, as the models see it.
 #[cfg(loom)]

@@ -1,5 +1,6 @@
 //! Wakers that have yet to be called.
 
+use std::cell::Cell;
 use std::fmt;
 use std::task::Waker;
 
@@ -80,6 +81,35 @@ impl Wakers {
         panics.put_off(|| self.retired.clear());
         panics
     }
+}
+
+/// Calls the wakers that `poll` has collected, when it has returned. The memory for them stays with the
+/// thread, so that a poll allocates nothing.
+///
+/// # Panics
+///
+/// Panics if a waker does, as [`wake_all`](Wakers::wake_all) says.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io_driver::{Driver, waking};
+///
+/// let driver = Driver::new(1024, None)?;
+/// let reports = waking(|wakers| driver.poll(wakers));
+/// assert!(!reports.woken);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
+    thread_local! {
+        static WAKERS: Cell<Wakers> = const { Cell::new(Wakers::new()) };
+    }
+    // A thread that ends may have dropped its collection, and a waker may poll a driver itself.
+    let mut wakers = WAKERS.try_with(Cell::take).unwrap_or_default();
+    let result = poll(&mut wakers);
+    wakers.wake_all();
+    _ = WAKERS.try_with(|kept| kept.set(wakers));
+    result
 }
 
 impl fmt::Debug for Wakers {

@@ -1,4 +1,4 @@
-//! Who waits at a word: the threads of one process, or several processes.
+//! The threads that wait at a word: those of one process, or several processes.
 
 use std::error::Error;
 use std::fmt;

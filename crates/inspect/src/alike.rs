@@ -3,8 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::finding::Finding;
-use crate::snapshot::{Snapshot, Wait, Waiter, process_and_number};
+use crate::snapshot::{Finding, Snapshot, Wait, Waiter, process_and_number};
 
 /// The largest number of blocks in a picture.
 const BLOCKS: usize = 40;
@@ -15,7 +14,7 @@ pub(crate) struct Block<'a> {
     pub(crate) more: usize,
 }
 
-/// What waits that are alike have in common.
+/// The common part of waits that are alike.
 #[derive(PartialEq, Eq, Hash)]
 struct Likeness<'a> {
     waiter: Named<'a>,

@@ -9,7 +9,7 @@
 //! action is to do so: `exec` sets the action back, and keeps what is pending. (Go's scheduler uses the same
 //! signal.) If the program handles `SIGURG`, its handler stays, and there are no copies. The signal is not
 //! sent to a thread that blocks it, or has not handled one yet. It restarts system calls, apart from those
-//! that the system never restarts: such a call returns `EINTR`. So only a report that asks for it
+//! that the system never restarts: such a call returns `EINTR`. So only a report with that option
 //! (`blitz why --stacks`) sends the signal.
 //!
 //! Nor is the signal sent to a thread with a filter of system calls (seccomp): the handler makes calls that the

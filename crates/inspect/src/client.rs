@@ -5,11 +5,10 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::Finding;
 #[cfg(windows)]
 use crate::pipe as local;
 use crate::protocol::{LIMIT_OF_ANSWER, PLAIN, WITH_SIGNALS, WITHOUT_STACKS};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Finding, Snapshot};
 #[cfg(unix)]
 use crate::socket as local;
 

@@ -10,10 +10,9 @@ use std::time::Duration;
 
 use blitz_io_observe::{Caller, Root};
 
-use crate::finding::Finding;
 use crate::findings::finding_of;
 use crate::report::report;
-use crate::snapshot::{Snapshot, Waiter};
+use crate::snapshot::{Finding, Snapshot, Waiter};
 use crate::watchdog::Watchdog;
 
 /// The time between the snapshots that are compared.

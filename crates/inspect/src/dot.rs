@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use crate::alike::excerpt;
-use crate::finding::{Certainty, Finding};
 use crate::graph::Graph as Waits;
 use crate::names::{of_segment, of_target, of_time, of_waiter, short, within_process};
-use crate::snapshot::{ProcessState, Snapshot, Wait, Waiter, process_and_number};
+use crate::snapshot::{
+    Certainty, Finding, ProcessState, Snapshot, Wait, Waiter, process_and_number,
+};
 
 /// Writes the graph: boxes for threads and tasks, rounded ones for objects, a line from each waiter
 /// to its target, and a dashed one from there to each holder. Nodes and lines of certain findings are
@@ -105,7 +106,7 @@ fn color(findings: &[Finding], names: impl Fn(&Finding) -> bool) -> &'static str
 #[derive(Default)]
 struct Graph {
     has_clusters: bool,
-    /// For some waiters, the number of others like them.
+    /// The number of waiters that look the same, for some waiters.
     more: HashMap<Waiter, usize>,
     /// The numbers of the nodes that exist.
     numbers: BTreeMap<Node, usize>,

@@ -74,7 +74,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Certainty, Finding};
 use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown};
 use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
@@ -82,7 +81,7 @@ use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter};
 use crate::never_woken::never_woken;
 use crate::overdue::overdue_timers;
-use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
+use crate::snapshot::{Certainty, Finding, Snapshot, TaskState, Wait, Waiter};
 use crate::stays::{Stuck, wait_stays};
 
 /// A woken task that is not polled for this time is a finding, in milliseconds.

@@ -19,10 +19,9 @@ use std::collections::BTreeSet;
 
 use blitz_io_observe::Kind;
 
-use crate::finding::{Certainty, Finding};
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter};
-use crate::snapshot::{TaskState, Wait, Waiter};
+use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter};
 use crate::stays::{Stuck, wait_stays};
 
 /// A shorter wait is no finding, in milliseconds.

@@ -18,7 +18,6 @@
 mod alike;
 mod chain;
 mod dot;
-mod finding;
 mod findings;
 mod graph;
 mod held_cycle;
@@ -95,14 +94,14 @@ mod unwind;
 pub use blitz_io_observe::{EndedBy, Hands, Kind, Mode, Named, Semantics};
 pub use chain::Chains;
 pub use dot::{dot, dot_of_findings};
-pub use finding::{Certainty, Finding};
 pub use findings::findings;
 pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Contention, End, Fill, Frame, Job, Maker, Object, Overdue, Peer, Process, ProcessState,
-    Resource, Runtime, Snapshot, Spawned, Stack, Task, TaskState, Thread, Wait, Waiter, Worker,
+    Certainty, Contention, End, Fill, Finding, Frame, Job, Maker, Object, Overdue, Peer, Process,
+    ProcessState, Resource, Runtime, Snapshot, Spawned, Stack, Task, TaskState, Thread, Wait,
+    Waiter, Worker,
 };
 pub use tree::tree;
 
@@ -118,6 +117,9 @@ pub use deadlock_panics::{DeadlockPanics, panic_on_deadlock};
 pub use ends::RegisteredEnd;
 #[cfg(unix)]
 pub use peers::{ask_with_peers, ask_with_peers_and_stacks};
+#[cfg(any(unix, windows))]
+#[doc(hidden)]
+pub use protocol::CAN_ANSWER;
 #[cfg(feature = "records")]
 pub use reader::{deadlocks, snapshot};
 #[cfg(feature = "records")]

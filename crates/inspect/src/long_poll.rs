@@ -1,9 +1,8 @@
 //! Polls that last, each of which keeps a thread.
 
-use crate::finding::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_waiter, short};
-use crate::snapshot::{Snapshot, Task, Wait, Waiter};
+use crate::snapshot::{Certainty, Finding, Snapshot, Task, Wait, Waiter};
 
 /// A poll that takes longer than this is a finding, in milliseconds.
 const LONG_POLL: u64 = 1_000;

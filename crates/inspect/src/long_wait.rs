@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::finding::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_target, of_waiter};
-use crate::snapshot::{Contention, Resource, Snapshot, Wait, Waiter};
+use crate::snapshot::{Certainty, Contention, Finding, Resource, Snapshot, Wait, Waiter};
 
 /// A wait is long if it lasts so many times longer than 999 of 1,000 others.
 const TIMES: f64 = 100.0;

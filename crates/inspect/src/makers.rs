@@ -31,7 +31,7 @@ const MOST: usize = 256;
 pub(crate) struct Makers<'a> {
     by_wait: HashMap<u64, &'a Maker>,
     spawned: HashMap<u64, &'a Spawned>,
-    /// All tasks, the one that was spawned last first.
+    /// All tasks, the youngest first.
     newest: Vec<&'a Spawned>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Makers<'a> {
         is_other.then_some(maker)
     }
 
-    /// Returns the tasks that are not among these, the one that was spawned last first.
+    /// Returns the tasks that are not among these, the youngest first.
     pub(crate) fn others(&self, stuck: &BTreeSet<Waiter>) -> Vec<&'a Spawned> {
         if self.by_wait.is_empty() {
             return Vec::new();

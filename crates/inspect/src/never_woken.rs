@@ -5,10 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Certainty, Finding};
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter};
-use crate::snapshot::{Wait, Waiter};
+use crate::snapshot::{Certainty, Finding, Wait, Waiter};
 
 /// A shorter wait is no finding, in milliseconds.
 const SHORT: u64 = 1_000;

@@ -1,4 +1,4 @@
-//! What the system says about a thread of this process without a signal to it: its state, its system call,
+//! The system's facts about a thread of this process, without a signal to it: its state, its system call,
 //! and, while it sleeps in one, its stack.
 //!
 //! Nothing here lets the thread run.
@@ -27,7 +27,7 @@ pub(crate) struct Seen {
     pub(crate) stack: Option<(Registers, Vec<u8>)>,
 }
 
-/// Looks at a thread, which may run meanwhile.
+/// Looks at a thread, which may run at the same time.
 pub(crate) fn look(thread: u32) -> Seen {
     let folder = format!("/proc/self/task/{thread}");
     let folder: &Path = folder.as_ref();

@@ -7,10 +7,9 @@
 
 use std::collections::HashMap;
 
-use crate::finding::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_target, of_waiter};
-use crate::snapshot::{TaskState, Wait, Waiter};
+use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter};
 
 /// A timer that is less late is no finding, in milliseconds.
 const LATE: u64 = 1_000;

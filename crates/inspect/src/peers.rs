@@ -10,11 +10,10 @@ use std::io;
 use std::thread;
 
 use crate::client::{Answer, ask, ask_with_stacks, ask_without_stacks, list};
-use crate::finding::Finding;
 use crate::findings::findings;
 use crate::join::join;
 use crate::process;
-use crate::snapshot::{Process, ProcessState, Snapshot};
+use crate::snapshot::{Finding, Process, ProcessState, Snapshot};
 
 /// [`ask`], [`ask_with_stacks`] or [`ask_without_stacks`].
 type Ask = fn(u32, &str) -> io::Result<Answer>;

@@ -1,4 +1,4 @@
-//! The limit and the bytes on which a client and the process that it asks agree.
+//! The limits and the bytes on which a client and the process that it asks agree.
 
 use std::time::Duration;
 
@@ -15,3 +15,7 @@ pub(crate) const PLAIN: u8 = b'?';
 pub(crate) const WITH_SIGNALS: u8 = b'!';
 /// The byte for an answer without stacks. Older versions have no stacks, and answer any byte.
 pub(crate) const WITHOUT_STACKS: u8 = b'-';
+
+/// A text in the file of each program that can answer. Where one does not, a client finds out by it whether the
+/// program was built without the records.
+pub const CAN_ANSWER: &str = "blitz-io: this program can answer `blitz why`";

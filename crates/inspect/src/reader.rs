@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 use blitz_io_observe::{self as records, Kind};
 
 use crate::ends;
-use crate::finding::Finding;
 use crate::findings::{LONG_SCHEDULED, findings, never_polled};
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::sleepers;
 use crate::snapshot::{
-    Contention, Fill, Job, Maker, Object, Overdue, Resource, Snapshot, Spawned, Task, TaskState,
-    Thread, Wait, Waiter, waiter,
+    Contention, Fill, Finding, Job, Maker, Object, Overdue, Resource, Snapshot, Spawned, Task,
+    TaskState, Thread, Wait, Waiter, waiter,
 };
 #[cfg(any(unix, windows))]
 use crate::stacks::{self, Way};

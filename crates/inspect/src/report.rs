@@ -5,10 +5,11 @@ use std::fmt::Write;
 use blitz_io_observe::Mode;
 
 use crate::alike::{blocks, without_waits};
-use crate::finding::{Certainty, Finding};
 use crate::graph::Graph;
 use crate::names::{of_target, of_time, of_waiter, short, within_process};
-use crate::snapshot::{End, Fill, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter};
+use crate::snapshot::{
+    Certainty, End, Fill, Finding, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter,
+};
 
 const COLUMNS: usize = 60;
 /// A finding shows each of so many waits.

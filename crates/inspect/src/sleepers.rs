@@ -43,7 +43,7 @@ pub(crate) struct Sleepers {
     pub(crate) handles_signals: bool,
     /// The system's numbers of all threads but the inspector's; `None` if it does not tell.
     pub(crate) threads: Option<Vec<u32>>,
-    /// What the system does not tell.
+    /// The facts that the system keeps to itself.
     pub(crate) missing: Vec<String>,
 }
 

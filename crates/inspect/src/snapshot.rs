@@ -1,4 +1,5 @@
-//! `Snapshot`: the waits of a process at one moment, as plain data.
+//! `Snapshot`: the waits of a process at one moment, and `Finding`: the judgement of some of them. Both
+//! are plain data.
 
 use blitz_io_observe::Semantics;
 use serde::{Deserialize, Serialize};
@@ -58,7 +59,7 @@ pub struct Snapshot {
     /// `unknown futex`. Of some systems only.
     #[serde(default)]
     pub stacks: Vec<Stack>,
-    /// What the system does not tell this process, and what is missing because of that.
+    /// The facts that the system keeps from this process, and the parts of a report that are missing for that reason.
     #[serde(default)]
     pub missing: Vec<String>,
     /// The tasks and threads that made the objects of waits, where they are known. Only in the process itself: they would
@@ -304,7 +305,7 @@ pub struct Stack {
     pub thread: u64,
     /// The innermost function comes first. Empty if there is no copy of the stack.
     pub frames: Vec<Frame>,
-    /// What the system says the thread does, such as `sleeps in the system call poll`; or an empty string.
+    /// The thread's activity as the system reports it, such as `sleeps in the system call poll`; or an empty string.
     #[serde(default)]
     pub state: String,
     /// Why functions are missing, or an empty string.
@@ -381,7 +382,7 @@ pub struct Wait {
     pub thread: u64,
     /// The kind of the target, such as `Mutex`.
     pub kind: String,
-    /// What the kind says about the end of the wait. Nothing if the version of the process does not say.
+    /// The facts about the end of such a wait. The default if the version of the process does not say.
     #[serde(default, with = "crate::semantics")]
     pub semantics: Semantics,
     /// The object.
@@ -435,6 +436,32 @@ pub struct Object {
     pub sender: Option<Waiter>,
     /// The last thread or task that received from it.
     pub receiver: Option<Waiter>,
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Certainty {
+    /// By the semantics of the primitives, no step of the program ends this wait.
+    Certain,
+    /// It looks so; the finding says why it is not certain.
+    Probable,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `all-asleep`,
+    /// `never-woken`, `stopped-peer`, `long-poll`, `not-polled`, `not-driven` or `long-wait`.
+    pub kind: String,
+    /// One sentence.
+    pub summary: String,
+    /// The threads, tasks and processes concerned, in the order of the chain.
+    pub waiters: Vec<Waiter>,
+    /// The waits of the chain.
+    pub waits: Vec<Wait>,
 }
 
 impl Waiter {

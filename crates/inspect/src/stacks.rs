@@ -2,7 +2,7 @@
 //! those in a futex without a record.
 //!
 //! By default, no thread notices that it is looked at: `outside.rs` has what the system shows of a thread that
-//! sleeps. If the client asks for it, each thread gets a signal and copies its stack itself (`capture.rs`).
+//! sleeps. At the client's request, each thread gets a signal and copies its stack itself (`capture.rs`).
 //!
 //! The look-up of names takes the lock of the crate `backtrace`, which a thread has only while it looks up
 //! names itself.

@@ -4,10 +4,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::finding::{Certainty, Finding};
 use crate::findings::findings;
 use crate::reader::waits;
-use crate::snapshot::{Snapshot, Waiter};
+use crate::snapshot::{Certainty, Finding, Snapshot, Waiter};
 
 /// A thread that judges the waits of this process once an interval, until this is dropped.
 ///

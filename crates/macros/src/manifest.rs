@@ -93,7 +93,7 @@ fn dependencies(manifest: &str, of_workspace: bool) -> Vec<Dependency> {
     found
 }
 
-/// What the lines below a header are.
+/// The kind of the lines below a header.
 enum Table {
     /// Each line is a dependency.
     All,

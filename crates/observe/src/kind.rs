@@ -1,7 +1,8 @@
 //! `Kind`: the primitive of a wait, with its name in reports and its semantics. A new primitive is one
 //! entry here.
-
-use crate::semantics::{EndedBy, Hands, Mode, Semantics};
+//!
+//! The semantics say as data who ends a wait. The judgement of `blitz-io-inspect` matches them, and so
+//! knows each primitive without its name.
 
 macro_rules! kinds {
     ($($kind:ident $name:literal $ended_by:ident $mode:ident $hands:ident,)*) => {
@@ -23,7 +24,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Returns what the kind says about the end of its waits.
+            /// Returns the facts about the end of its waits.
             #[must_use]
             pub const fn semantics(self) -> Semantics {
                 match self {
@@ -96,4 +97,133 @@ kinds! {
     IpcListen         "ipc::Listener"                      Peers         Event           Nothing,
     IpcSemaphore      "ipc::Semaphore"                     Peers         Permit          Nothing,
     IpcBarrier        "ipc::Barrier"                       Nobody        Meet            Nothing,
+}
+
+/// The facts about the end of a kind of wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Semantics {
+    /// The threads and tasks that can end the wait.
+    pub ended_by: EndedBy,
+    /// The purpose of the wait.
+    pub mode: Mode,
+    /// The resource that a release hands to a waiting future.
+    pub hands: Hands,
+}
+
+/// Declares an enumeration whose cases have names, with which a snapshot transports them.
+macro_rules! words {
+    ($(#[$about:meta])* $type:ident { $($(#[$doc:meta])* $word:ident $name:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub enum $type {
+            $($(#[$doc])* $word,)*
+        }
+
+        impl $type {
+            /// Returns the name that snapshots use.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$word => $name,)*
+                }
+            }
+
+            /// Returns the case with this name; the default one if a newer version has made the name.
+            #[must_use]
+            pub fn of_name(name: &str) -> Self {
+                match name {
+                    $($name => Self::$word,)*
+                    _ => Self::default(),
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// The threads and tasks that can end a wait.
+    EndedBy {
+        /// A source, a timer, or any thread that has the object: the ender is not known.
+        #[default]
+        Nobody "nobody",
+        /// The holder of a lock; without a holder its readers, or the future to which it was handed.
+        Holder "holder",
+        /// The writer of a lock, also if readers keep other writers out.
+        Writer "writer",
+        /// The readers of a lock: each of them has to release it.
+        Readers "readers",
+        /// All members of the object: each of them has to progress.
+        AllMembers "all-members",
+        /// Any member of the object.
+        AnyMember "any-member",
+        /// Any other member of the object.
+        OtherMembers "other-members",
+        /// The last user of the object, which is a likely ender only: of a semaphore, the last task to
+        /// acquire a permit; of a channel, the last user of its other end.
+        LastUser "last-user",
+        /// The task that the wait names.
+        Task "task",
+        /// The closures that run on threads for blocking work.
+        Jobs "jobs",
+        /// The other participants of shared memory.
+        Peers "peers",
+    }
+}
+
+words! {
+    /// The purpose of a wait.
+    Mode {
+        /// The purpose does not matter for the end.
+        #[default]
+        Other "other",
+        /// Acquires a lock that has one holder.
+        Lock "lock",
+        /// Shares a lock. A waiting writer keeps this wait out.
+        Read "read",
+        /// Shares a lock that the thread may share already: only a holder keeps it out.
+        RecursiveRead "recursive-read",
+        /// Shares a lock as the upgradable reader, which may become its writer.
+        UpgradableRead "upgradable-read",
+        /// Upgrades the upgradable reader to the writer.
+        Upgrade "upgrade",
+        /// Acquires a lock as its writer.
+        Write "write",
+        /// Acquires a permit.
+        Permit "permit",
+        /// Sends: there is no room.
+        Send "send",
+        /// Receives a value.
+        Receive "receive",
+        /// Waits until the other end of a channel is closed.
+        Closed "closed",
+        /// Waits for an event.
+        Event "event",
+        /// Meets others at a barrier.
+        Meet "meet",
+        /// Waits until tasks or forks have ended.
+        Join "join",
+        /// Drives a future.
+        Drive "drive",
+        /// Waits for a thread.
+        Queue "queue",
+        /// Is parked.
+        Park "park",
+        /// Waits until a word of the program has changed.
+        Futex "futex",
+        /// Not known: the thread sleeps in a futex, and has no record.
+        Unknown "unknown",
+    }
+}
+
+words! {
+    /// The resource that a release hands to the waiting future that it chooses.
+    Hands {
+        /// Nothing.
+        #[default]
+        Nothing "nothing",
+        /// The lock, which has nothing else to give.
+        Lock "lock",
+        /// A permit, a notification or a place, of which the object may have several.
+        Share "share",
+    }
 }

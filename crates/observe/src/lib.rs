@@ -43,12 +43,10 @@ mod macros;
 mod observed;
 mod records;
 mod resource;
-mod semantics;
 mod thread_id;
 
-pub use kind::Kind;
+pub use kind::{EndedBy, Hands, Kind, Mode, Semantics};
 pub use observed::{Observed, Waiting};
 pub use records::*;
 pub use resource::{IS_TRACED, Late, Operation, Resource, Sort};
-pub use semantics::{EndedBy, Hands, Mode, Semantics};
 pub use thread_id::ThreadId;

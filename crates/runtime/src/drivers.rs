@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::kernel::driver::Driver;
 #[cfg(feature = "io")]
-use crate::kernel::driver::waking;
+use blitz_io_driver::waking;
+
+use crate::kernel::driver::Driver;
 
 #[cfg(feature = "io")]
 pub(crate) use blitz_io_driver::Reports;

@@ -48,7 +48,7 @@ struct Wait {
     report: Mutex<Option<mpsc::Sender<DeadlockedThread>>>,
 }
 
-/// What the register has about a wait.
+/// The register's entry of a wait.
 struct Registered {
     key: usize,
     /// `None` until the thread is about to sleep.
@@ -67,7 +67,7 @@ fn register() -> MutexGuard<'static, BTreeMap<usize, Registered>> {
     REGISTER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// In the destructors of thread-local variables, resources may be unknown: then nothing happens.
+/// Does nothing in the destructors of thread-local variables, where resources may be unknown.
 pub fn acquire(key: usize) {
     _ = RESOURCES.try_with(|resources| resources.borrow_mut().push(key));
 }
@@ -113,7 +113,7 @@ pub unsafe fn park(
         }
     };
     let token = ParkToken(address);
-    // SAFETY: the caller promises what this function asks for.
+    // SAFETY: this function's contract is that of `parking`.
     let result = unsafe { parking::park(key, validate, before_sleep, timed_out, token, timeout) };
     register().remove(&address);
     let reporter = wait
@@ -153,7 +153,7 @@ pub unsafe fn unpark_filter(
         // SAFETY: the token of a parked thread is the address of its wait, which lives while it is parked.
         filter(unsafe { (*wait).park_token })
     };
-    // SAFETY: the caller promises what this function asks for.
+    // SAFETY: this function's contract is that of `parking`.
     unsafe { parking::unpark_filter(key, of_user, callback) }
 }
 
@@ -168,7 +168,7 @@ pub unsafe fn unpark_requeue(
     validate: impl FnOnce() -> RequeueOp,
     callback: impl FnOnce(RequeueOp, UnparkResult) -> UnparkToken,
 ) -> UnparkResult {
-    // SAFETY: the caller promises what this function asks for.
+    // SAFETY: this function's contract is that of `parking`.
     let result = unsafe { parking::unpark_requeue(key_from, key_to, validate, callback) };
     if result.requeued_threads > 0 {
         let mut register = register();

@@ -137,11 +137,11 @@ fn a_cycle_is_reported_once_with_its_threads_and_their_stacks() {
         assert!(check_deadlock().is_empty());
         thread::yield_now();
     }
-    // SAFETY: as above.
+    // SAFETY: the key is the test's own.
     assert_eq!(unsafe { unpark_all(key(9), DEFAULT_UNPARK_TOKEN) }, 1);
     assert!(thread.join().unwrap().is_unparked());
 
-    // The filter gets the user's token, and a thread that is in no cycle goes on.
+    // The filter gets the user's token, and a thread that is in no cycle continues.
     let seen = Arc::new(AtomicUsize::new(0));
     let thread = thread::spawn(|| {
         // SAFETY: the key is the test's own, and the closures do not panic.

@@ -261,7 +261,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[track_caller]
     pub(super) fn new(storage: S) -> Self {
         let resource = Resource::new(Sort::Oneshot);
-        // SAFETY: the record is the receiver's. The sender has not been given to anybody, so it does not look at the
+        // SAFETY: the record is the receiver's. No other code has the sender yet, so it does not look at the
         // origin yet.
         unsafe {
             storage.cell().record.put(Wait::new(Caller::here()));

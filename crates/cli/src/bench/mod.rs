@@ -91,7 +91,7 @@ pub struct Arguments {
     #[arg(long)]
     quick: bool,
 
-    /// With --quick: run all rows, in some six minutes.
+    /// Run all rows of a quick run, in some six minutes.
     #[arg(long, requires = "quick")]
     all: bool,
 

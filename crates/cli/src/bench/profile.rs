@@ -122,7 +122,7 @@ impl Samples {
 
 impl Drop for Samples {
     fn drop(&mut self) {
-        // What is left then is in the folder for temporary files.
+        // The remaining files are then in the folder for temporary files.
         _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -54,7 +54,7 @@ enum Action {
 
 #[derive(Args)]
 struct Clean {
-    /// Only segments of these names, in which * stands for any text.
+    /// Restricts it to segments of these names, in which * stands for any text.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Print what would be removed, and remove nothing.

@@ -14,7 +14,7 @@ const FOLDER: &str = "BLITZ_LINT";
 /// The end of the names of its files.
 const SUFFIX: &str = "blitzlint";
 
-/// What the program did.
+/// The result of the program.
 pub struct Ran {
     pub status: ExitStatus,
     pub runs: Vec<Run>,

@@ -23,16 +23,16 @@ use view::View;
 #[derive(clap::Args)]
 #[command(after_help = KEYS)]
 pub struct Arguments {
-    /// The process id, or the program's name; may be left out if there is one such process
+    /// The process id, or the program's name; may be left out if there is one such process.
     #[arg(value_name = "PID|NAME")]
     process: Option<String>,
-    /// Prints one page as text and ends, as without a terminal
+    /// Prints one page as text and ends, as without a terminal.
     #[arg(long)]
     once: bool,
-    /// Prints one JSON object and ends
+    /// Prints one JSON object and ends.
     #[arg(long)]
     json: bool,
-    /// Seconds between two looks
+    /// Seconds between two looks.
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     every: f64,
 }
@@ -43,7 +43,14 @@ Keys:
   Enter          shows what it waits for in turn, or hides it
   q, Esc, Ctrl-C end
 
-Set NO_COLOR to do without colours.";
+Set NO_COLOR to do without colours.
+
+A process can be shown if it answers `blitz why`: see `blitz why --help`.
+
+Exit codes:
+  0    it worked, or the process has ended
+  1    no such process answers
+  2    the arguments are wrong";
 
 /// The time between the two looks from which one page has its rates.
 const A_MOMENT: Duration = Duration::from_millis(200);

@@ -7,6 +7,13 @@ use std::path::Path;
 const FOLDER: &str = "XDG_RUNTIME_DIR";
 /// The variable of a process that answers.
 const SWITCH: &str = "BLITZ_INSPECT=1";
+/// The text in each program with the feature.
+#[cfg(target_os = "linux")]
+const MARK: &[u8] = blitz_io_inspect::CAN_ANSWER.as_bytes();
+/// How to build with the feature.
+#[cfg(target_os = "linux")]
+const WITH_FEATURE: &str = "It is built without the feature `inspect`: build it with --features \
+     blitz-io/inspect, or tokio/inspect after `blitz migrate`.";
 
 /// Returns why no process answers, or not the one with this number or name.
 pub(super) fn reason(wanted: Option<&str>) -> String {
@@ -53,10 +60,21 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
         }
     };
     let variables = || environment.split(|&byte| byte == 0);
+    let has_feature = has_feature(&processes.join(pid.to_string()));
     if !variables().any(|variable| variable == SWITCH.as_bytes()) {
-        return format!(
-            "process {pid} does not answer: {SWITCH} is not in its environment\n\nStart it with this variable."
+        let feature = if has_feature == Some(false) {
+            WITH_FEATURE
+        } else {
+            ""
+        };
+        let message = format!(
+            "process {pid} does not answer: {SWITCH} is not in its environment\n\n\
+             Start it with this variable. {feature}"
         );
+        return message.trim_end().to_owned();
+    }
+    if has_feature == Some(false) {
+        return format!("process {pid} does not answer\n\n{WITH_FEATURE}");
     }
     let folder = variables().find_map(|variable| variable.strip_prefix(b"XDG_RUNTIME_DIR="));
     let folder = folder.filter(|folder| !folder.is_empty());
@@ -73,10 +91,30 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
             name(own_folder)
         );
     }
-    format!(
-        "process {pid} does not answer, though {SWITCH} is in its environment\n\n\
-         Either it is built without the feature `inspect`, or it has not started a runtime yet."
-    )
+    let no_runtime =
+        "it has not started a runtime yet, and has not called blitz_io::inspect::serve()";
+    let why = if has_feature == Some(true) {
+        format!("It is built with the feature `inspect`, but {no_runtime}.")
+    } else {
+        format!("Either it is built without the feature `inspect`, or {no_runtime}.")
+    };
+    format!("process {pid} does not answer, though {SWITCH} is in its environment\n\n{why}")
+}
+
+/// Returns `true` if the program of a process has the feature `inspect`: then it has [`MARK`]. `None` if that is
+/// not known, as the program cannot be read, or a library may have it.
+#[cfg(target_os = "linux")]
+fn has_feature(process: &Path) -> Option<bool> {
+    use std::fs;
+
+    let program = fs::read(process.join("exe")).ok()?;
+    if program.windows(MARK.len()).any(|part| part == MARK) {
+        return Some(true);
+    }
+    // The C library is a file of its own, which its user may have given another name.
+    let maps = fs::read_to_string(process.join("maps")).ok()?;
+    let is_foreign = |line: &&str| line.contains("blitz") && line.contains(".so");
+    maps.lines().find(is_foreign).is_none().then_some(false)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -115,5 +153,29 @@ mod tests {
         begins_with("BLITZ_INSPECT=1\0");
         assert!(ask(None).contains("built without the feature"));
         assert!(ask(Some("/run/user/0")).contains("It began with no XDG_RUNTIME_DIR"));
+    }
+
+    #[test]
+    fn a_program_without_the_feature_is_told_how_to_get_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let process = folder.path().join("7");
+        fs::create_dir(folder.path().join("self")).unwrap();
+        fs::create_dir(&process).unwrap();
+        let ask = |environment: &str, program: &[u8], maps: &str| {
+            fs::write(process.join("environ"), environment).unwrap();
+            fs::write(process.join("exe"), program).unwrap();
+            fs::write(process.join("maps"), maps).unwrap();
+            of_process(folder.path(), 7, None)
+        };
+        let (with, without) = ([b"\x7fELF ", MARK].concat(), b"\x7fELF");
+        let libc = "7f00-7f10 r-xp 00000000 fe:00 1 /usr/lib/libc.so.6";
+        let ours = "7f00-7f10 r-xp 00000000 fe:00 1 /usr/lib/libblitz.so.0";
+        assert!(ask("BLITZ_INSPECT=1\0", without, libc).contains("tokio/inspect"));
+        let both = ask("HOME=/root\0", without, libc);
+        assert!(both.contains("Start it with this variable") && both.contains("tokio/inspect"));
+        assert!(!ask("HOME=/root\0", &with, libc).contains("feature"));
+        assert!(ask("BLITZ_INSPECT=1\0", &with, libc).contains("has not started a runtime"));
+        // The library may have the feature.
+        assert!(ask("BLITZ_INSPECT=1\0", without, ours).contains("Either it is built without"));
     }
 }

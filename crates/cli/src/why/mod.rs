@@ -20,25 +20,25 @@ use crate::output;
 #[derive(clap::Args)]
 #[command(after_help = SETUP)]
 pub struct Arguments {
-    /// The process id, or the program's name; may be left out if there is one such process
+    /// The process id, or the program's name; may be left out if there is one such process.
     #[arg(value_name = "PID|NAME")]
     process: Option<String>,
-    /// Prints JSON
+    /// Prints JSON.
     #[arg(long, conflicts_with = "dot")]
     json: bool,
-    /// Prints the graph in the language of Graphviz
+    /// Prints the graph in the language of Graphviz.
     #[arg(long)]
     dot: bool,
-    /// Also writes the graph as a picture
+    /// Also writes the graph as a picture.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Also writes a page with the graph and the report
+    /// Also writes a page with the graph and the report.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Prints the report again every second
+    /// Prints the report again every second.
     #[arg(long)]
     watch: bool,
-    /// Lets threads copy their whole stacks; their system calls may then fail with EINTR
+    /// Lets threads copy their whole stacks; their system calls may then fail with EINTR.
     #[arg(long)]
     stacks: bool,
 }
@@ -120,7 +120,7 @@ fn show(arguments: &Arguments, answer: &Answer) -> Result<(), Exit> {
     } else {
         report(&answer.snapshot, &answer.findings)
     };
-    // A terminal shows one report at a time, a file all of them.
+    // A terminal shows the last report, a file all of them.
     let clear = arguments.watch && io::stdout().is_terminal();
     output::print(&format!(
         "{}{text}",

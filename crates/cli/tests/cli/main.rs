@@ -1,24 +1,26 @@
 //! The command from outside: what it prints, and how it ends.
 
+#[cfg(feature = "bench")]
 mod bench;
 mod common;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod documents;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "bench"))]
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod ipc;
 #[cfg(unix)]
 mod lint;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "bench"))]
 mod load;
 mod migrate;
 mod pipe;
+#[cfg(feature = "bench")]
 mod report;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod sim;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "bench"))]
 mod terminal;
 #[cfg(unix)]
 mod top;

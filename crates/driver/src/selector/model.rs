@@ -73,7 +73,7 @@ impl Kernel {
 #[derive(Default)]
 pub struct Source(Option<usize>);
 
-/// What can be registered, in the place of mio's trait.
+/// A source that can be registered; it takes the place of mio's trait.
 pub trait AnySource {
     /// Returns the source of the model.
     fn model(&mut self) -> &mut Source;

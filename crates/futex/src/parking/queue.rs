@@ -72,7 +72,7 @@ impl List {
         if other.first.is_null() {
             return;
         }
-        // SAFETY: the last node of a list that is not empty lives, as the caller promises.
+        // SAFETY: by this function's contract, the last node of a list that is not empty lives.
         match unsafe { self.last.as_ref() } {
             Some(last) => last.next.set(other.first),
             None => self.first = other.first,

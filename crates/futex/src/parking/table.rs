@@ -16,7 +16,7 @@ type Table = [Bucket; BUCKETS];
 #[repr(align(64))]
 struct Bucket(Mutex<Content>);
 
-/// What the lock of a bucket guards.
+/// The data that the lock of a bucket guards.
 pub(super) struct Content {
     pub(super) queue: Queue,
     pub(super) fairness: Fairness,

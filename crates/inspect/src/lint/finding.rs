@@ -8,10 +8,9 @@ use serde::{Serialize, Serializer};
 
 use super::explain;
 use super::run::Side;
-use crate::finding::Certainty;
-use crate::snapshot::Waiter;
+use crate::snapshot::{Certainty, Waiter};
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Lint {
@@ -48,7 +47,7 @@ impl Lint {
         }
     }
 
-    /// Returns a page that says what the lint finds, why that is wrong, and what to change.
+    /// Returns a page about the lint: its findings, the fault, and the change that mends it.
     ///
     /// ```
     /// use blitz_io_inspect::lint::Lint;
@@ -89,7 +88,7 @@ impl Serialize for Lint {
     }
 }
 
-/// One task or thread of a finding, and what it does.
+/// One task or thread of a finding, and its step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// The task or thread, if it is known.
@@ -105,7 +104,7 @@ pub struct Step {
 /// Something that could go wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What it is about.
+    /// The subject.
     pub lint: Lint,
     /// How sure it is.
     pub certainty: Certainty,
@@ -115,7 +114,7 @@ pub struct Finding {
     pub steps: Vec<Step>,
     /// The command line of the process.
     pub command: String,
-    /// How often it was seen.
+    /// The number of times that it was seen.
     pub count: u64,
 }
 

@@ -33,7 +33,7 @@ use blitz_io_observe::Mode;
 
 use super::finding::{Finding, Lint, Step, name};
 use super::run::{Edge, Run, Side};
-use crate::finding::Certainty;
+use crate::snapshot::Certainty;
 
 /// The most locks of a cycle.
 const LONGEST: usize = 8;

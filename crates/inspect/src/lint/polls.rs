@@ -4,7 +4,7 @@ use blitz_io_observe::Mode;
 
 use super::finding::{Finding, Lint, Step, name};
 use super::run::{Event, Run, Side};
-use crate::finding::Certainty;
+use crate::snapshot::Certainty;
 
 /// A shorter wait for a lock is no finding: the lock is contended, and its critical section short. In nanoseconds.
 const SHORT: u64 = 1_000_000;

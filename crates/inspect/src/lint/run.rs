@@ -96,7 +96,7 @@ pub struct Event {
     pub task_at: Option<String>,
     /// One of the tasks.
     pub task: Option<Waiter>,
-    /// How often it happened.
+    /// The number of times that it happened.
     pub count: u64,
     /// The time of the longest, in nanoseconds.
     pub longest_ns: u64,

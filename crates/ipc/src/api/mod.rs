@@ -1,4 +1,4 @@
-//! The ends of segments, and what they are made of: the files, the memory that they map, the doorbells
+//! The ends of segments and their parts: the files, the memory that they map, the doorbells
 //! of tasks, and the traits of messages.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -48,7 +48,7 @@ use blitz_io_core::{PerProcess, generation};
 use blitz_io_sync::thread::Mutex;
 use libc::{SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_IGN, sigaction, siginfo_t};
 
-// What the systems call the function that returns the address of `errno`.
+// The systems' names of the function that returns the address of `errno`.
 #[cfg(any(target_os = "illumos", target_os = "solaris"))]
 use libc::___errno as errno;
 #[cfg(any(target_os = "android", target_os = "netbsd", target_os = "openbsd"))]
@@ -75,7 +75,7 @@ pub(super) const FORBIDDEN: [c_int; 5] = [
     libc::SIGSEGV,
 ];
 
-/// What a signal calls. It makes only calls that a handler may make, and does not panic.
+/// The handler of a signal. It makes only calls that a handler may make, and does not panic.
 type Action = Arc<dyn Fn() + Send + Sync>;
 
 #[derive(Clone)]

@@ -126,7 +126,7 @@ impl SignalPipe {
 
     /// Adds a listener for a signal, which is positive and not forbidden, and returns its number.
     pub(super) fn listen(&self, signal: libc::c_int) -> io::Result<u64> {
-        // What has come before is not for this listener.
+        // Earlier signals are not for this listener.
         self.tell();
         let mut handlers = self.handlers.lock();
         match handlers.iter_mut().find(|handler| handler.signal == signal) {

@@ -1,12 +1,12 @@
 //! The parker of an idle worker: with I/O the driver of `blitz_io_driver`, and without a [`Parker`].
 
-use std::time::Instant;
 #[cfg(feature = "io")]
-use std::{cell::Cell, sync::Arc};
+use std::sync::Arc;
+use std::time::Instant;
 
 use blitz_io_core::{Parker, default_is_new};
 #[cfg(feature = "io")]
-use blitz_io_driver::Wakers;
+use blitz_io_driver::waking;
 
 /// A driver in which at most one thread parks; any thread may unpark it.
 #[derive(Debug)]
@@ -68,19 +68,4 @@ impl Driver {
             Self::Io(driver) => driver.unpark(),
         }
     }
-}
-
-/// Wakes the wakers that `poll` has gathered. The memory for them stays with the thread, so that a
-/// poll allocates nothing.
-#[cfg(feature = "io")]
-pub fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
-    thread_local! {
-        static WAKERS: Cell<Wakers> = const { Cell::new(Wakers::new()) };
-    }
-    // A thread that ends may have given it up already; and a waker may poll, too.
-    let mut wakers = WAKERS.try_with(Cell::take).unwrap_or_default();
-    let result = poll(&mut wakers);
-    wakers.wake_all();
-    _ = WAKERS.try_with(|kept| kept.set(wakers));
-    result
 }

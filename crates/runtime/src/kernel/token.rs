@@ -1,4 +1,4 @@
-//! What the queues of ready tasks hand from thread to thread: as one word, so that a place of a
+//! `Token`, which the queues of ready tasks hand from thread to thread: one word, so that a place of a
 //! queue can be atomic.
 
 use std::ptr::NonNull;

@@ -1,8 +1,8 @@
 //! Waits of a fiber for a call that another fiber of the same thread has begun.
 //!
-//! The other fiber waits, and goes on only on this thread. So the fiber must not block it: it suspends,
+//! The other fiber waits, and continues only on this thread. So the fiber must not block it: it suspends,
 //! and the call's end wakes it. All of that happens on one thread, so that there are no races. Another
-//! thread may begin the next call before the fiber goes on, and wakes no fiber of this thread: a
+//! thread may begin the next call before the fiber continues, and wakes no fiber of this thread: a
 //! wait is over as soon as no fiber of this thread is in the call.
 
 use std::cell::Cell;

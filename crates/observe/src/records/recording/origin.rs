@@ -21,7 +21,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of an object that nobody is known to have made.
+    /// The origin of an object whose maker is not known.
     pub const UNKNOWN: Self = Self::of_words(0, 0);
 
     pub(super) const fn of_words(maker: u64, number: u64) -> Self {

@@ -1,4 +1,4 @@
-//! What a worker tells at the beginning of its work, every few dozen polls, and at the end.
+//! Calls of a worker at the beginning of its work, every few dozen polls, and at the end.
 
 use super::{clock, lint};
 

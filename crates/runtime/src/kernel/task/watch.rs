@@ -1,4 +1,4 @@
-//! What the record of a task reads from its header.
+//! The facts of a task's header that its record reads.
 
 use blitz_io_observe::TaskState;
 

@@ -93,7 +93,7 @@ impl Local {
     /// Returns `true` if a task yielded while no other was queued.
     #[inline]
     pub(super) fn has_yielded(&self) -> bool {
-        // SAFETY: the reference is gone before anything is put in or taken out.
+        // SAFETY: the reference ends before a task is put in or taken out.
         unsafe { (*self.yielded.as_ptr()).is_some() }
     }
 }

@@ -100,7 +100,7 @@ pub struct Scope<'env> {
 /// Lets an async function have children that borrow from it, and run concurrently within its task: not
 /// in parallel.
 ///
-/// One child at a time is polled. For children that run on several threads see [`parallel_scope`], whose
+/// The future polls one child after the other. For children that run on several threads see [`parallel_scope`], whose
 /// children are `'static`, and [`scope_blocking`], which blocks its thread.
 ///
 /// The future is ready when the closure's future and all children have ended. Its output is

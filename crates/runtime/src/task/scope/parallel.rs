@@ -1,4 +1,4 @@
-//! Children that are tasks of the runtime, and end before their parent goes on.
+//! Children that are tasks of the runtime, and end before their parent continues.
 //!
 //! 1. A child is in `tasks` from its start on, or is aborted: `spawn` starts it first and then adds it
 //!    under the lock, where it finds `None` once the scope has failed or ended.
@@ -73,8 +73,8 @@ struct Shared {
 /// # Panics
 ///
 /// Outside of a runtime, if a child is started. If the closure, its future or a child panics: the rest is
-/// aborted, and when all children have ended the panic goes on here. The first one does, if there are
-/// several.
+/// aborted, and when all children have ended, this function panics with the same value. Of several panics,
+/// it is the first.
 ///
 /// # Cancel safety
 ///
