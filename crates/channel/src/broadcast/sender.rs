@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_core::{WaitQueue, deadline};
+use blitz_io_core::{WaitQueue, coop, deadline};
 use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe::Kind;
 use blitz_io_observe::named;
@@ -85,6 +85,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
+        coop::acted();
         self.shared.send(value)
     }
 
