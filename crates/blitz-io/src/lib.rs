@@ -315,6 +315,7 @@
 //! | `tracing` | spans of `tracing` for each task, primitive and operation, as tokio-console reads them, and `task::Builder` and `JoinSet::build_task`, which name tasks; with `inspect`, an event for each finding of a `Watchdog` |
 //! | `metrics` | `metrics`: the figures of runtimes, pools and shared memory, and with `inspect` of waits, through the facade of that name, to Prometheus and others |
 //! | `schedule-latency` | how long tasks are ready before they are polled: a histogram of `runtime::RuntimeMetrics`, and for the hooks of polls |
+//! | `sim` | `sim`: tests that run their tasks in many orders, each of which can be replayed, and with `macros` the attribute `#[sim]` |
 //! | `taskdump` | `runtime::Handle::dump`, with the interface of Tokio's task dumps |
 //! | **Compatibility** | |
 //! | `portable` | a table of locks instead of the system's futex, for sandboxes that forbid it |
@@ -343,6 +344,9 @@ pub mod metrics;
 pub mod net;
 #[cfg(feature = "rt")]
 pub mod runtime;
+#[cfg(feature = "sim")]
+#[cfg_attr(docsrs, doc(cfg(feature = "sim")))]
+pub mod sim;
 #[cfg(feature = "stream")]
 pub mod stream;
 pub mod sync;
@@ -376,6 +380,9 @@ pub use blitz_io_runtime::hyper;
 pub use blitz_io_runtime::{task::spawn, task_local};
 pub use blitz_io_sync::thread;
 
+#[cfg(all(feature = "macros", feature = "sim"))]
+#[doc(inline)]
+pub use macros::sim;
 #[cfg(feature = "macros")]
 pub use macros::{main, test};
 
@@ -383,6 +390,11 @@ pub use macros::{main, test};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Runs the examples of the book's page about simulations as tests.
+#[cfg(all(doctest, feature = "macros", feature = "sim"))]
+#[doc = include_str!("../../../book/src/guides/simulating-tasks.md")]
+struct SimulatingTasks;
 
 /// Runs the examples of the workspace's README as tests.
 #[cfg(all(doctest, feature = "full"))]

@@ -49,6 +49,7 @@ fn full_is_full() {
         "schedule-latency",
         "send_guard",
         "serde",
+        "sim",
         "sink",
         "stream",
         "taskdump",

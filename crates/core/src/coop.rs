@@ -29,7 +29,25 @@
 //! * [`UNLIMITED`]: there is no limit. Such a budget also counts down and is refilled, which is
 //!   cheaper than a branch;
 //! * [`UNLIMITED_POLL`]: there is no limit in this part of a poll by one of our schedulers;
-//! * [`CAPTURE`]: a capture looks where the operations are, and nothing is left for any of them.
+//! * [`CAPTURE`]: a capture looks where the operations are, and nothing is left for any of them;
+//! * [`SIMULATED`]: a poll of a simulation, which has no limit, but in which an operation asks
+//!   whether another task runs first;
+//! * [`PREEMPTED`]: such a poll, after the answer was yes.
+//!
+//! # Simulations
+//!
+//! In a poll of a simulation no unit is ever left, so each operation comes to the cold path, and that path
+//! decides. The count says whether the operation asks:
+//!
+//! * [`SPENT`]: nothing has happened since the scheduler, or the last answer, has let the task go on. The
+//!   operation does not ask.
+//! * [`REFUSED`]: an operation has been completed since, or one that needs no `await` has been made
+//!   ([`acted`]). The operation asks.
+//!
+//! So a step of a task reaches from one operation to the next one, and each step is preceded by exactly one
+//! decision. An operation that waits asks nothing when it is polled again. If the answer is yes, all
+//! operations of the poll are turned away as if the budget were spent, and the task is ready again. The
+//! next poll begins with the operation that was turned away, which then does not ask.
 
 use std::cell::Cell;
 use std::fmt;
@@ -41,6 +59,7 @@ use std::task::{Context, Poll, RawWakerVTable, Waker, ready};
 #[cfg(feature = "taskdump")]
 use crate::capture;
 use crate::scopes;
+use blitz_io_observe::decisions;
 
 /// Number of units that a task gets for one poll: Tokio's number.
 const BUDGET: u64 = 128;
@@ -61,6 +80,10 @@ const UNLIMITED: u64 = 2 << 32;
 const CAPTURE: u64 = 3 << 32;
 /// There is no limit, in a poll by one of our schedulers.
 const UNLIMITED_POLL: u64 = 4 << 32;
+/// An operation asks the simulation, if another one has been made since the last answer.
+const SIMULATED: u64 = 5 << 32;
+/// The simulation has preempted the task: each operation is turned away.
+const PREEMPTED: u64 = 6 << 32;
 
 /// The initial budget of a thread. All executions of a model must be alike, so a model has no
 /// limit.
@@ -113,6 +136,17 @@ impl Budget {
     /// The budget of a poll that is captured.
     #[cfg(feature = "taskdump")]
     const CAPTURE: Self = Self(CAPTURE | SPENT);
+    /// The budget of a poll in a simulation.
+    const SIMULATED: Self = Self(SIMULATED | SPENT);
+
+    /// Returns the budget of one poll of a task on this thread.
+    #[inline(always)]
+    fn of_poll() -> Self {
+        if decisions::is_on() {
+            return Self::SIMULATED;
+        }
+        Self::FULL
+    }
 }
 
 impl fmt::Debug for Budget {
@@ -276,6 +310,9 @@ fn refuses(waker: &Waker) -> bool {
     if kind == CAPTURE {
         return is_captured(waker);
     }
+    if is_simulated(kind) {
+        return is_preempted(waker);
+    }
     if kind == POLL {
         if left == SPENT {
             FORCED_YIELDS.set(FORCED_YIELDS.get() + 1);
@@ -301,7 +338,47 @@ fn refuses(waker: &Waker) -> bool {
 #[must_use]
 pub fn has_budget_remaining() -> bool {
     let left = LEFT.get();
-    !is_spent(left) || kind(left) == CAPTURE
+    let has_no_limit = kind(left) == CAPTURE || decisions::IS_DECIDED && kind(left) == SIMULATED;
+    !is_spent(left) || has_no_limit
+}
+
+/// Returns `true` if a budget of this kind is that of a poll in a simulation.
+#[inline(always)]
+const fn is_simulated(kind: u64) -> bool {
+    decisions::IS_DECIDED && matches!(kind, SIMULATED | PREEMPTED)
+}
+
+/// An operation of a simulated poll begins. Returns `true` if it is turned away; its task is woken then.
+#[cold]
+fn is_preempted(waker: &Waker) -> bool {
+    // A waker without data belongs to no task that would be polled again.
+    let asks = LEFT.get() == SIMULATED | REFUSED && !waker.data().is_null();
+    if kind(LEFT.get()) == PREEMPTED || asks && decisions::preempts() {
+        LEFT.set(PREEMPTED | SPENT);
+        waker.wake_by_ref();
+        return true;
+    }
+    LEFT.set(SIMULATED | SPENT);
+    false
+}
+
+/// Begins an operation that costs no unit, or takes one at the end only. Returns `Pending` if it is turned away,
+/// by a simulation or a capture. Without their features it does nothing.
+#[inline(always)]
+pub fn point(context: &Context<'_>) -> Poll<()> {
+    if decisions::IS_DECIDED && is_simulated(kind(LEFT.get())) && is_preempted(context.waker()) {
+        return Poll::Pending;
+    }
+    leaf(context)
+}
+
+/// Records that the task has changed something that others can see, without a unit: the next operation asks
+/// the simulation, if there is one. Without its feature this does nothing.
+#[inline(always)]
+pub fn acted() {
+    if decisions::IS_DECIDED && LEFT.get() == SIMULATED | SPENT {
+        LEFT.set(SIMULATED | REFUSED);
+    }
 }
 
 /// Polls within a capture: each operation calls `leaf`, does nothing, and is pending. What it had
@@ -375,7 +452,12 @@ pub fn forced_yields() -> u64 {
 /// must not block the thread.
 #[inline(always)]
 pub fn unconstrained<R>(run: impl FnOnce() -> R) -> R {
-    let budget = if is_poll(LEFT.get()) {
+    let left = LEFT.get();
+    if is_simulated(kind(left)) {
+        // It has no limit, and its operations still ask.
+        return run();
+    }
+    let budget = if is_poll(left) {
         Budget::UNCONSTRAINED_POLL
     } else {
         Budget::UNCONSTRAINED
@@ -408,7 +490,7 @@ pub fn budget<R>(run: impl FnOnce() -> R) -> R {
             LEFT.set(self.0);
         }
     }
-    let _restore = Restore(LEFT.replace(Budget::FULL.0));
+    let _restore = Restore(LEFT.replace(Budget::of_poll().0));
     run()
 }
 
@@ -438,7 +520,8 @@ const MAY_NOT_BLOCK: &str = "Cannot block the current thread from within a runti
 #[inline]
 #[track_caller]
 pub fn assert_may_block() {
-    assert!(!is_poll(LEFT.get()), "{MAY_NOT_BLOCK}");
+    let left = LEFT.get();
+    assert!(!is_poll(left) && !is_simulated(kind(left)), "{MAY_NOT_BLOCK}");
 }
 
 #[cfg(test)]

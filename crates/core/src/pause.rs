@@ -21,6 +21,8 @@ use std::cell::Cell;
 use std::hint;
 use std::time::{Duration, Instant};
 
+use blitz_io_observe::decisions;
+
 use crate::attempts::Attempts;
 
 /// The greatest number of `spin_loop` hints of a task's attempt. None under the model checker,
@@ -89,7 +91,9 @@ impl AdaptiveSpin {
     )]
     pub fn new() -> Self {
         let mut attempts = ATTEMPTS.get();
-        let left = if attempts.is_due() { PAUSES } else { 0 };
+        // In a simulation no other thread would end the attempt.
+        let is_due = attempts.is_due() && !decisions::is_on();
+        let left = if is_due { PAUSES } else { 0 };
         ATTEMPTS.set(attempts);
         Self { pause: 1, left }
     }

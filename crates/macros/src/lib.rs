@@ -17,6 +17,7 @@ mod pattern;
 mod plain_data;
 mod purpose;
 mod select;
+mod simulate;
 mod text;
 
 #[cfg(test)]
@@ -165,6 +166,46 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
         item.into(),
     )
     .into()
+}
+
+/// Runs an `async fn` as a test in many orders: see the module `blitz_io::sim` (feature `sim`).
+///
+/// Each run has a future of its own, and is a task of a simulation. A run that fails ends the test, which prints why, and
+/// a line that replays the run.
+///
+/// # Arguments
+///
+/// | argument | meaning |
+/// |---|---|
+/// | `seed = N` | the seed of the first run; by default 0 |
+/// | `seeds = N` | the number of runs; by default 1,000 |
+/// | `schedule = "…"` | `portfolio` (the default), `random`, `round-robin`, `pct:3`, `pos`, `surw`, `exhaustive`, or `exhaustive:2` |
+/// | `max_steps = N` | the number of steps after which a run counts as endless |
+/// | `allow_leaks = true` | tasks and timers may be left at the end |
+/// | `allow_panics = true` | tasks may panic |
+/// | `early_timers = true` | timers may fire although tasks are ready |
+/// | `check_determinism = true` | each run is made twice, and must be the same |
+/// | `crate = "…"` | the path of `blitz_io` |
+///
+/// The environment has precedence: `BLITZ_SIM_SEED`, `BLITZ_SIM_SEEDS`, `BLITZ_SIM_TIME` (seconds), `BLITZ_SIM_SCHEDULE` and
+/// `BLITZ_SIM_TRACE`.
+///
+/// # Examples
+///
+/// ```ignore
+/// use blitz_io::sync::mpsc; // with the feature `sim`
+///
+/// #[blitz_io::sim(seeds = 500)]
+/// async fn a_value_arrives() {
+///     let (sender, mut receiver) = mpsc::channel(1);
+///     let task = blitz_io::spawn(async move { sender.send(7).await });
+///     assert_eq!(receiver.recv().await, Some(7));
+///     task.await.unwrap().unwrap();
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn sim(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    simulate::attribute(crate_path::found, arguments.into(), item.into()).into()
 }
 
 /// Implements `PlainData` for a struct, so that its values can be messages between processes.

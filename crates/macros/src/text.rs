@@ -5,6 +5,7 @@ use crate::purpose::{Flavor, Purpose};
 
 pub(crate) const NOT_ASYNC: &str = "the `async` keyword is missing from the function declaration";
 pub(crate) const MAIN_WITH_ARGUMENTS: &str = "the main function cannot accept arguments";
+pub(crate) const SIM_WITH_ARGUMENTS: &str = "the function of a simulation cannot accept arguments";
 pub(crate) const SECOND_TEST: &str = "second test attribute is supplied, consider removing or changing the order of your test attributes";
 pub(crate) const NOT_AN_IDENT: &str = "Must have specified ident";
 pub(crate) const NOT_A_LITERAL: &str = "Must be a literal";
@@ -19,6 +20,12 @@ pub(crate) fn twice(argument: &str) -> String {
 pub(crate) fn unknown(argument: &str) -> String {
     format!(
         "Unknown attribute {argument} is specified; expected one of: `flavor`, `worker_threads`, `start_paused`, `crate`, `unhandled_panic`, `name`."
+    )
+}
+
+pub(crate) fn unknown_of_sim(argument: &str) -> String {
+    format!(
+        "Unknown attribute {argument} is specified; expected one of: `seed`, `seeds`, `schedule`, `max_steps`, `allow_leaks`, `allow_panics`, `early_timers`, `check_determinism`, `crate`."
     )
 }
 

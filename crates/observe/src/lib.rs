@@ -6,6 +6,7 @@
 //!
 //! Each primitive, each future that waits and each blocking path tells this crate what happens to it.
 //! Two back ends listen: `records`, with the feature `inspect`, and `resource`, with the feature `tracing`.
+//! A third one, with the feature `sim`, [decides](decisions) at some of the points.
 //! Without a feature its types are empty and their methods do nothing, so that a primitive needs no `cfg`
 //! and keeps its size.
 //!
@@ -30,6 +31,7 @@
 //! | it sleeps, and is woken | [`sleeping`], and the drop of [`Sleeping`] | records |
 //! | a future is driven by a thread | [`Root::blocking`] | records |
 //! | a closure goes to a thread for blocking work | [`About`] | records |
+//! | the next task, an operation, a random number, the next timer | [`decisions`] | a simulation, which decides |
 //! | a worker looks at the clock, or blocks | [`cache_time`], [`forget_time`] | records: the time of waits that begin |
 
 // Its pages are for readers of its source.
@@ -38,6 +40,7 @@
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
+pub mod decisions;
 mod kind;
 mod macros;
 mod observed;

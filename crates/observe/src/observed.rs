@@ -161,6 +161,9 @@ const _: () = {
         };
     }
     if !crate::IS_ENABLED && !crate::IS_TRACED {
-        is_nothing!(Observed Waiting);
+        is_nothing!(Waiting);
+        if !crate::decisions::IS_DECIDED {
+            is_nothing!(Observed);
+        }
     }
 };

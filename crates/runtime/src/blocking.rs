@@ -1,7 +1,7 @@
 //! Work that blocks its thread: on a thread of the pool, or in place.
 
 use blitz_io_core::coop;
-use blitz_io_observe::About;
+use blitz_io_observe::{About, decisions};
 
 use crate::enter;
 use crate::kernel::context::{self, Entered};
@@ -134,6 +134,10 @@ pub fn block_in_place<F, R>(f: F) -> R
 where
     F: FnOnce() -> R,
 {
+    if decisions::is_on() {
+        // A simulation has one thread, and all tasks run on it.
+        return f();
+    }
     let Entered::Yes {
         allow_block_in_place,
     } = context::with(|context| context.entered.get())

@@ -13,6 +13,8 @@ pub mod support;
 #[cfg(feature = "macros")]
 mod try_join;
 
+#[cfg(all(feature = "macros", feature = "sim"))]
+pub use blitz_io_macros::sim;
 #[cfg(all(feature = "macros", feature = "rt"))]
 pub use blitz_io_macros::{main, test};
 // They report that there is no runtime to start.

@@ -85,6 +85,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
+        coop::acted();
         self.shared.send(value)
     }
 

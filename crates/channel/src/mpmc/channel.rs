@@ -26,7 +26,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_io_core::{ListLock, Node, Panics, Spin, Wake, Wakes};
+use blitz_io_core::{ListLock, Node, Panics, Spin, Wake, Wakes, coop};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{wait, wake_all};
 use blitz_io_observe::{Fill, Filled, Object};
@@ -150,6 +150,7 @@ impl<T> Channel<T> {
 
     /// Runs one step, under the lock.
     pub(super) fn locked<R>(&self, step: impl FnOnce(&mut State<T>) -> R) -> R {
+        coop::acted();
         self.lock.locked(|| {
             // SAFETY: this thread holds the lock.
             let state = unsafe { &mut *self.state.get() };

@@ -70,6 +70,7 @@ futures! {
     /// with it, and was not sent.
     Send in Senders -> Result<(), SendError<T>> {
         |channel, waiter, record, cx| {
+            channel.object.touch();
             coop::poll_with(cx, |cx| {
                 let polled = channel.poll_send(waiter, cx);
                 record.note(WaitKind::new(Kind::MpmcSend), &channel.object, cx.waker(), polled)
@@ -86,6 +87,7 @@ futures! {
     /// was assigned to it. Users of async-channel expect that others get the value.
     Recv in Receivers -> Result<T, RecvError> {
         |channel, waiter, record, cx| {
+            channel.object.touch();
             coop::poll_with(cx, |cx| {
                 let polled = channel.poll_recv(waiter, cx);
                 record.note(WaitKind::new(Kind::MpmcReceive), &channel.object, cx.waker(), polled)

@@ -326,6 +326,7 @@ impl<T> Chan<T> {
     /// Fills a claimed slot, and wakes the receiver if the claim says so.
     #[inline]
     pub fn fill(&self, claim: Claim, value: T) {
+        coop::acted();
         // SAFETY: the receiver was made before a sender could send.
         unsafe { self.observed.object.used_by_sender() };
         let at = offset(claim.position);

@@ -88,6 +88,7 @@ impl<T> Rx<T> {
     /// Frees the room of the values that it has taken.
     #[inline(always)]
     fn publish(&mut self) {
+        coop::acted();
         self.waiting.end();
         // SAFETY: `new` has set the fill.
         unsafe { self.chan.observed.object.used_by_receiver() };
@@ -148,6 +149,7 @@ impl<T> Rx<T> {
 
     #[inline]
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        self.chan.observed.object.touch();
         coop::poll_with(cx, |cx| match self.receive() {
             Some(value) => Poll::Ready(Some(value)),
             None => self.poll_operation(cx.waker(), Self::receive),
@@ -163,6 +165,7 @@ impl<T> Rx<T> {
         if limit == 0 {
             return Poll::Ready(0);
         }
+        self.chan.observed.object.touch();
         let mut receive = |rx: &mut Self| rx.receive_many(buffer, limit);
         coop::poll_with(cx, |cx| match receive(self) {
             Some(received) => Poll::Ready(received),

@@ -55,6 +55,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     /// ```
     #[inline]
     pub fn send(self, t: T) -> Result<(), T> {
+        coop::acted();
         let this = ManuallyDrop::new(self);
         // SAFETY: it is read once, and `this` is not dropped.
         let storage = unsafe { ptr::read(&this.storage) };
@@ -286,6 +287,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     /// assert!(rx.try_recv().is_err());
     /// ```
     pub fn close(&mut self) {
+        coop::acted();
         if let Some(storage) = &self.storage {
             let seen = storage.cell().state();
             // SAFETY: it does not leave. An event of the sender's makes the close superfluous.

@@ -81,7 +81,7 @@ use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use blitz_io_core::{WaitQueue, debug_fields};
+use blitz_io_core::{WaitQueue, coop, debug_fields};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 use blitz_io_observe::{Kind, Observed};
 
@@ -200,6 +200,7 @@ impl<T> Shared<T> {
     /// Changes the value, and wakes the receivers, if `modify` says that it has.
     #[inline]
     fn modify(&self, modify: impl FnOnce(&mut T) -> bool) -> bool {
+        coop::acted();
         let mut value = lock::write(&self.value);
         if !modify(&mut value) {
             return false;

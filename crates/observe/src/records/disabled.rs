@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::Filled;
 use crate::Kind;
+use crate::decisions::{IS_DECIDED, Numbered};
 
 /// See `block.rs`.
 pub const NAMES: usize = 0;
@@ -40,14 +41,25 @@ impl Origin {
 
 /// See `block.rs`.
 #[derive(Debug, Default)]
-pub struct Object;
+pub struct Object {
+    /// Its number in a simulation.
+    number: Numbered,
+}
 
 impl Object {
     /// Creates the empty object.
     #[inline(always)]
     #[allow(clippy::new_without_default, reason = "it is derived")]
     pub const fn new() -> Self {
-        Self
+        Self {
+            number: Numbered::new(),
+        }
+    }
+
+    /// The current task begins an operation on the object, for a simulation.
+    #[inline(always)]
+    pub fn touch(&self) {
+        self.number.touch();
     }
 
     /// Does nothing.
@@ -371,5 +383,8 @@ const _: () = {
             $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
         };
     }
-    is_nothing!(About Object Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping);
+    if !IS_DECIDED {
+        is_nothing!(Object);
+    }
+    is_nothing!(About Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping);
 };

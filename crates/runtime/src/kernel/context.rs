@@ -23,6 +23,7 @@ use std::thread::ThreadId;
 use blitz_io_core::Random;
 use blitz_io_core::coop;
 use blitz_io_observe as observe;
+use blitz_io_observe::decisions;
 
 #[cfg(not(loom))]
 thread_local! {
@@ -269,6 +270,9 @@ pub fn with<R>(with: impl FnOnce(&Context) -> R) -> R {
 /// Returns a number below `below`, from this thread's sequence. (For `select!`, too.)
 #[inline]
 pub fn random(below: u32) -> u32 {
+    if let Some(decided) = decisions::random(below) {
+        return decided;
+    }
     with(|context| context.random(below))
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use blitz_io_core::coop::{self, Budget};
 use blitz_io_core::{OnDrop, deadline};
-use blitz_io_observe::About;
+use blitz_io_observe::{About, decisions};
 
 use super::threads::Threads;
 use crate::common::RuntimeRef;
@@ -25,6 +25,10 @@ use crate::trace::{SpawnMeta, spawn_meta, traced};
 /// A counted reference to a runtime that has a pool.
 pub(crate) trait PoolRef: RuntimeRef {
     fn pool(&self) -> &Spawner;
+
+    /// Queues a job as a task, if a simulation decides what this runtime does, on this thread. Otherwise
+    /// returns it.
+    fn queue_job(&self, task: Notified) -> Result<(), Notified>;
 }
 
 /// The scheduler of blocking tasks. They are queued once and never wait, so it only calls
@@ -40,6 +44,10 @@ impl Schedule for Once {
     }
 
     fn release(&self, _: &Header) {}
+
+    fn unhandled_panic(&self) {
+        decisions::panicked();
+    }
 
     fn terminated(&self, id: Id) {
         if let Some(hook) = &self.on_terminate {
@@ -218,6 +226,32 @@ impl Spawner {
     /// been cancelled.
     #[inline]
     fn submit(&self, runtime: &impl PoolRef, job: Job, short: bool) -> io::Result<bool> {
+        if decisions::is_on() {
+            return self.submit_in_simulation(runtime, job, short);
+        }
+        self.submit_to_thread(runtime, job, short)
+    }
+
+    /// Queues a job beside the tasks of a simulation, which has one thread.
+    #[cold]
+    fn submit_in_simulation(
+        &self,
+        runtime: &impl PoolRef,
+        job: Job,
+        short: bool,
+    ) -> io::Result<bool> {
+        let Job { task, mandatory } = job;
+        match runtime.queue_job(task) {
+            // The job is a task, which keeps the clock from moving as long as it is ready.
+            Ok(()) => _ = runtime.common().clock.release(),
+            // It belongs to another runtime, which is no part of the simulation.
+            Err(task) => return self.submit_to_thread(runtime, Job { task, mandatory }, short),
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn submit_to_thread(&self, runtime: &impl PoolRef, job: Job, short: bool) -> io::Result<bool> {
         match self.queue.submit(job, short) {
             Ok(Submitted::Served) => Ok(true),
             Ok(Submitted::StartThread) => self.start_thread(runtime).map(|()| true),
@@ -301,12 +335,22 @@ where
     R: Send + 'static,
 {
     let id = Id::next();
-    let future = async move { closure() };
+    let future = async move { call(closure) };
     let future = inspected::job(future, id, meta, runtime.common().id, about);
     let future = traced!(blocking::<F>(future, meta, id));
     let on_terminate = runtime.common().hooks.on_task_terminate.clone();
     let (join, task) = unowned(future, Once { on_terminate }, id);
     (task, join)
+}
+
+/// Calls a closure, on a thread where it may block. In a simulation the thread polls a task: the closure may drive
+/// futures that need not wait, and an operation that blocks its thread panics.
+#[inline(always)]
+fn call<R>(closure: impl FnOnce() -> R) -> R {
+    if decisions::is_on() {
+        return enter::exit_runtime(closure);
+    }
+    closure()
 }
 
 /// Returns a builder for a thread with the name and the stack size that the user has set.

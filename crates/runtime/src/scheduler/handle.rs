@@ -11,7 +11,7 @@ use super::{current_thread, multi_thread};
 use crate::common::{Common, RuntimeRef};
 use crate::errors::TryCurrentError;
 use crate::kernel::context::{self, Current, Flavor};
-use crate::kernel::task::{Id, JoinHandle};
+use crate::kernel::task::{Id, JoinHandle, Notified};
 use crate::metrics::Counters;
 use crate::pool::{PoolRef, Spawner};
 
@@ -170,6 +170,13 @@ impl RuntimeRef for Handle {
 impl PoolRef for Handle {
     fn pool(&self) -> &Spawner {
         self.pool()
+    }
+
+    fn queue_job(&self, task: Notified) -> Result<(), Notified> {
+        match self {
+            Self::CurrentThread(shared) => shared.queue_job(task),
+            Self::MultiThread(_) => Err(task),
+        }
     }
 }
 

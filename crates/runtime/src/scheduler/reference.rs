@@ -20,6 +20,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
+use blitz_io_core::coop;
 use blitz_io_futex::atomic::Ordering;
 
 use crate::common::Common;
@@ -177,6 +178,7 @@ fn list_for<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, id: Id) -> 
 /// Counts a new task and queues its token, unless the runtime has ended.
 #[inline]
 fn begin<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, id: Id, task: Option<Notified>) {
+    coop::acted();
     let common = &scheduler.base().common;
     if let Some(task) = &task {
         common.ready_clock.ready(task);

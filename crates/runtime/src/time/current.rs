@@ -3,6 +3,8 @@
 use std::ptr;
 use std::sync::Arc;
 
+use blitz_io_observe::decisions;
+
 use crate::errors::NO_RUNTIME;
 use crate::kernel::context;
 use crate::kernel::wheel::Wheel;
@@ -60,7 +62,8 @@ pub(super) fn clock() -> Option<Arc<Clock>> {
 /// Announces that the clock of the current runtime has moved. The thread that runs the tasks sees that when
 /// the caller's task yields; if it is another thread than this one, it may be asleep.
 pub(super) fn notice_advance() {
-    if context::with(attached).is_none() {
+    // A simulation looks at the timers only when it moves the clock itself.
+    if context::with(attached).is_none() || decisions::is_on() {
         let turn = |wheels: &Wheels| wheels.turn_if_due(0);
         _ = scheduler::with_current(|current| current.common().time.as_ref().map(turn));
     }

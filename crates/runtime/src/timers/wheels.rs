@@ -97,6 +97,13 @@ impl Wheels {
         self.moment(self.wheel(worker).next_tick()?)
     }
 
+    /// Returns the time after which the first timer of a worker is due, by the runtime's clock.
+    pub(crate) fn next_after(&self, worker: usize) -> Option<Duration> {
+        let tick = self.wheel(worker).next_tick()?;
+        let due = ticks::begin(tick, self.origin)?;
+        Some(due.saturating_duration_since(self.clock.now()))
+    }
+
     /// Returns the moment of the system's clock before which no timer of a worker's wheel is due.
     pub(crate) fn earliest(&self, worker: usize) -> Option<Instant> {
         self.moment(self.wheel(worker).earliest())

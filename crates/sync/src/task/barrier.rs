@@ -292,7 +292,8 @@ impl Arrival<'_> {
     fn poll_wait(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
         match self.progress {
             Progress::New => {
-                ready!(coop::leaf(context));
+                ready!(coop::point(context));
+                coop::acted();
                 let last = self.as_mut().arrive(Some(context.waker()));
                 return if last {
                     Poll::Ready(BarrierWaitResult(true))

@@ -7,11 +7,14 @@ use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
 use super::{Fill, Filled, Origin, Waiter, current, lint};
+use crate::decisions::Numbered;
 use blitz_io_futex::debug_is_name;
 
 /// The facts of a primitive; see the module documentation.
 pub struct Object {
     block: AtomicPtr<Block>,
+    /// Its number in a simulation.
+    number: Numbered,
 }
 
 debug_is_name!(impl Object);
@@ -26,7 +29,14 @@ impl Object {
     pub const fn new() -> Self {
         Self {
             block: AtomicPtr::new(ptr::null_mut()),
+            number: Numbered::new(),
         }
+    }
+
+    /// The current task begins an operation on the object, for a simulation.
+    #[inline(always)]
+    pub fn touch(&self) {
+        self.number.touch();
     }
 
     /// Returns the block.

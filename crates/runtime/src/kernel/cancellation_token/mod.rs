@@ -6,7 +6,7 @@ mod guard;
 mod tree;
 mod wait;
 
-use blitz_io_core::{debug_fields, default_is_new};
+use blitz_io_core::{coop, debug_fields, default_is_new};
 use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -108,6 +108,7 @@ impl CancellationToken {
     /// assert!(token.is_cancelled());
     /// ```
     pub fn cancel(&self) {
+        coop::acted();
         self.handle.cancel();
     }
 

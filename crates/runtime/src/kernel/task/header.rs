@@ -11,7 +11,7 @@ use std::task::Waker;
 
 use super::state::State;
 use crate::kernel::token::Token;
-use blitz_io_core::Watched;
+use blitz_io_core::{Watched, coop};
 
 /// The first part of a task's memory. All pointers to a task point to it.
 ///
@@ -272,6 +272,7 @@ pub unsafe fn release_last(task: NonNull<Header>) {
 ///
 /// The caller has a reference.
 pub unsafe fn abort(task: NonNull<Header>) {
+    coop::acted();
     // SAFETY: the caller's reference keeps the task.
     let header = unsafe { task.as_ref() };
     if header.state.cancel() {

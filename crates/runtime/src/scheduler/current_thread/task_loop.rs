@@ -12,6 +12,12 @@
 //! future of `block_on` and the timers get their turn, and tasks that have yielded join
 //! the queue. After `global_queue_interval` polls, tasks join that other threads have
 //! made ready.
+//!
+//! # Simulations
+//!
+//! With a back end that decides (`observe::decisions`), there are no rounds, and each ready task is in the queue:
+//! the back end has the same list, and selects the task that runs next. It also decides whether the clock
+//! moves when the queue is empty. No call waits for other threads then.
 
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
@@ -25,6 +31,7 @@ use std::thread::ThreadId;
 use blitz_io_core::{Spin, coop};
 use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe as observe;
+use blitz_io_observe::decisions::{self, Idle, Next};
 
 use super::shared::Shared;
 use crate::config::UnhandledPanic;
@@ -100,6 +107,7 @@ impl Core {
     /// Puts a task at the end of the queue.
     #[inline]
     fn push(&self, task: Notified) {
+        decisions::ready(task.id().as_u64());
         self.with_queue(|queue| queue.push_back(task));
     }
 
@@ -143,6 +151,9 @@ impl Core {
     /// Puts a task at the end of the next round.
     #[inline]
     fn put_off(&self, task: Notified) {
+        if decisions::is_on() {
+            return self.push(task);
+        }
         self.with_yielded(|yielded| yielded.push_back(task));
     }
 
@@ -155,15 +166,47 @@ impl Core {
     }
 
     #[inline]
-    fn pop(&self) -> Option<Notified> {
+    fn pop(&self, shared: &Shared) -> Option<Notified> {
+        if decisions::is_on() {
+            return self.pop_decided(shared);
+        }
         self.with_queue(VecDeque::pop_front)
+    }
+
+    /// Returns the ready task that a simulation selects.
+    fn pop_decided(&self, shared: &Shared) -> Option<Notified> {
+        let wheels = shared.base.common.time.as_ref();
+        loop {
+            if self.with_queue(|queue| queue.is_empty()) {
+                return None;
+            }
+            let has_timer = wheels.is_some_and(|wheels| wheels.has_timers(0));
+            match decisions::next(has_timer) {
+                Next::Task(index) => return self.with_queue(|queue| queue.remove(index)),
+                Next::Advance => self.advance(shared),
+            }
+        }
+    }
+
+    /// Moves a simulated clock to the next timer, and wakes the tasks whose time has come.
+    fn advance(&self, shared: &Shared) {
+        let wheels = shared.base.common.time.as_ref();
+        _ = wheels.is_some_and(|wheels| wheels.auto_advance(0));
+        self.look(shared);
     }
 
     /// Queues the tasks that other threads have made ready.
     #[inline]
     fn take_injected(&self, shared: &Shared) {
         if !shared.inject.is_empty() {
+            let known = self.with_queue(|queue| queue.len());
             self.with_queue(|queue| shared.inject.drain_into(queue));
+            if decisions::is_on() {
+                self.with_queue(|queue| {
+                    (queue.iter().skip(known))
+                        .for_each(|task| decisions::ready(task.id().as_u64()));
+                });
+            }
         }
     }
 
@@ -178,7 +221,7 @@ impl Core {
             self.inject_at
                 .set(tick.wrapping_add(self.global_queue_interval));
         }
-        match self.pop() {
+        match self.pop(shared) {
             Some(task) => Some(task),
             None => self.next_but_queued(shared),
         }
@@ -186,7 +229,7 @@ impl Core {
 
     fn next_but_queued(&self, shared: &Shared) -> Option<Notified> {
         self.take_injected(shared);
-        let queued = self.pop();
+        let queued = self.pop(shared);
         if queued.is_some() || !self.has_yielded() || self.main_is_woken(shared) {
             return queued;
         }
@@ -195,7 +238,7 @@ impl Core {
             return None;
         }
         self.resume();
-        self.pop()
+        self.pop(shared)
     }
 
     #[inline]
@@ -281,6 +324,10 @@ impl Core {
                 Some(task) => self.run(shared, task),
                 None => return Ok(false),
             }
+            if decisions::is_on() && self.main_woken.get() {
+                // The run is over.
+                return Ok(true);
+            }
         }
         Ok(true)
     }
@@ -301,6 +348,9 @@ impl Core {
                 Ran::Again(task) | Ran::Yielded(task) => self.put_off(task),
             }
         });
+        if decisions::polled() {
+            self.wake_main();
+        }
     }
 
     /// Returns `true` if there is something to do before the thread may sleep.
@@ -393,7 +443,9 @@ impl Core {
 
     fn park(&self, shared: &Shared) {
         shared.counters.about_to_park();
-        if self.jump_to_next_timer(shared) {
+        if decisions::is_on() {
+            self.idle_decided(shared);
+        } else if self.jump_to_next_timer(shared) {
             self.poll_driver(shared);
         } else {
             self.wait(shared);
@@ -412,6 +464,15 @@ impl Core {
         shared.driver.poll();
         let wheels = common.time.as_ref();
         self.has_work(shared) || wheels.is_some_and(|wheels| wheels.auto_advance(0))
+    }
+
+    /// Moves a simulated clock, or ends the run, as no task is ready.
+    fn idle_decided(&self, shared: &Shared) {
+        let wheels = shared.base.common.time.as_ref();
+        match decisions::idle(wheels.and_then(|wheels| wheels.next_after(0))) {
+            Idle::Advance => self.advance(shared),
+            Idle::Stop => self.wake_main(),
+        }
     }
 
     fn wait(&self, shared: &Shared) {
@@ -433,6 +494,7 @@ impl Core {
     /// A task panicked. If the runtime is to end for it, so it does.
     #[cold]
     pub(super) fn unhandled_panic(&self, shared: &Shared) {
+        decisions::panicked();
         match shared.base.common.config.unhandled_panic {
             UnhandledPanic::Ignore => {}
             UnhandledPanic::ShutdownRuntime => {
@@ -440,6 +502,11 @@ impl Core {
                 self.cancel_all(shared);
             }
         }
+    }
+
+    /// Queues a closure for blocking work, which a simulation runs on its thread.
+    pub(super) fn queue_job(&self, task: Notified) {
+        self.push(task);
     }
 
     fn cancel_all(&self, shared: &Shared) {
@@ -466,6 +533,20 @@ impl Core {
             // Another thread has a token of this scheduler, and is about to queue it.
             shared.driver.park(None);
         }
+    }
+}
+
+impl Shared {
+    /// Queues a closure for blocking work if this thread runs the tasks. Otherwise returns it.
+    pub(crate) fn queue_job(&self, task: Notified) -> Result<(), Notified> {
+        let core = context::with(|context| context.worker_for(std::ptr::from_ref(self).cast()));
+        // SAFETY: for a scheduler of this kind the worker is a `Core` (`turns.rs`), which
+        // does not move or end as long as it is in the context.
+        match unsafe { core.cast::<Core>().as_ref() } {
+            Some(core) => core.queue_job(task),
+            None => return Err(task),
+        }
+        Ok(())
     }
 }
 

@@ -68,7 +68,7 @@ use std::ptr;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use blitz_io_core::{List, WaitQueue, Wake};
+use blitz_io_core::{List, WaitQueue, Wake, coop};
 use blitz_io_core::{const_unless_loom, debug_fields, default_is_new};
 use blitz_io_observe::Object;
 use blitz_io_observe::named;
@@ -233,6 +233,7 @@ impl Notify {
 
     #[inline]
     fn notify(&self, order: Order) {
+        coop::acted();
         // Mostly nothing is stored, and no waiter is queued.
         let calls = calls_in(self.state.load(Ordering::Relaxed));
         if self.exchange(calls | EMPTY, calls | NOTIFIED).is_err() {
@@ -273,6 +274,7 @@ impl Notify {
     /// # });
     /// ```
     pub fn notify_waiters(&self) {
+        coop::acted();
         let mut state = self.state.load(Ordering::Relaxed);
         while state & BITS != WAITING {
             match self.exchange(state, state.wrapping_add(CALL)) {

@@ -443,8 +443,13 @@ macro_rules! notified {
 
             #[inline]
             fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-                ready!(coop::leaf(context));
-                self.poll_with(Some(context.waker()))
+                self.notify.object.touch();
+                ready!(coop::point(context));
+                let polled = self.poll_with(Some(context.waker()));
+                if polled.is_ready() {
+                    coop::acted();
+                }
+                polled
             }
         }
 

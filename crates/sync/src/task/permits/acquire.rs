@@ -126,7 +126,8 @@ impl Future for Acquire<'_> {
     /// lose its place to a later one. It may not complete with them yet.
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        ready!(coop::leaf(context));
+        self.permits.observed.object.touch();
+        ready!(coop::point(context));
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         let poll = |this: &mut Self| this.poll_in_budget(context);

@@ -385,6 +385,7 @@ impl Permits {
     /// Like [`give_back`](Self::give_back), but for permits that a waiter had been given without its knowing.
     #[inline]
     fn return_unused(&self, n: usize) {
+        coop::acted();
         let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
         if before & QUEUED != 0 {
             self.serve();
@@ -405,6 +406,7 @@ impl Permits {
             return self.add(n);
         }
         self.observed.resource.given_back(n);
+        coop::acted();
         let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
         // With no flag set, this compares the permits.
         if before & QUEUED != 0 || before > (MAX_PERMITS - n) * PERMIT {
@@ -432,6 +434,7 @@ impl Permits {
         if n == 0 {
             return;
         }
+        coop::acted();
         // Waiting requests use up permits before the limit applies to the rest.
         let need_of_all = |list: &List<Request>| {
             list.iter()

@@ -512,6 +512,7 @@ impl Semaphore {
     /// assert!(semaphore.blocking_acquire().is_err());
     /// ```
     pub fn close(&self) {
+        coop::acted();
         self.permits.close();
     }
 

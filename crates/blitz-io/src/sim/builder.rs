@@ -1,0 +1,281 @@
+//! `Builder`: the settings of a simulation.
+
+use std::future::Future;
+use std::time::Duration;
+
+use super::execute::Leaks;
+use super::explore;
+use super::failure::Failure;
+use super::outcome::Outcome;
+use super::report::Report;
+use super::run::Limits;
+use super::schedule::Schedule;
+use super::trace::Trace;
+
+/// Number of runs, if nothing is said.
+const RUNS: u64 = 1_000;
+/// Number of steps after which a run counts as endless.
+const STEPS: u64 = 1_000_000;
+/// Simulated time after which a run counts as endless.
+const TIME: Duration = Duration::from_secs(365 * 86_400);
+
+/// The settings of a simulation, which runs a test many times in different orders.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::sim::{Builder, Schedule};
+/// use blitz_io::sync::mpsc;
+///
+/// let report = Builder::new().seeds(200).schedule(Schedule::Random).run(|| async {
+///     let (sender, mut receiver) = mpsc::channel(1);
+///     for number in 0..3 {
+///         let sender = sender.clone();
+///         blitz_io::spawn(async move { sender.send(number).await.unwrap() });
+///     }
+///     drop(sender);
+///     let mut sum = 0;
+///     while let Some(number) = receiver.recv().await {
+///         sum += number;
+///     }
+///     assert_eq!(sum, 3);
+/// });
+/// assert_eq!(report.runs(), 200);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `run` or `check` is called"]
+pub struct Builder {
+    pub(super) seed: u64,
+    pub(super) seeds: u64,
+    pub(super) time_limit: Option<Duration>,
+    pub(super) schedule: Schedule,
+    pub(super) trace: Option<Trace>,
+    pub(super) shrinks: bool,
+    pub(super) checks_determinism: bool,
+    pub(super) leaks: Leaks,
+    pub(super) limits: Limits,
+}
+
+impl Builder {
+    /// Creates settings for 1,000 runs from seed 0, with [`Schedule::Portfolio`].
+    pub fn new() -> Self {
+        Self {
+            seed: 0,
+            seeds: RUNS,
+            time_limit: None,
+            schedule: Schedule::Portfolio,
+            trace: None,
+            shrinks: true,
+            checks_determinism: false,
+            leaks: Leaks::Fail,
+            limits: Limits {
+                steps: STEPS,
+                time: TIME,
+                early_timers: false,
+                panics_are_allowed: false,
+                keeps_tasks: false,
+            },
+        }
+    }
+
+    /// Takes settings from the environment, over those that are set:
+    ///
+    /// | variable | meaning |
+    /// |---|---|
+    /// | `BLITZ_SIM_SEED=7` | one run with this seed |
+    /// | `BLITZ_SIM_SEEDS=100000` | this number of runs |
+    /// | `BLITZ_SIM_TIME=60` | runs for this number of seconds |
+    /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
+    /// | `BLITZ_SIM_TRACE=1:4.1` | one run with the decisions of a [`Trace`] |
+    ///
+    /// The attribute [`sim`](macro@crate::sim) does this.
+    ///
+    /// # Panics
+    ///
+    /// If the value of such a variable is not of this form.
+    pub fn from_env(mut self) -> Self {
+        if let Some(seed) = variable("BLITZ_SIM_SEED") {
+            self = self.seed(seed).seeds(1);
+        }
+        if let Some(seeds) = variable("BLITZ_SIM_SEEDS") {
+            self = self.seeds(seeds);
+        }
+        if let Some(seconds) = variable("BLITZ_SIM_TIME") {
+            self = self
+                .seeds(u64::MAX)
+                .time_limit(Duration::from_secs(seconds));
+        }
+        if let Some(schedule) = variable("BLITZ_SIM_SCHEDULE") {
+            self = self.schedule(schedule);
+        }
+        if let Some(trace) = variable("BLITZ_SIM_TRACE") {
+            self = self.trace(trace);
+        }
+        self
+    }
+
+    /// Sets the seed of the first run. Each further one has the next number. By default 0.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets the number of runs. By default 1,000. A schedule that has tried everything ends before.
+    pub fn seeds(mut self, seeds: u64) -> Self {
+        self.seeds = seeds;
+        self
+    }
+
+    /// Begins no run after this time, by the system's clock. By default there is no limit.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// Sets how decisions are selected. By default [`Schedule::Portfolio`].
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedule = schedule;
+        self
+    }
+
+    /// Replays the decisions of a trace, in one run.
+    pub fn trace(mut self, trace: Trace) -> Self {
+        self.trace = Some(trace);
+        self
+    }
+
+    /// Sets whether the decisions of a failing run are shortened, by up to 1,000 further runs. By default they are.
+    pub fn shrink(mut self, shrinks: bool) -> Self {
+        self.shrinks = shrinks;
+        self
+    }
+
+    /// Runs each seed twice, and fails with [`Cause::NotDeterministic`](super::Cause::NotDeterministic) if the second run
+    /// differs. By default each seed runs once.
+    pub fn check_determinism(mut self, checks: bool) -> Self {
+        self.checks_determinism = checks;
+        self
+    }
+
+    /// Sets whether tasks and timers may be left when the test has ended. By default a run that leaves some fails.
+    ///
+    /// When the test has ended, the other tasks run until none is ready, and the clock stands still. A task that still
+    /// waits is left.
+    pub fn allow_leaks(mut self, are_allowed: bool) -> Self {
+        self.leaks = match are_allowed {
+            true => Leaks::Allow,
+            false => Leaks::Fail,
+        };
+        self
+    }
+
+    /// Sets whether a task may panic, other than the test's own one. By default a run in which one does fails, also if its
+    /// `JoinHandle` is awaited.
+    pub fn allow_panics(mut self, are_allowed: bool) -> Self {
+        self.limits.panics_are_allowed = are_allowed;
+        self
+    }
+
+    /// Sets whether timers may fire although tasks are ready, as if these were slow. By default the clock moves only when
+    /// no task is ready. Then a timeout never fires before an operation that needs no time.
+    pub fn early_timers(mut self, may_fire: bool) -> Self {
+        self.limits.early_timers = may_fire;
+        self
+    }
+
+    /// Sets the number of steps after which a run fails, because it does not seem to end. By default a million.
+    pub fn max_steps(mut self, steps: u64) -> Self {
+        self.limits.steps = steps;
+        self
+    }
+
+    /// Sets the simulated time after which a run fails, because it does not seem to end. By default a year.
+    pub fn max_time(mut self, time: Duration) -> Self {
+        self.limits.time = time;
+        self
+    }
+
+    /// Runs the test with all seeds, or until it fails. Each run calls `test` once, and runs its future as a task.
+    ///
+    /// # Errors
+    ///
+    /// The first failure, with the shortest decisions that were found.
+    ///
+    /// # Panics
+    ///
+    /// In a simulation, and in a thread that drives tasks.
+    ///
+    /// ```
+    /// use blitz_io::sim::{Builder, Cause};
+    ///
+    /// let checked = Builder::new().check(|| async { Err::<(), _>("on purpose") });
+    /// let error = "\"on purpose\"".to_owned();
+    /// assert_eq!(checked.unwrap_err().cause(), &Cause::Error(error));
+    /// ```
+    pub fn check<F>(&self, test: impl Fn() -> F) -> Result<Report, Box<Failure>>
+    where
+        F: Future<Output: Outcome> + 'static,
+    {
+        explore::explore(self, &test)
+    }
+
+    /// Does the same as [`check`](Self::check) for a test: a failure is a panic.
+    ///
+    /// Names of [`sometimes`](super::sometimes) that no run has reached are printed to the standard error.
+    ///
+    /// # Panics
+    ///
+    /// With the text of the [`Failure`], if a run fails. Also see [`check`](Self::check).
+    #[track_caller]
+    pub fn run<F>(&self, test: impl Fn() -> F) -> Report
+    where
+        F: Future<Output: Outcome> + 'static,
+    {
+        match self.check(test) {
+            Ok(report) => {
+                for name in report.never() {
+                    eprintln!("in {} runs, `{name}` has never happened", report.runs());
+                }
+                report
+            }
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Runs a test in 1,000 orders: the same as [`Builder::new().from_env().run(test)`](Builder::run).
+///
+/// # Panics
+///
+/// See [`Builder::run`].
+///
+/// # Examples
+///
+/// ```
+/// blitz_io::sim::run(|| async {
+///     let task = blitz_io::spawn(async { 1 });
+///     assert_eq!(task.await.unwrap(), 1);
+/// });
+/// ```
+#[track_caller]
+pub fn run<F>(test: impl Fn() -> F) -> Report
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    Builder::new().from_env().run(test)
+}
+
+/// Returns the value of an environment variable.
+fn variable<T: std::str::FromStr>(name: &str) -> Option<T> {
+    let text = std::env::var(name).ok()?;
+    match text.parse() {
+        Ok(value) => Some(value),
+        Err(_) => panic!("the variable {name} is not of the right form: `{text}`"),
+    }
+}

@@ -1,0 +1,130 @@
+//! Executes a test once.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::task::Poll;
+
+use blitz_io_observe::decisions;
+
+use super::failure::Cause;
+use super::outcome::Outcome;
+use super::panics;
+use super::report::Report;
+use super::run::{Ended, Limits, Run};
+use super::schedule::Chooser;
+use super::trace::Decision;
+use super::waits;
+use crate::runtime::{Builder, LocalOptions, LocalRuntime};
+use crate::task::spawn_local;
+
+/// What tasks and timers that are left at the end are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Leaks {
+    Allow,
+    Fail,
+}
+
+/// How a test is executed.
+pub(super) struct Execution {
+    pub(super) limits: Limits,
+    pub(super) leaks: Leaks,
+    /// Messages of panics are not printed.
+    pub(super) is_quiet: bool,
+}
+
+/// What an execution has shown.
+pub(super) struct Executed {
+    pub(super) cause: Option<Cause>,
+    pub(super) chooser: Chooser,
+    pub(super) decisions: Vec<Decision>,
+    pub(super) steps: u64,
+    /// Who waits for whom, if it has failed and the limits say that tasks are kept.
+    pub(super) waits: String,
+}
+
+/// Runs the test once. `decisions` is an empty list, whose memory is used. What has happened
+/// [`sometimes`](super::sometimes) is added to the report.
+pub(super) fn execute<F>(
+    execution: &Execution,
+    chooser: Chooser,
+    decisions: Vec<Decision>,
+    report: &mut Report,
+    test: &impl Fn() -> F,
+) -> Executed
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    let run = Run::new(execution.limits, chooser, decisions);
+    let _keeping = panics::keep(execution.is_quiet);
+    let _entered = run.properties().enter();
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build_local(LocalOptions::default())
+        .expect("a runtime of one thread needs nothing of the system");
+    let steps = || runtime.block_on(drive(&run, test));
+    // A predicate, or the function that makes the future, may panic.
+    if catch_unwind(AssertUnwindSafe(|| decisions::with(&*run, steps))).is_err() {
+        run.fail(Cause::Panic(panics::last()));
+    }
+    if let Some(left) = left(&run, &runtime, execution.leaks) {
+        run.fail(left);
+    }
+    let cause = run.take_cause();
+    let Ended {
+        chooser,
+        decisions,
+        tasks,
+    } = run.end();
+    let explains = cause.is_some() && execution.limits.keeps_tasks;
+    let waits = if explains {
+        waits::describe(&tasks)
+    } else {
+        String::new()
+    };
+    add(&run, report);
+    drop(runtime);
+    Executed {
+        cause,
+        chooser,
+        decisions,
+        steps: run.steps(),
+        waits,
+    }
+}
+
+/// Makes the test's own task, and waits for the end of the run.
+async fn drive<F>(run: &Rc<Run>, test: &impl Fn() -> F)
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    let (own, future) = (run.clone(), test());
+    drop(spawn_local(async move {
+        let outcome = future.await;
+        own.main_ended(outcome.error());
+    }));
+    poll_fn(|_| match run.is_over() {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    })
+    .await;
+}
+
+/// Returns why a run has failed that has come to its end.
+fn left(run: &Run, runtime: &LocalRuntime, leaks: Leaks) -> Option<Cause> {
+    let missing = run.properties().missing();
+    if missing.is_some() || leaks == Leaks::Allow {
+        return missing;
+    }
+    let (tasks, timer) = (runtime.metrics().num_alive_tasks(), run.timer_left());
+    (tasks != 0 || timer).then_some(Cause::Leak { tasks, timer })
+}
+
+fn add(run: &Run, report: &mut Report) {
+    report.runs += 1;
+    report.steps += run.steps();
+    for (name, times) in run.properties().sometimes.take() {
+        *report.sometimes.entry(name.into_owned()).or_default() += times;
+    }
+}

@@ -1,0 +1,197 @@
+//! Runs a test in many orders, and makes a failure of the first run that fails.
+
+use std::future::Future;
+use std::time::Instant;
+
+use super::builder::Builder;
+use super::execute::{Executed, Execution, execute};
+use super::failure::{Cause, Failure};
+use super::outcome::Outcome;
+use super::properties::Properties;
+use super::report::Report;
+use super::schedule::{Chooser, Profile, Schedule};
+use super::shrink::shrink;
+use super::trace::{Decision, Trace};
+
+/// What one run leaves to the next ones.
+#[derive(Default)]
+struct Earlier {
+    profile: Profile,
+    /// The largest number of decisions of a run.
+    length: u64,
+    exhaustive: Option<Chooser>,
+    /// Memory for the decisions of a run.
+    decisions: Vec<Decision>,
+}
+
+impl Earlier {
+    fn chooser(&mut self, schedule: Schedule, seed: u64) -> Chooser {
+        let kept = self.exhaustive.take();
+        kept.unwrap_or_else(|| Chooser::new(schedule, seed, self.length, &mut self.profile))
+    }
+
+    /// Learns from a run. Returns `false` if there is no other one.
+    fn learn(&mut self, chooser: Chooser, mut decisions: Vec<Decision>) -> bool {
+        self.length = self.length.max(decisions.len() as u64);
+        decisions.clear();
+        self.decisions = decisions;
+        match chooser {
+            Chooser::Surw(surw) => surw.add_to(&mut self.profile),
+            Chooser::First => return false,
+            Chooser::Exhaustive(mut exhaustive) => {
+                let is_more = exhaustive.advance();
+                self.exhaustive = Some(Chooser::Exhaustive(exhaustive));
+                return is_more;
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
+/// Runs the test as the builder says.
+pub(super) fn explore<F>(builder: &Builder, test: &impl Fn() -> F) -> Result<Report, Box<Failure>>
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    assert!(
+        !Properties::is_entered(),
+        "a simulation cannot run in another one"
+    );
+    let began = Instant::now();
+    let is_time = || {
+        builder
+            .time_limit
+            .is_none_or(|limit| began.elapsed() < limit)
+    };
+    let execution = Execution {
+        limits: builder.limits,
+        leaks: builder.leaks,
+        is_quiet: false,
+    };
+    let (mut report, mut earlier) = (Report::default(), Earlier::default());
+    if let Some(trace) = &builder.trace {
+        let chooser = Chooser::replay(trace);
+        let executed = execute(&execution, chooser, Vec::new(), &mut report, test);
+        return match executed.cause {
+            Some(_) => Err(fail(
+                builder,
+                Schedule::default(),
+                builder.seed,
+                report.runs,
+                executed,
+                test,
+            )),
+            None => Ok(report),
+        };
+    }
+    while report.runs < builder.seeds && is_time() {
+        let index = report.runs;
+        let (seed, schedule) = (
+            builder.seed.wrapping_add(index),
+            builder.schedule.of_run(index),
+        );
+        let chooser = earlier.chooser(schedule, seed);
+        let memory = std::mem::take(&mut earlier.decisions);
+        let mut executed = execute(&execution, chooser, memory, &mut report, test);
+        if executed.cause.is_none() && !is_deterministic(builder, &execution, &executed, test) {
+            executed.cause = Some(Cause::NotDeterministic);
+        }
+        if executed.cause.is_some() {
+            return Err(fail(builder, schedule, seed, report.runs, executed, test));
+        }
+        if !earlier.learn(executed.chooser, executed.decisions) {
+            report.is_complete =
+                matches!(builder.schedule, Schedule::Exhaustive { preemptions: None });
+            break;
+        }
+    }
+    Ok(report)
+}
+
+/// Returns `false` if the run shows, or a second one with the same decisions does, that the test is not
+/// deterministic.
+fn is_deterministic<F>(
+    builder: &Builder,
+    execution: &Execution,
+    executed: &Executed,
+    test: &impl Fn() -> F,
+) -> bool
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    if let Chooser::Exhaustive(exhaustive) = &executed.chooser {
+        if exhaustive.diverged() {
+            return false;
+        }
+    }
+    if !builder.checks_determinism {
+        return true;
+    }
+    let trace = Trace::of(&executed.decisions);
+    let (chooser, mut report) = (Chooser::replay(&trace), Report::default());
+    let again = execute(execution, chooser, Vec::new(), &mut report, test);
+    again.cause.is_none()
+        && (again.decisions == executed.decisions)
+        && again.steps == executed.steps
+}
+
+/// Makes the failure of a run, with the shortest decisions that lead to it, and explains it.
+fn fail<F>(
+    builder: &Builder,
+    schedule: Schedule,
+    seed: u64,
+    runs: u64,
+    executed: Executed,
+    test: &impl Fn() -> F,
+) -> Box<Failure>
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    let cause = executed.cause.unwrap_or(Cause::NotDeterministic);
+    let mut failure = Failure {
+        trace: Trace::of(&executed.decisions),
+        decisions: executed.decisions.len(),
+        steps: executed.steps,
+        waits: String::new(),
+        test: std::thread::current().name().map(str::to_owned),
+        cause,
+        seed,
+        runs,
+        schedule,
+    };
+    if failure.cause == Cause::NotDeterministic {
+        return Box::new(failure);
+    }
+    let mut execution = Execution {
+        limits: builder.limits,
+        leaks: builder.leaks,
+        is_quiet: true,
+    };
+    let again = |execution: &Execution, trace: &Trace| {
+        let chooser = Chooser::replay(trace);
+        execute(execution, chooser, Vec::new(), &mut Report::default(), test)
+    };
+    // Each run without an end would take as long as this one.
+    let is_endless = matches!(failure.cause, Cause::Steps(_) | Cause::Time(_));
+    if builder.shrinks && !is_endless {
+        failure.trace = shrink(failure.trace, |trace| {
+            let cause = again(&execution, trace).cause;
+            cause.is_some_and(|cause| cause.is_like(&failure.cause))
+        });
+    }
+    execution.limits.keeps_tasks = true;
+    let last = again(&execution, &failure.trace);
+    match last.cause {
+        Some(cause) if cause.is_like(&failure.cause) => {
+            (failure.cause, failure.waits) = (cause, last.waits);
+            (failure.steps, failure.decisions) = (last.steps, last.decisions.len());
+        }
+        // The same decisions have led elsewhere.
+        _ => {
+            failure.waits =
+                "the test is not deterministic: a replay does not fail for this reason\n".into()
+        }
+    }
+    Box::new(failure)
+}

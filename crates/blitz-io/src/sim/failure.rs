@@ -1,0 +1,184 @@
+//! `Failure`: why a run has failed, and how to run it again.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::schedule::Schedule;
+use super::trace::Trace;
+
+/// The reason why a run has failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// No task is ready, and there is no timer. The test's own task has not ended.
+    Deadlock,
+    /// A task has panicked: the message and its location.
+    Panic(String),
+    /// The test has returned an error.
+    Error(String),
+    /// A predicate of [`always`](super::always) with this name was `false`.
+    Always(String),
+    /// A predicate of [`eventually`](super::eventually) with this name was not `true` within this time; `None` if the run
+    /// has ended before.
+    Eventually(String, Option<Duration>),
+    /// Tasks or timers are left at the end.
+    Leak {
+        /// Number of tasks.
+        tasks: usize,
+        /// A timer that belongs to no task is left.
+        timer: bool,
+    },
+    /// The run did not end in this many steps.
+    Steps(u64),
+    /// The run did not end in this simulated time.
+    Time(Duration),
+    /// The same decisions led to different alternatives: the test uses a clock, random numbers or threads that are
+    /// no part of the simulation.
+    NotDeterministic,
+}
+
+impl Cause {
+    /// Returns `true` if the causes are of one kind, and concern the same property.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Always(one), Self::Always(other)) => one == other,
+            (Self::Eventually(one, _), Self::Eventually(other, _)) => one == other,
+            (Self::Panic(one), Self::Panic(other)) => place(one) == place(other),
+            (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
+        }
+    }
+}
+
+/// Returns the location at the end of a panic's message: the values in it may differ.
+fn place(message: &str) -> &str {
+    message.rsplit_once(", at ").map_or("", |(_, place)| place)
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deadlock => f.write_str("deadlock: no task is ready, and there is no timer"),
+            Self::Panic(message) => write!(f, "a task has panicked: {message}"),
+            Self::Error(error) => write!(f, "the test has returned an error: {error}"),
+            Self::Always(name) => write!(f, "`{name}` does not always hold"),
+            Self::Eventually(name, Some(within)) => {
+                write!(f, "`{name}` does not hold within {within:?}")
+            }
+            Self::Eventually(name, None) => {
+                write!(f, "`{name}` does not hold until the end")
+            }
+            Self::Leak { tasks: 0, .. } => f.write_str("a timer is left at the end"),
+            Self::Leak { tasks: 1, .. } => f.write_str("1 task is left at the end"),
+            Self::Leak { tasks, .. } => write!(f, "{tasks} tasks are left at the end"),
+            Self::Steps(steps) => write!(f, "it does not end in {steps} steps"),
+            Self::Time(time) => write!(f, "it does not end in {time:?} of simulated time"),
+            Self::NotDeterministic => f.write_str(
+                "the test is not deterministic: it uses a clock, random numbers or threads that are no \
+                 part of the simulation",
+            ),
+        }
+    }
+}
+
+/// A run that has failed. Its text says why, who waits for whom, and how to run it again.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use blitz_io::inspect::Named;
+/// use blitz_io::sim::{self, Cause};
+/// use blitz_io::sync::Mutex;
+///
+/// let failure = sim::Builder::new()
+///     .check(|| async {
+///         let locks = Arc::new([Mutex::new(()).named("one"), Mutex::new(()).named("other")]);
+///         let same = locks.clone();
+///         let task = blitz_io::spawn(async move {
+///             let _other = same[1].lock().await;
+///             let _one = same[0].lock().await;
+///         });
+///         let _one = locks[0].lock().await;
+///         let _other = locks[1].lock().await;
+///         drop((_one, _other));
+///         task.await.unwrap();
+///     })
+///     .unwrap_err();
+/// assert_eq!(failure.cause(), &Cause::Deadlock);
+/// let text = failure.to_string();
+/// assert!(text.contains("BLITZ_SIM_TRACE=1:") && text.contains("Mutex \"one\""), "{text}");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub(super) cause: Cause,
+    pub(super) seed: u64,
+    /// Number of runs until this one, with it.
+    pub(super) runs: u64,
+    pub(super) schedule: Schedule,
+    pub(super) steps: u64,
+    /// Number of decisions of the run.
+    pub(super) decisions: usize,
+    pub(super) trace: Trace,
+    /// Who waits for whom.
+    pub(super) waits: String,
+    /// The name of the test, for the command.
+    pub(super) test: Option<String>,
+}
+
+impl Failure {
+    /// Returns the reason.
+    #[must_use]
+    pub fn cause(&self) -> &Cause {
+        &self.cause
+    }
+
+    /// Returns the seed of the run. With [`Builder::seed`](super::Builder::seed) it is the first one.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Returns how many runs it took to find this.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Returns the shortest decisions that were found with which the run fails for the same reason.
+    #[must_use]
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Returns the findings of `inspect`, and the waits of all tasks, when the run has failed.
+    #[must_use]
+    pub fn waits(&self) -> &str {
+        &self.waits
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "the simulation has failed: {}", self.cause)?;
+        writeln!(
+            f,
+            "  run {}, seed {}, schedule {}; {} of {} decisions matter, in {} steps",
+            self.runs,
+            self.seed,
+            self.schedule,
+            self.trace.len(),
+            self.decisions,
+            self.steps
+        )?;
+        let test = self.test.as_deref().unwrap_or_default();
+        writeln!(
+            f,
+            "  to replay: BLITZ_SIM_TRACE={} cargo test {test}",
+            self.trace
+        )?;
+        f.write_str(&self.waits)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,76 @@
+//! Runs a test in many orders, each of which can be replayed.
+//!
+//! A simulation runs all tasks of a test on one thread. At each point (an operation of a lock, a channel, a
+//! semaphore or a `Notify`, a spawn, a yield, a sleep, the order of `select!`) it decides which task goes on. A run
+//! follows from these decisions. So it can be replayed, and shortened to the few that matter. Time is simulated: when
+//! no task is ready, the clock moves to the next timer.
+//!
+//! A run fails if a task panics, the test returns an error, a [property](always) does not hold, tasks or timers are left
+//! at the end, or if no task can go on: a deadlock needs no assertion. The [`Failure`] says in words which task waits for
+//! what, with the lines of the source.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicU32, Ordering};
+//!
+//! use blitz_io::sim::{Builder, Cause};
+//! use blitz_io::task;
+//!
+//! // Two tasks lose an addition, if the other one runs between the load and the store.
+//! let test = || async {
+//!     let count = Arc::new(AtomicU32::new(0));
+//!     let adders = [0; 2].map(|_| {
+//!         let count = count.clone();
+//!         task::spawn(async move {
+//!             let before = count.load(Ordering::Relaxed);
+//!             task::yield_now().await;
+//!             count.store(before + 1, Ordering::Relaxed);
+//!         })
+//!     });
+//!     for adder in adders {
+//!         adder.await.unwrap();
+//!     }
+//!     assert_eq!(count.load(Ordering::Relaxed), 2);
+//! };
+//! let failure = Builder::new().check(test).unwrap_err();
+//! assert!(matches!(failure.cause(), Cause::Panic(_)));
+//!
+//! // The same run again.
+//! let again = Builder::new().trace(failure.trace().clone()).check(test).unwrap_err();
+//! assert_eq!(again.cause(), failure.cause());
+//! ```
+//!
+//! # What a simulation decides, and what it does not
+//!
+//! * Tasks change only at the points above. Between two points a task runs alone: two threads of a multi-thread runtime may
+//!   also change between two accesses to an atomic. `blitz sim` and the models of loom test that.
+//! * A closure of `spawn_blocking` runs on the same thread, as one step. If it calls an operation that blocks its thread
+//!   (`blocking_recv`), that panics.
+//! * The tasks of a [`LocalSet`](crate::task::LocalSet) are one task, those in `join!` and `FuturesUnordered` too.
+//! * I/O is not enabled: a socket panics when it is made. Files and processes are those of the system.
+//! * Threads that the test starts, `std::time`, and random numbers of other crates are no part of the simulation. A test
+//!   that depends on them is not deterministic: [`Builder::check_determinism`] finds that.
+//! * Thread-local variables keep their values from run to run, because all runs are on one thread. What belongs to a run goes
+//!   into the test's future, or into a `task_local!`.
+
+mod builder;
+mod execute;
+mod explore;
+mod failure;
+mod outcome;
+mod panics;
+mod properties;
+mod report;
+mod run;
+mod schedule;
+mod shrink;
+mod trace;
+mod waits;
+
+pub use builder::{Builder, run};
+pub use failure::{Cause, Failure};
+pub use outcome::Outcome;
+pub use properties::{always, eventually, sometimes};
+pub use report::Report;
+pub use schedule::Schedule;
+pub use trace::{ParseError, Trace};

@@ -1,0 +1,63 @@
+//! The messages of panics in simulations.
+//!
+//! A hook around the process's own one keeps the message of this thread's last panic, and prints nothing while
+//! the thread looks for a shorter trace: a test that fails in a hundred runs would print a hundred times. The hook
+//! is installed once, and stays.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{self, PanicHookInfo};
+use std::sync::Once;
+
+static INSTALL: Once = Once::new();
+
+thread_local! {
+    /// The thread runs a simulation.
+    static KEEPS: Cell<bool> = const { Cell::new(false) };
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+    static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Stops to keep messages when it is dropped.
+pub(super) struct Keeping(bool, bool);
+
+/// Keeps the messages of this thread's panics until the guard is dropped. `quiet`: prints none of them.
+pub(super) fn keep(quiet: bool) -> Keeping {
+    INSTALL.call_once(|| {
+        let outer = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if KEEPS.get() {
+                LAST.set(Some(text(info)));
+            }
+            if !IS_QUIET.get() {
+                outer(info);
+            }
+        }));
+    });
+    LAST.set(None);
+    Keeping(KEEPS.replace(true), IS_QUIET.replace(quiet))
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        KEEPS.set(self.0);
+        IS_QUIET.set(self.1);
+    }
+}
+
+fn text(info: &PanicHookInfo<'_>) -> String {
+    let payload = info.payload();
+    let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref()) {
+        (Some(text), _) => text,
+        (None, Some(text)) => String::as_str(text),
+        (None, None) => "a panic without a message",
+    };
+    match info.location() {
+        Some(at) => format!("{message}, at {}:{}", at.file(), at.line()),
+        None => message.to_owned(),
+    }
+}
+
+/// Returns the message of this thread's last panic, with its location.
+pub(super) fn last() -> String {
+    LAST.with_borrow(Clone::clone).unwrap_or_default()
+}

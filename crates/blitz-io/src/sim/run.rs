@@ -1,0 +1,298 @@
+//! `Run`: one run of a simulation, as the back end that decides for its thread.
+//!
+//! # What a run is
+//!
+//! All tasks run on one thread. The thread is always in one of these states:
+//!
+//! * it polls a task, from its first operation to the next point at which the task is preempted, waits or ends;
+//! * it selects the task to poll next, among all that are ready;
+//! * no task is ready, and the clock moves to the next timer, or the run ends.
+//!
+//! So a run is a sequence of *steps*, and a step is what a task does between two points. Between two steps of
+//! one task any other ready tasks may take steps.
+//!
+//! # A run follows from its decisions
+//!
+//! Say that the code of the tasks is deterministic: it asks no clock but the runtime's, draws no random number
+//! but by the runtime, and shares nothing with other threads. Then the run is a function of its decisions:
+//!
+//! 1. The list of ready tasks is the same in the scheduler (`task_loop.rs`) and here. Both add a task at the end
+//!    when it becomes ready, and both remove the task that `next` returns.
+//! 2. Numbers of alternatives, and the objects of operations, follow from that list and the steps so far:
+//!    objects are numbered in the order of their first operations.
+//! 3. The clock stands still while a task is ready, unless a decision moves it, and moves to the next timer
+//!    otherwise.
+//! 4. A preempted task is polled again like a task that has woken itself: it is in the list, behind the tasks that
+//!    were in it. So the index of the task that runs in its place, which `preempts` has decided, is still right in
+//!    the following `next` (`preset`).
+//!
+//! A replay that takes the same decisions is therefore the same run, to its last step.
+//!
+//! # Nothing is left out
+//!
+//! Each order of steps is a sequence of decisions. `next` may return any ready task. A point lets the current task
+//! go on (0), or another one run first; after that the preempted task is one of the ready ones. A point with no
+//! other ready task has one alternative, and decides nothing.
+//!
+//! # A deadlock is certain
+//!
+//! `idle` is called if no task is ready. A task becomes ready by a step of another task, by a timer, or by
+//! another thread. Without timers and other threads no step follows, so no wait ends. What a simulation does not see
+//! are threads that the program starts itself: they are no part of it (`mod.rs`).
+//!
+//! # The end
+//!
+//! After the test's own task has ended, the other tasks run until none is ready. The clock stands still. So a task
+//! that was about to end does so, and one that would wait is left: it has leaked.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::time::Duration;
+
+use blitz_io_observe::decisions::{Decider, Idle, Next};
+
+use super::failure::Cause;
+use super::panics;
+use super::properties::Properties;
+use super::schedule::{Choice, Chooser, What};
+use super::trace::Decision;
+
+/// What limits a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Number of steps.
+    pub(super) steps: u64,
+    /// Simulated time.
+    pub(super) time: Duration,
+    /// The clock may move although a task is ready.
+    pub(super) early_timers: bool,
+    /// A task that panics does not fail the run.
+    pub(super) panics_are_allowed: bool,
+    /// The numbers of all tasks are kept, for a report.
+    pub(super) keeps_tasks: bool,
+}
+
+/// One run; see the module documentation.
+pub(super) struct Run {
+    limits: Limits,
+    state: RefCell<State>,
+    properties: Rc<Properties>,
+    /// The run is over. The future of `block_on` is ready then.
+    over: Cell<bool>,
+    /// The reason why it has failed: the first one.
+    cause: RefCell<Option<Cause>>,
+    /// The test's own task has ended.
+    main_ended: Cell<bool>,
+    /// A timer was left when no task was ready any more.
+    timer_left: Cell<bool>,
+    steps: Cell<u64>,
+    time: Cell<Duration>,
+}
+
+struct State {
+    chooser: Chooser,
+    /// The ready tasks, as the scheduler's queue.
+    ready: Vec<u64>,
+    /// The task that is being polled; 0 if there is none.
+    current: u64,
+    /// The index of the task that runs next, if a point has decided that.
+    preset: Option<usize>,
+    decisions: Vec<Decision>,
+    tasks: BTreeSet<u64>,
+}
+
+impl State {
+    fn decide(&mut self, what: What, of: usize) -> usize {
+        if of < 2 {
+            return 0;
+        }
+        let of = of as u32;
+        let choice = Choice {
+            what,
+            of,
+            current: self.current,
+            ready: &self.ready,
+        };
+        let choice = self.chooser.choose(&choice);
+        self.decisions.push(Decision { of, choice });
+        choice as usize
+    }
+}
+
+/// What a run leaves.
+pub(super) struct Ended {
+    pub(super) chooser: Chooser,
+    pub(super) decisions: Vec<Decision>,
+    pub(super) tasks: BTreeSet<u64>,
+}
+
+impl Run {
+    pub(super) fn new(limits: Limits, chooser: Chooser, decisions: Vec<Decision>) -> Rc<Self> {
+        Rc::new(Self {
+            limits,
+            state: RefCell::new(State {
+                chooser,
+                ready: Vec::new(),
+                current: 0,
+                preset: None,
+                decisions,
+                tasks: BTreeSet::new(),
+            }),
+            properties: Rc::default(),
+            over: Cell::new(false),
+            cause: RefCell::new(None),
+            main_ended: Cell::new(false),
+            timer_left: Cell::new(false),
+            steps: Cell::new(0),
+            time: Cell::new(Duration::ZERO),
+        })
+    }
+
+    pub(super) fn properties(&self) -> &Rc<Properties> {
+        &self.properties
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.get()
+    }
+
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.get()
+    }
+
+    pub(super) fn timer_left(&self) -> bool {
+        self.timer_left.get()
+    }
+
+    /// The test's own task has ended, with this error if it has failed.
+    pub(super) fn main_ended(&self, error: Option<String>) {
+        self.main_ended.set(true);
+        if let Some(error) = error {
+            self.fail(Cause::Error(error));
+        }
+    }
+
+    /// The run has failed. Only the first reason counts.
+    pub(super) fn fail(&self, cause: Cause) {
+        self.over.set(true);
+        self.cause.borrow_mut().get_or_insert(cause);
+    }
+
+    pub(super) fn take_cause(&self) -> Option<Cause> {
+        self.cause.borrow_mut().take()
+    }
+
+    /// Takes what the run leaves. It is over.
+    pub(super) fn end(&self) -> Ended {
+        let mut state = self.state.borrow_mut();
+        Ended {
+            chooser: std::mem::replace(&mut state.chooser, Chooser::First),
+            decisions: std::mem::take(&mut state.decisions),
+            tasks: std::mem::take(&mut state.tasks),
+        }
+    }
+
+    /// One more step, or a move of the clock, which is counted so that a run that only waits ends.
+    fn count(&self) {
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get() >= self.limits.steps {
+            self.fail(Cause::Steps(self.limits.steps));
+        }
+    }
+
+    fn check_properties(&self) {
+        if let Err(cause) = self.properties.check() {
+            self.fail(cause);
+        }
+    }
+}
+
+impl Decider for Run {
+    #[inline]
+    fn ready(&self, task: u64) {
+        let state = &mut *self.state.borrow_mut();
+        state.ready.push(task);
+        state.chooser.ready(task);
+        if task == state.current && state.preset.is_none() {
+            state.chooser.yields(task);
+        }
+        if self.limits.keeps_tasks {
+            state.tasks.insert(task);
+        }
+    }
+
+    #[inline]
+    fn next(&self, has_timer: bool) -> Next {
+        let state = &mut *self.state.borrow_mut();
+        let index = match state.preset.take() {
+            Some(index) => index,
+            None => {
+                let may_move = has_timer && self.limits.early_timers;
+                if may_move && state.decide(What::Timer, 2) == 1 {
+                    return Next::Advance;
+                }
+                state.decide(What::Task, state.ready.len())
+            }
+        };
+        state.current = state.ready.remove(index);
+        Next::Task(index)
+    }
+
+    #[inline]
+    fn preempts(&self, object: u32) -> bool {
+        let state = &mut *self.state.borrow_mut();
+        state.chooser.operates(state.current, object);
+        let choice = state.decide(What::Point, state.ready.len() + 1);
+        state.preset = choice.checked_sub(1);
+        choice != 0
+    }
+
+    #[inline]
+    fn polled(&self, object: u32) -> bool {
+        {
+            let state = &mut *self.state.borrow_mut();
+            let task = std::mem::take(&mut state.current);
+            if object != 0 {
+                state.chooser.operates(task, object);
+            }
+        }
+        // Without the borrow: a predicate may wake a task.
+        self.count();
+        if self.properties.is_any() {
+            self.check_properties();
+        }
+        self.over.get()
+    }
+
+    fn idle(&self, timer: Option<Duration>) -> Idle {
+        self.count();
+        if self.main_ended.get() {
+            self.timer_left.set(timer.is_some());
+            self.over.set(true);
+        }
+        match timer {
+            _ if self.over.get() => return Idle::Stop,
+            Some(after) => self.time.set(self.time.get() + after),
+            None => self.fail(Cause::Deadlock),
+        }
+        if self.time.get() > self.limits.time {
+            self.fail(Cause::Time(self.limits.time));
+        }
+        match self.over.get() {
+            true => Idle::Stop,
+            false => Idle::Advance,
+        }
+    }
+
+    fn random(&self, below: u32) -> u32 {
+        let state = &mut *self.state.borrow_mut();
+        state.decide(What::Value, below as usize) as u32
+    }
+
+    fn panicked(&self) {
+        if !self.limits.panics_are_allowed {
+            self.fail(Cause::Panic(panics::last()));
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! How a simulation selects its decisions.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `random.rs` | a random walk, and the first of the list |
+//! | `pct.rs` | priorities that change a few times |
+//! | `pos.rs` | priorities of operations |
+//! | `surw.rs` | weights by the operations that are left |
+//! | `exhaustive.rs` | each sequence of decisions once |
+//! | `replay.rs` | the decisions of a trace |
+
+mod exhaustive;
+mod pct;
+mod pos;
+mod random;
+mod replay;
+mod surw;
+mod tasks;
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::trace::{ParseError, Trace};
+
+pub(super) use exhaustive::Exhaustive;
+pub(super) use surw::Profile;
+
+/// How the decisions of a simulation are selected.
+///
+/// Each of them has a text, for environment variables and messages: `portfolio`, `random`, `round-robin`, `pct:3`,
+/// `pos`, `surw`, `exhaustive`, and `exhaustive:2` with at most two preemptions.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::sim::Schedule;
+///
+/// assert_eq!("pct:3".parse(), Ok(Schedule::Pct { depth: 3 }));
+/// assert_eq!(Schedule::Pos.to_string(), "pos");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Schedule {
+    /// `Random`, `Pct` with depth 3, `Pos` and `Surw` in turns. The default.
+    #[default]
+    Portfolio,
+    /// Each alternative is equally likely.
+    Random,
+    /// Tasks run in the order in which they become ready, until they wait. All runs are the same.
+    RoundRobin,
+    /// The task with the highest priority runs. Priorities are random, and `depth - 1` times in a run the
+    /// priority of the running task becomes the lowest (Burckhardt et al., "A randomized scheduler with
+    /// probabilistic guarantees of finding bugs", ASPLOS 2010). It finds a bug that needs `depth` events in
+    /// a certain order with a probability that does not depend on how rare that order is.
+    Pct {
+        /// Number of ordered events that a bug may need.
+        depth: u32,
+    },
+    /// Each next operation has a random priority, and operations on the same object get new ones after each
+    /// (Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018).
+    Pos,
+    /// The next task that uses a contended object is drawn by how many operations on it each task still has to do,
+    /// which earlier runs have counted (Zhao et al., "Selectively uniform concurrency testing", ASPLOS 2025).
+    Surw,
+    /// Each sequence of decisions once, until there is no other one. For small tests.
+    Exhaustive {
+        /// The largest number of preemptions in a run: how often a task that could go on does not. `None`
+        /// stands for any number.
+        preemptions: Option<u32>,
+    },
+}
+
+impl Schedule {
+    /// Returns the schedule of the run with this index.
+    pub(super) fn of_run(self, index: u64) -> Self {
+        match (self, index % 4) {
+            (Self::Portfolio, 0) => Self::Random,
+            (Self::Portfolio, 1) => Self::Pct { depth: 3 },
+            (Self::Portfolio, 2) => Self::Pos,
+            (Self::Portfolio, _) => Self::Surw,
+            (own, _) => own,
+        }
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Portfolio => f.write_str("portfolio"),
+            Self::Random => f.write_str("random"),
+            Self::RoundRobin => f.write_str("round-robin"),
+            Self::Pct { depth } => write!(f, "pct:{depth}"),
+            Self::Pos => f.write_str("pos"),
+            Self::Surw => f.write_str("surw"),
+            Self::Exhaustive { preemptions: None } => f.write_str("exhaustive"),
+            Self::Exhaustive {
+                preemptions: Some(most),
+            } => write!(f, "exhaustive:{most}"),
+        }
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let refused = || ParseError(format!("`{text}` is no schedule"));
+        let (name, number) = match text.split_once(':') {
+            Some((name, number)) => (name, Some(number.parse().map_err(|_| refused())?)),
+            None => (text, None),
+        };
+        Ok(match (name, number) {
+            ("portfolio", None) => Self::Portfolio,
+            ("random", None) => Self::Random,
+            ("round-robin", None) => Self::RoundRobin,
+            ("pct", Some(depth)) => Self::Pct { depth },
+            ("pos", None) => Self::Pos,
+            ("surw", None) => Self::Surw,
+            ("exhaustive", preemptions) => Self::Exhaustive { preemptions },
+            _ => return Err(refused()),
+        })
+    }
+}
+
+/// What is decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    /// Which ready task runs next.
+    Task,
+    /// Which task runs next, as the current one begins an operation: alternative 0 is the current one, and the
+    /// others are the ready ones.
+    Point,
+    /// A number, such as the branch with which `select!` begins.
+    Value,
+    /// Whether the clock moves to the next timer (1) although a task is ready.
+    Timer,
+}
+
+/// A decision that is to be made.
+pub(super) struct Choice<'a> {
+    pub(super) what: What,
+    /// Number of alternatives, at least 2.
+    pub(super) of: u32,
+    /// The current task, if this is a `Point`.
+    pub(super) current: u64,
+    pub(super) ready: &'a [u64],
+}
+
+impl Choice<'_> {
+    /// Returns the task that an alternative stands for.
+    fn task(&self, alternative: u32) -> u64 {
+        let index = alternative as usize;
+        match self.what {
+            What::Point if index == 0 => self.current,
+            What::Point => self.ready[index - 1],
+            _ => self.ready[index],
+        }
+    }
+
+    /// Returns `true` if this is a decision between tasks.
+    fn is_of_tasks(&self) -> bool {
+        matches!(self.what, What::Task | What::Point)
+    }
+
+    /// Returns the alternative for which `key` is greatest, the first one of several.
+    fn greatest(&self, mut key: impl FnMut(u64) -> u64) -> u32 {
+        let (mut best, mut most) = (0, key(self.task(0)));
+        for alternative in 1..self.of {
+            let key = key(self.task(alternative));
+            if key > most {
+                (best, most) = (alternative, key);
+            }
+        }
+        best
+    }
+}
+
+/// The state of a schedule in one run.
+pub(super) enum Chooser {
+    Random(random::Random),
+    First,
+    Pct(pct::Pct),
+    Pos(pos::Pos),
+    Surw(surw::Surw),
+    Exhaustive(Exhaustive),
+    Replay(replay::Replay),
+}
+
+impl Chooser {
+    /// Returns the schedule of a run. `length` is the number of decisions that runs of this test have.
+    /// `Exhaustive` keeps its state between runs, so it is not made here.
+    pub(super) fn new(schedule: Schedule, seed: u64, length: u64, profile: &mut Profile) -> Self {
+        match schedule {
+            Schedule::Portfolio | Schedule::Random => Self::Random(random::Random::new(seed)),
+            Schedule::RoundRobin => Self::First,
+            Schedule::Pct { depth } => Self::Pct(pct::Pct::new(seed, depth, length)),
+            Schedule::Pos => Self::Pos(pos::Pos::new(seed)),
+            Schedule::Surw => Self::Surw(surw::Surw::new(seed, profile)),
+            Schedule::Exhaustive { preemptions } => Self::Exhaustive(Exhaustive::new(preemptions)),
+        }
+    }
+
+    pub(super) fn replay(trace: &Trace) -> Self {
+        Self::Replay(replay::Replay::new(trace.clone()))
+    }
+
+    /// Selects one of at least two alternatives.
+    pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
+        match self {
+            Self::Random(random) => random.choose(choice),
+            Self::First => 0,
+            Self::Pct(pct) => pct.choose(choice),
+            Self::Pos(pos) => pos.choose(choice),
+            Self::Surw(surw) => surw.choose(choice),
+            Self::Exhaustive(exhaustive) => exhaustive.choose(choice),
+            Self::Replay(replay) => replay.choose(choice),
+        }
+    }
+
+    /// The current task has yielded.
+    pub(super) fn yields(&mut self, task: u64) {
+        if let Self::Pct(pct) = self {
+            pct.yields(task);
+        }
+    }
+
+    /// A task has become ready.
+    pub(super) fn ready(&mut self, task: u64) {
+        match self {
+            Self::Pos(pos) => pos.ready(task),
+            Self::Surw(surw) => surw.ready(task),
+            _ => {}
+        }
+    }
+
+    /// The current task begins an operation on an object, or has ended its poll with one.
+    pub(super) fn operates(&mut self, task: u64, object: u32) {
+        match self {
+            Self::Pos(pos) => pos.operates(task, object),
+            Self::Surw(surw) => surw.operates(task, object),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_schedule_gives_the_schedule_back() {
+        let texts = [
+            "portfolio",
+            "random",
+            "round-robin",
+            "pct:7",
+            "pos",
+            "surw",
+            "exhaustive",
+            "exhaustive:2",
+        ];
+        for text in texts {
+            assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
+        }
+        for text in ["", "pct", "pct:", "pct:x", "random:1", "Random"] {
+            assert!(text.parse::<Schedule>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! PCT: the task with the highest priority runs, and priorities change at a few random decisions.
+
+use super::Choice;
+use super::random::Random;
+use super::tasks::Tasks;
+
+/// Priorities from here on are those of tasks that have not been lowered.
+const HIGH: u64 = 1 << 63;
+
+pub(in crate::sim) struct Pct {
+    random: Random,
+    priorities: Tasks<u64>,
+    /// The decisions at which the running task is lowered, the last one first.
+    changes: Vec<u64>,
+    /// Number of decisions so far.
+    decisions: u64,
+    /// The lowest priority that is in use.
+    lowest: u64,
+}
+
+impl Pct {
+    /// `length` is the expected number of decisions.
+    pub(super) fn new(seed: u64, depth: u32, length: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mut changes: Vec<u64> = (1..depth)
+            .map(|_| 1 + random.number() % length.max(1))
+            .collect();
+        changes.sort_unstable_by(|one, other| other.cmp(one));
+        Self {
+            random,
+            priorities: Tasks::default(),
+            changes,
+            decisions: 0,
+            lowest: HIGH,
+        }
+    }
+
+    /// The task has yielded: it waits for what others do. With its old priority it could keep them from running for
+    /// ever.
+    pub(super) fn yields(&mut self, task: u64) {
+        self.lowest -= 1;
+        self.priorities.insert(task, self.lowest);
+    }
+
+    pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
+        if !choice.is_of_tasks() {
+            return self.random.choose(choice);
+        }
+        self.decisions += 1;
+        let mut best = self.best(choice);
+        while self.changes.last().is_some_and(|&at| at <= self.decisions) {
+            self.changes.pop();
+            self.lowest -= 1;
+            self.priorities.insert(choice.task(best), self.lowest);
+            best = self.best(choice);
+        }
+        best
+    }
+
+    fn best(&mut self, choice: &Choice<'_>) -> u32 {
+        choice.greatest(|task| {
+            let priority = self.priorities.entry(task);
+            *priority.or_insert_with(|| self.random.number() | HIGH)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::What;
+    use super::*;
+
+    #[test]
+    fn the_running_task_is_lowered_depth_less_one_times() {
+        for seed in 0..50 {
+            let mut pct = Pct::new(seed, 3, 20);
+            let ready = [1, 2, 3, 4];
+            let choice = Choice {
+                what: What::Task,
+                of: 4,
+                current: 0,
+                ready: &ready,
+            };
+            let chosen: Vec<u32> = (0..40).map(|_| pct.choose(&choice)).collect();
+            let switches = chosen.windows(2).filter(|two| two[0] != two[1]).count();
+            assert!(switches <= 2, "{chosen:?}");
+            assert!(pct.changes.is_empty() && pct.lowest == HIGH - 2);
+        }
+    }
+
+    #[test]
+    fn a_task_that_yields_lets_others_run() {
+        for seed in 0..50 {
+            let mut pct = Pct::new(seed, 1, 20);
+            let ready = [1, 2, 3];
+            let choice = Choice {
+                what: What::Task,
+                of: 3,
+                current: 0,
+                ready: &ready,
+            };
+            let mut chosen: Vec<u64> = (0..3)
+                .map(|_| {
+                    let task = choice.task(pct.choose(&choice));
+                    pct.yields(task);
+                    task
+                })
+                .collect();
+            chosen.sort_unstable();
+            assert_eq!(chosen, ready);
+        }
+    }
+}

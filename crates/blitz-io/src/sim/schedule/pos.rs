@@ -1,0 +1,82 @@
+//! POS: each next operation has a random priority. After an operation, those on the same object that are still
+//! to come get new priorities, as only their order with it mattered.
+
+use super::Choice;
+use super::random::Random;
+use super::tasks::Tasks;
+
+/// The next operation of a task.
+#[derive(Clone, Copy, Default)]
+struct Pending {
+    priority: u64,
+    /// 0 if it is not known: then it conflicts with no other one.
+    object: u32,
+}
+
+pub(in crate::sim) struct Pos {
+    random: Random,
+    pending: Tasks<Pending>,
+}
+
+impl Pos {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            random: Random::new(seed),
+            pending: Tasks::default(),
+        }
+    }
+
+    /// The task has a next operation: the one for which it has waited.
+    pub(super) fn ready(&mut self, task: u64) {
+        self.pending.entry(task).or_default().priority = self.random.number();
+    }
+
+    pub(super) fn operates(&mut self, task: u64, object: u32) {
+        let priority = self.random.number();
+        self.pending.insert(task, Pending { priority, object });
+    }
+
+    pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
+        if !choice.is_of_tasks() {
+            return self.random.choose(choice);
+        }
+        let pending = |this: &Self, task| this.pending.get(&task).copied().unwrap_or_default();
+        let best = choice.greatest(|task| pending(self, task).priority);
+        let object = pending(self, choice.task(best)).object;
+        if object != 0 {
+            for alternative in (0..choice.of).filter(|&other| other != best) {
+                let task = choice.task(alternative);
+                if pending(self, task).object == object {
+                    self.ready(task);
+                }
+            }
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::What;
+    use super::*;
+
+    #[test]
+    fn only_operations_on_the_same_object_get_new_priorities() {
+        let mut pos = Pos::new(7);
+        for (task, object) in [(1, 5), (2, 5), (3, 6), (4, 0)] {
+            pos.operates(task, object);
+        }
+        pos.pending.get_mut(&1).unwrap().priority = u64::MAX;
+        let before = pos.pending.clone();
+        let ready = [1, 2, 3, 4];
+        let choice = Choice {
+            what: What::Task,
+            of: 4,
+            current: 0,
+            ready: &ready,
+        };
+        assert_eq!(pos.choose(&choice), 0);
+        let changed = ready.map(|task| pos.pending[&task].priority != before[&task].priority);
+        assert_eq!(changed, [false, true, false, false]);
+    }
+}

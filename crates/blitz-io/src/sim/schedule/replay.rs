@@ -1,0 +1,34 @@
+//! The decisions of a trace, and the harmless alternative where it has none.
+
+use super::Choice;
+use crate::sim::trace::Trace;
+
+pub(in crate::sim) struct Replay {
+    trace: Trace,
+    /// Number of decisions of the trace that have been taken.
+    taken: usize,
+    /// Number of decisions so far.
+    decisions: u64,
+}
+
+impl Replay {
+    pub(super) fn new(trace: Trace) -> Self {
+        Self {
+            trace,
+            taken: 0,
+            decisions: 0,
+        }
+    }
+
+    pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
+        let at = self.decisions;
+        self.decisions += 1;
+        match self.trace.decisions.get(self.taken) {
+            Some(&(index, alternative)) if index == at => {
+                self.taken += 1;
+                alternative.min(choice.of - 1)
+            }
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What makes a run fail, and what the failure says.
+
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use blitz_io::inspect::Named;
+use blitz_io::sim::{Builder, Cause, Failure, Outcome};
+use blitz_io::sync::{Mutex, Notify, mpsc, oneshot};
+use blitz_io::{task, time};
+
+fn fails<F>(test: impl Fn() -> F) -> Failure
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    *Builder::new().check(test).unwrap_err()
+}
+
+fn passes<F>(test: impl Fn() -> F)
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    Builder::new().seeds(100).run(test);
+}
+
+#[test]
+fn locks_in_two_orders_are_a_deadlock_with_names_and_lines() {
+    let failure = fails(|| async {
+        let first = Arc::new(Mutex::new(()).named("first"));
+        let second = Arc::new(Mutex::new(()).named("second"));
+        let (one, other) = (first.clone(), second.clone());
+        let task = task::spawn(async move {
+            let _other = other.lock().await;
+            let _one = one.lock().await;
+        });
+        let _first = first.lock().await;
+        let _second = second.lock().await;
+        drop((_first, _second));
+        task.await.unwrap();
+    });
+    assert_eq!(failure.cause(), &Cause::Deadlock);
+    let waits = failure.waits();
+    for part in [
+        "certain: deadlock",
+        "Mutex \"first\"",
+        "Mutex \"second\"",
+        "failures.rs:",
+    ] {
+        assert!(waits.contains(part), "{part}: {waits}");
+    }
+    // The task runs after the first lock, and one decision is enough for that.
+    assert!(failure.trace().len() <= 2, "{failure}");
+}
+
+#[test]
+fn a_check_before_a_wait_loses_the_wake_up() {
+    // The future counts the calls from its creation on.
+    passes(|| async {
+        let (count, changed) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
+        let (same, event) = (count.clone(), changed.clone());
+        let task = task::spawn(async move {
+            loop {
+                let notified = event.notified();
+                if same.load(Ordering::Relaxed) == 1 {
+                    break;
+                }
+                task::yield_now().await;
+                notified.await;
+            }
+        });
+        task::yield_now().await;
+        count.store(1, Ordering::Relaxed);
+        changed.notify_waiters();
+        task.await.unwrap();
+    });
+    let failure = fails(|| async {
+        let (count, changed) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
+        let (same, event) = (count.clone(), changed.clone());
+        let task = task::spawn(async move {
+            while same.load(Ordering::Relaxed) == 0 {
+                task::yield_now().await;
+                event.notified().await;
+            }
+        });
+        task::yield_now().await;
+        count.store(1, Ordering::Relaxed);
+        changed.notify_waiters();
+        task.await.unwrap();
+    });
+    assert_eq!(failure.cause(), &Cause::Deadlock);
+    assert!(failure.waits().contains("Notify"), "{failure}");
+}
+
+#[test]
+fn a_panic_of_any_task_fails_the_run() {
+    let failure = fails(|| async {
+        drop(task::spawn(async { panic!("on purpose") }));
+    });
+    let Cause::Panic(message) = failure.cause() else {
+        panic!("{failure}");
+    };
+    assert!(message.starts_with("on purpose, at "), "{message}");
+    let builder = Builder::new().seeds(10).allow_panics(true);
+    builder.run(|| async {
+        let task = task::spawn(async { panic!("on purpose") });
+        assert!(task.await.unwrap_err().is_panic());
+    });
+}
+
+#[test]
+fn an_error_of_the_test_is_a_failure() {
+    let failure = fails(|| async { Err::<(), _>(7) });
+    assert_eq!(failure.cause(), &Cause::Error("7".into()));
+    passes(|| async { Ok::<(), u8>(()) });
+}
+
+#[test]
+fn a_task_that_still_waits_at_the_end_has_leaked() {
+    let test = || async {
+        let (sender, mut receiver) = mpsc::channel::<u32>(1);
+        task::spawn(async move { receiver.recv().await });
+        std::mem::forget(sender);
+    };
+    let failure = fails(test);
+    let leak = Cause::Leak {
+        tasks: 1,
+        timer: false,
+    };
+    assert_eq!(failure.cause(), &leak);
+    assert!(failure.waits().contains("mpsc::Receiver"), "{failure}");
+    Builder::new().seeds(10).allow_leaks(true).run(test);
+}
+
+#[test]
+fn a_task_that_ends_after_the_test_has_not_leaked() {
+    passes(|| async {
+        let (sender, receiver) = oneshot::channel();
+        task::spawn(async move {
+            task::yield_now().await;
+            assert_eq!(receiver.await, Ok(1));
+            task::yield_now().await;
+        });
+        sender.send(1).unwrap();
+    });
+}
+
+#[test]
+fn a_timer_without_a_task_leaks_too() {
+    let failure = fails(|| async {
+        let mut sleep = Box::pin(time::sleep(Duration::from_secs(1)));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(sleep.as_mut().poll(&mut context).is_pending());
+        std::mem::forget(sleep);
+    });
+    let leak = Cause::Leak {
+        tasks: 0,
+        timer: true,
+    };
+    assert_eq!(failure.cause(), &leak);
+}
+
+#[test]
+fn a_run_that_does_not_end_fails() {
+    let endless = || async {
+        loop {
+            task::yield_now().await;
+        }
+    };
+    let builder = Builder::new().max_steps(1_000).shrink(false);
+    let failure = builder.check::<Pin<Box<dyn Future<Output = ()>>>>(|| Box::pin(endless()));
+    assert_eq!(failure.unwrap_err().cause(), &Cause::Steps(1_000));
+    let day = Duration::from_secs(86_400);
+    let failure = Builder::new().max_time(day).check(|| async {
+        let mut interval = time::interval(Duration::from_secs(3_600));
+        let mut hours = 0;
+        while hours < 1_000 {
+            interval.tick().await;
+            hours += 1;
+        }
+    });
+    assert_eq!(failure.unwrap_err().cause(), &Cause::Time(day));
+}
+
+#[test]
+fn a_closure_for_blocking_work_is_a_step() {
+    let report = Builder::new().seeds(50).run(|| async {
+        let order = Arc::new(AtomicU32::new(0));
+        let same = order.clone();
+        let job = task::spawn_blocking(move || same.fetch_add(1, Ordering::Relaxed));
+        let same = order.clone();
+        let task = task::spawn(async move { same.fetch_add(1, Ordering::Relaxed) });
+        let (job, task) = (job.await.unwrap(), task.await.unwrap());
+        blitz_io::sim::sometimes("the closure is first", job < task);
+        blitz_io::sim::sometimes("the task is first", task < job);
+        assert_eq!(task::block_in_place(|| 5), 5);
+    });
+    assert!(report.never().is_empty());
+}
+
+#[test]
+fn a_closure_that_would_block_the_thread_panics() {
+    let failure = fails(|| async {
+        let (sender, mut receiver) = mpsc::channel::<u32>(1);
+        let job = task::spawn_blocking(move || receiver.blocking_recv());
+        sender.send(1).await.unwrap();
+        _ = job.await;
+    });
+    let Cause::Panic(message) = failure.cause() else {
+        panic!("{failure}");
+    };
+    assert!(
+        message.contains("Cannot block the current thread"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_test_that_is_not_deterministic_is_reported() {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let test = || async {
+        for _ in 0..2 + CALLS.fetch_add(1, Ordering::Relaxed) % 2 {
+            task::spawn(async {});
+        }
+        task::yield_now().await;
+    };
+    let failure = Builder::new().check_determinism(true).check(test);
+    assert_eq!(failure.unwrap_err().cause(), &Cause::NotDeterministic);
+    let exhaustive = "exhaustive".parse().unwrap();
+    let failure = Builder::new().schedule(exhaustive).check(test);
+    assert_eq!(failure.unwrap_err().cause(), &Cause::NotDeterministic);
+}
+
+#[test]
+fn a_test_that_waits_for_nothing_is_a_deadlock() {
+    let failure = fails(|| async { pending::<()>().await });
+    assert_eq!(failure.cause(), &Cause::Deadlock);
+    assert!(failure.trace().is_empty());
+}
+
+#[test]
+fn a_simulation_in_another_one_panics() {
+    let failure = fails(|| async {
+        _ = Builder::new().check(|| async {});
+    });
+    let Cause::Panic(message) = failure.cause() else {
+        panic!("{failure}");
+    };
+    assert!(message.contains("cannot run in another one"), "{message}");
+}

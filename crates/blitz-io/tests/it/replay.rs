@@ -1,0 +1,163 @@
+//! A run follows from its decisions.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use blitz_io::sim::{Builder, Cause, Failure, Schedule, Trace};
+use blitz_io::sync::{Mutex, mpsc};
+use blitz_io::{task, time};
+
+/// Writes which task does what into a log.
+async fn logged(log: Rc<RefCell<Vec<u32>>>) {
+    let lock = Rc::new(Mutex::new(()));
+    let (sender, mut receiver) = mpsc::channel(1);
+    for number in 0..3 {
+        let (lock, log, sender) = (lock.clone(), log.clone(), sender.clone());
+        task::spawn_local(async move {
+            for step in 0..3 {
+                let _guard = lock.lock().await;
+                log.borrow_mut().push(number * 10 + step);
+                sender.send(number).await.unwrap();
+                time::sleep(Duration::from_millis(number.into())).await;
+            }
+        });
+    }
+    drop(sender);
+    while let Some(number) = receiver.recv().await {
+        log.borrow_mut().push(100 + number);
+        blitz_io::select! {
+            () = task::yield_now() => log.borrow_mut().push(200),
+            () = task::yield_now() => log.borrow_mut().push(300),
+        }
+    }
+}
+
+fn logs(schedule: Schedule, seed: u64, seeds: u64) -> Vec<Vec<u32>> {
+    let logs = Rc::new(RefCell::new(Vec::new()));
+    let own = logs.clone();
+    let builder = Builder::new().seed(seed).seeds(seeds).schedule(schedule);
+    builder.run(move || {
+        let log = Rc::new(RefCell::new(Vec::new()));
+        let own = own.clone();
+        async move {
+            logged(log.clone()).await;
+            own.borrow_mut().push(log.take());
+        }
+    });
+    logs.take()
+}
+
+#[test]
+fn the_same_seeds_give_the_same_runs() {
+    let texts = ["portfolio", "random", "pct:3", "pos", "surw"];
+    for schedule in texts.map(|text| text.parse().unwrap()) {
+        let runs = logs(schedule, 5, 20);
+        assert_eq!(runs, logs(schedule, 5, 20), "{schedule}");
+        assert!(runs.iter().any(|run| *run != runs[0]), "{schedule}");
+    }
+    let random = Schedule::Random;
+    assert_eq!(logs(random, 5, 20)[7..], logs(random, 12, 13)[..]);
+}
+
+#[test]
+fn round_robin_has_one_run() {
+    assert_eq!(logs(Schedule::RoundRobin, 0, 100).len(), 1);
+}
+
+/// Loses an addition if another task runs between two yields.
+async fn lost_addition() {
+    let count = Arc::new(AtomicU32::new(0));
+    let adders = [0; 3].map(|_| {
+        let count = count.clone();
+        task::spawn(async move {
+            for _ in 0..3 {
+                let before = count.load(Ordering::Relaxed);
+                task::consume_budget().await;
+                count.store(before + 1, Ordering::Relaxed);
+                task::consume_budget().await;
+            }
+        })
+    });
+    for adder in adders {
+        adder.await.unwrap();
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 9);
+}
+
+fn failure() -> Failure {
+    *Builder::new().check(lost_addition).unwrap_err()
+}
+
+#[test]
+fn a_failure_shrinks_to_the_decisions_that_matter() {
+    let failure = failure();
+    // One preemption, and the rest follows.
+    assert!(failure.trace().len() <= 2, "{failure}");
+    let long = Builder::new().shrink(false).check(lost_addition);
+    assert!(long.unwrap_err().trace().len() > failure.trace().len());
+}
+
+#[test]
+fn a_trace_replays_a_failure_a_hundred_times() {
+    let failure = failure();
+    let trace: Trace = failure.trace().to_string().parse().unwrap();
+    for _ in 0..100 {
+        let again = Builder::new().trace(trace.clone()).shrink(false);
+        let again = again.check(lost_addition).unwrap_err();
+        assert_eq!(again.cause(), failure.cause());
+    }
+}
+
+#[test]
+fn the_seed_of_a_failure_finds_it_at_once() {
+    let first = Builder::new()
+        .schedule(Schedule::Random)
+        .check(lost_addition);
+    let first = first.unwrap_err();
+    let builder = Builder::new()
+        .schedule(Schedule::Random)
+        .seed(first.seed())
+        .seeds(1);
+    let again = builder.check(lost_addition).unwrap_err();
+    assert_eq!(
+        (again.cause(), again.trace()),
+        (first.cause(), first.trace())
+    );
+}
+
+#[test]
+fn the_text_says_how_to_replay() {
+    let failure = failure();
+    let text = failure.to_string();
+    let test = "replay::the_text_says_how_to_replay";
+    let line = format!(
+        "to replay: BLITZ_SIM_TRACE={} cargo test {test}",
+        failure.trace()
+    );
+    assert!(text.contains(&line), "{text}");
+    assert!(text.contains(&format!("seed {}", failure.seed())), "{text}");
+}
+
+#[test]
+fn a_trace_of_another_test_still_runs() {
+    let trace: Trace = "1:0.9,1.9,1.9,7.1,100.4".parse().unwrap();
+    let report = Builder::new().trace(trace).run(|| logged(Rc::default()));
+    assert_eq!(report.runs(), 1);
+}
+
+#[test]
+fn a_failure_leaves_nothing_behind() {
+    for _ in 0..3 {
+        let failure = Builder::new().check(|| async {
+            let lock = Mutex::new(());
+            let _guard = lock.lock().await;
+            let _again = lock.lock().await;
+        });
+        assert_eq!(failure.unwrap_err().cause(), &Cause::Deadlock);
+        let report = Builder::new().seeds(5).check_determinism(true);
+        assert_eq!(report.run(|| logged(Rc::default())).runs(), 5);
+    }
+}

@@ -1,0 +1,264 @@
+//! The code that the attribute `sim` generates from a function.
+//!
+//! ```text
+//! #[blitz_io::sim(seeds = 200)]                #[test]
+//! async fn name() -> Output {                  fn name() {
+//!     …                                   ⇒        blitz_io::sim::Builder::new().seeds(200).from_env()
+//! }                                                    .run(|| Box::pin(async move { … }));
+//!                                              }
+//! ```
+//!
+//! The body is in a closure, because each run needs a future of its own.
+
+use proc_macro2::{Group, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::{Error, Expr, ExprLit, Lit, Meta, Path, Result, ReturnType, Token};
+
+use crate::function::Function;
+use crate::text;
+
+/// The arguments that are methods of `sim::Builder`, and the kind of their values.
+const METHODS: [(&str, Value); 7] = [
+    ("seed", Value::Number),
+    ("seeds", Value::Number),
+    ("max_steps", Value::Number),
+    ("allow_leaks", Value::Bool),
+    ("allow_panics", Value::Bool),
+    ("early_timers", Value::Bool),
+    ("check_determinism", Value::Bool),
+];
+
+const SCHEDULES: &str =
+    "`portfolio`, `random`, `round-robin`, `pct:3`, `pos`, `surw`, `exhaustive` and `exhaustive:2`";
+
+#[derive(Clone, Copy, PartialEq)]
+enum Value {
+    Number,
+    Bool,
+}
+
+/// The arguments as written.
+#[derive(Default)]
+struct Arguments {
+    /// Calls of the builder's methods.
+    calls: TokenStream,
+    given: Vec<String>,
+    crate_path: Option<Path>,
+}
+
+/// Expands the attribute.
+pub(crate) fn attribute(
+    default_path: fn(Span) -> TokenStream,
+    arguments: TokenStream,
+    item: TokenStream,
+) -> TokenStream {
+    let function: Function = match syn::parse2(item.clone()) {
+        Ok(function) => function,
+        Err(error) => return with_error(item, &error),
+    };
+    match understand(arguments, &function) {
+        Ok(arguments) => expand(default_path, arguments, function),
+        Err(error) => {
+            // The compiler can still check the rest of the file.
+            with_error(expand(default_path, Arguments::default(), function), &error)
+        }
+    }
+}
+
+fn with_error(mut item: TokenStream, error: &Error) -> TokenStream {
+    item.extend(error.to_compile_error());
+    item
+}
+
+fn understand(tokens: TokenStream, function: &Function) -> Result<Arguments> {
+    if let Some(second) = function.test_attribute() {
+        return Err(Error::new_spanned(second, text::SECOND_TEST));
+    }
+    let signature = &function.signature;
+    if signature.asyncness.is_none() {
+        return Err(Error::new_spanned(signature.fn_token, text::NOT_ASYNC));
+    }
+    if !signature.inputs.is_empty() {
+        return Err(Error::new_spanned(
+            &signature.inputs,
+            text::SIM_WITH_ARGUMENTS,
+        ));
+    }
+    let mut arguments = Arguments::default();
+    for meta in Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)? {
+        arguments.add(&meta)?;
+    }
+    Ok(arguments)
+}
+
+impl Arguments {
+    fn add(&mut self, meta: &Meta) -> Result<()> {
+        let Meta::NameValue(pair) = meta else {
+            return Err(Error::new_spanned(meta, text::NOT_AN_ARGUMENT));
+        };
+        let Some(name) = pair.path.get_ident() else {
+            return Err(Error::new_spanned(meta, text::NOT_AN_IDENT));
+        };
+        let Expr::Lit(ExprLit { lit, .. }) = &pair.value else {
+            return Err(Error::new_spanned(&pair.value, text::NOT_A_LITERAL));
+        };
+        let argument = name.to_string();
+        if self.given.contains(&argument) {
+            return Err(Error::new_spanned(meta, text::twice(&argument)));
+        }
+        let method = METHODS.iter().find(|(method, _)| *method == argument);
+        match (argument.as_str(), method, lit) {
+            (_, Some((_, Value::Number)), Lit::Int(number)) => {
+                number.base10_parse::<u64>()?;
+                self.calls.extend(quote!(.#name(#number)));
+            }
+            (_, Some((_, Value::Bool)), Lit::Bool(value)) => {
+                self.calls.extend(quote!(.#name(#value)));
+            }
+            ("schedule", _, Lit::Str(schedule)) => {
+                if !is_schedule(&schedule.value()) {
+                    let message = format!("the schedules are {SCHEDULES}");
+                    return Err(Error::new_spanned(lit, message));
+                }
+                let parsed = quote!(#schedule.parse().expect("the attribute has checked it"));
+                self.calls.extend(quote!(.schedule(#parsed)));
+            }
+            ("crate", _, Lit::Str(path)) => self.crate_path = Some(path.parse()?),
+            (_, Some((_, Value::Number)), _) => {
+                return Err(Error::new_spanned(lit, text::not_a("integer", &argument)));
+            }
+            (_, Some((_, Value::Bool)), _) => {
+                return Err(Error::new_spanned(lit, text::not_a("bool", &argument)));
+            }
+            ("schedule" | "crate", ..) => {
+                return Err(Error::new_spanned(lit, text::not_a("string", &argument)));
+            }
+            _ => return Err(Error::new_spanned(name, text::unknown_of_sim(&argument))),
+        }
+        self.given.push(argument);
+        Ok(())
+    }
+}
+
+/// Returns `true` if `blitz_io::sim::Schedule` has this text.
+fn is_schedule(text: &str) -> bool {
+    let (name, number) = match text.split_once(':') {
+        Some((name, number)) => (name, Some(number)),
+        None => (text, None),
+    };
+    let is_number = number.map(|number| number.parse::<u32>().is_ok());
+    match name {
+        "portfolio" | "random" | "round-robin" | "pos" | "surw" => is_number.is_none(),
+        "pct" => is_number == Some(true),
+        "exhaustive" => is_number != Some(false),
+        _ => false,
+    }
+}
+
+fn expand(
+    default_path: fn(Span) -> TokenStream,
+    arguments: Arguments,
+    mut function: Function,
+) -> TokenStream {
+    let (first, last) = function.last_statement();
+    let krate = arguments.crate_path.map_or_else(
+        || default_path(Span::call_site().located_at(first)),
+        ToTokens::into_token_stream,
+    );
+    let output = match std::mem::replace(&mut function.signature.output, ReturnType::Default) {
+        ReturnType::Default => quote!(()),
+        ReturnType::Type(_, output) => output.to_token_stream(),
+    };
+    function.signature.asyncness = None;
+    let Function {
+        attributes,
+        visibility,
+        signature,
+        body,
+    } = function;
+    let calls = arguments.calls;
+    let future = quote!(dyn ::core::future::Future<Output = #output>);
+    let run = quote_spanned! {last=>
+        let test = || -> ::core::pin::Pin<::std::boxed::Box<#future>> {
+            ::std::boxed::Box::pin(async move #body)
+        };
+        #krate::sim::Builder::new()#calls.from_env().run(test);
+    };
+    let mut inside = Group::new(proc_macro2::Delimiter::Brace, run);
+    inside.set_span(body.span());
+    quote!(#(#attributes)* #[::core::prelude::v1::test] #visibility #signature #inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(arguments: &str, function: &str) -> String {
+        let parse = |source: &str| -> TokenStream { source.parse().unwrap() };
+        let path = |_| quote!(::blitz_io);
+        let tokens = attribute(path, parse(arguments), parse(function));
+        tokens.to_string().replace(' ', "")
+    }
+
+    #[test]
+    fn arguments_are_methods_of_the_builder() {
+        let text = expanded(
+            "seed = 7, seeds = 200, schedule = \"pct:3\", allow_leaks = true",
+            "async fn some() -> Result<(), String> { Ok(()) }",
+        );
+        let calls = "::blitz_io::sim::Builder::new().seed(7).seeds(200).schedule(\"pct:3\".parse()";
+        assert!(text.contains(calls), "{text}");
+        assert!(
+            text.contains(".allow_leaks(true).from_env().run(test);"),
+            "{text}"
+        );
+        assert!(text.contains("Future<Output=Result<(),String>>"), "{text}");
+        assert!(
+            text.starts_with("#[::core::prelude::v1::test]fnsome(){"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_crate_may_have_another_path() {
+        let text = expanded("crate = \"other::path\"", "async fn some() {}");
+        assert!(
+            text.contains("other::path::sim::Builder::new().from_env()"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn misuse_is_reported() {
+        let wrong = [
+            ("seed = \"7\"", "asinteger"),
+            ("seeds = -1", "Mustbealiteral"),
+            ("allow_leaks = 1", "asbool"),
+            ("schedule = 3", "asstring"),
+            ("schedule = \"best\"", "theschedulesare"),
+            ("schedule = \"pct\"", "theschedulesare"),
+            ("seed = 1, seed = 2", "multipletimes"),
+            ("flavor = \"local\"", "Unknownattributeflavor"),
+            ("seed", "Unknownattributeinside"),
+        ];
+        for (arguments, message) in wrong {
+            let text = expanded(arguments, "async fn some() {}");
+            assert!(text.contains("compile_error"), "{arguments}: {text}");
+            assert!(text.contains(message), "{arguments}: {text}");
+        }
+        let functions = [
+            ("fn some() {}", "async"),
+            ("async fn some(x: u8) {}", "argument"),
+            ("#[test] async fn some() {}", "secondtest"),
+        ];
+        for (function, message) in functions {
+            let text = expanded("", function);
+            assert!(
+                text.contains("compile_error") && text.contains(message),
+                "{text}"
+            );
+        }
+    }
+}

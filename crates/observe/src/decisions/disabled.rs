@@ -1,0 +1,81 @@
+//! The same names without the feature `sim`: nothing decides.
+
+use std::time::Duration;
+
+use super::{Decider, Idle, Next};
+
+/// See `enabled.rs`.
+#[derive(Debug, Default)]
+pub struct Numbered;
+
+impl Numbered {
+    /// Creates the empty number.
+    #[inline(always)]
+    #[must_use]
+    #[allow(clippy::new_without_default, reason = "it is derived")]
+    pub const fn new() -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn touch(&self) {}
+}
+
+/// Runs `run`. The back end is not used.
+#[inline(always)]
+pub fn with<R>(_decider: &dyn Decider, run: impl FnOnce() -> R) -> R {
+    run()
+}
+
+/// Returns `false`.
+#[inline(always)]
+#[must_use]
+pub const fn is_on() -> bool {
+    false
+}
+
+/// Does nothing.
+#[inline(always)]
+pub fn ready(_task: u64) {}
+
+/// Returns the first task.
+#[inline(always)]
+#[must_use]
+pub fn next(_has_timer: bool) -> Next {
+    Next::Task(0)
+}
+
+/// Returns `false`.
+#[inline(always)]
+#[must_use]
+pub fn preempts() -> bool {
+    false
+}
+
+/// Returns `false`.
+#[inline(always)]
+#[must_use]
+pub fn polled() -> bool {
+    false
+}
+
+/// Moves the clock.
+#[inline(always)]
+#[must_use]
+pub fn idle(_timer: Option<Duration>) -> Idle {
+    Idle::Advance
+}
+
+/// Returns `None`: the thread draws its own number.
+#[inline(always)]
+#[must_use]
+pub fn random(_below: u32) -> Option<u32> {
+    None
+}
+
+/// Does nothing.
+#[inline(always)]
+pub fn panicked() {}
+
+const _: () = assert!(std::mem::size_of::<Numbered>() == 0);

@@ -1,0 +1,227 @@
+//! The back end of a thread, with the feature `sim`.
+//!
+//! A thread-local cell has a pointer to the back end, which [`with`] sets and resets. So the pointer is valid
+//! whenever it is set: the back end is borrowed for as long as `with` runs, and a guard resets the cell also
+//! when a panic passes. No function here keeps the reference longer than a call.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::{Decider, Idle, Next};
+
+/// A back end in use; see the module documentation.
+type Pointer = Option<NonNull<dyn Decider>>;
+
+thread_local! {
+    static DECIDER: Cell<Pointer> = const { Cell::new(None) };
+    /// The number of the run, which no other run of the process has, and that of its last object.
+    static RUN: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+    /// The object of the last operation of this poll.
+    static TOUCHED: Cell<u32> = const { Cell::new(0) };
+}
+
+static LAST_RUN: AtomicU32 = AtomicU32::new(0);
+
+/// The number of an object among those of a run: objects are numbered when the first operation on them
+/// begins. So the number depends on the run's decisions only, and not on addresses.
+#[derive(Debug, Default)]
+pub struct Numbered(AtomicU64);
+
+impl Numbered {
+    /// Creates the number of an object that no run knows yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// The current task begins an operation on the object.
+    #[inline]
+    pub fn touch(&self) {
+        if is_on() {
+            TOUCHED.set(self.number());
+        }
+    }
+
+    fn number(&self) -> u32 {
+        let (run, last) = RUN.get();
+        let known = self.0.load(Ordering::Relaxed);
+        if known >> 32 == u64::from(run) {
+            return known as u32;
+        }
+        RUN.set((run, last + 1));
+        let number = u64::from(run) << 32 | u64::from(last + 1);
+        self.0.store(number, Ordering::Relaxed);
+        last + 1
+    }
+}
+
+/// Resets the cell when it is dropped.
+struct Reset(Pointer, (u32, u32));
+
+impl Drop for Reset {
+    fn drop(&mut self) {
+        DECIDER.set(self.0);
+        RUN.set(self.1);
+        TOUCHED.set(0);
+    }
+}
+
+/// Lets `decider` decide at the points of this thread while `run` runs.
+pub fn with<R>(decider: &dyn Decider, run: impl FnOnce() -> R) -> R {
+    let pointer = NonNull::from(decider);
+    // SAFETY: only the lifetime changes. The cell is reset before the borrow of `decider` ends: see the module
+    // documentation.
+    let pointer =
+        unsafe { std::mem::transmute::<NonNull<dyn Decider + '_>, NonNull<dyn Decider>>(pointer) };
+    let number = LAST_RUN.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+    let _reset = Reset(DECIDER.replace(Some(pointer)), RUN.replace((number, 0)));
+    run()
+}
+
+/// Returns `true` if a back end decides at the points of this thread.
+#[inline]
+#[must_use]
+pub fn is_on() -> bool {
+    DECIDER.get().is_some()
+}
+
+/// Calls the back end, if there is one.
+#[inline]
+fn ask<R>(call: impl FnOnce(&dyn Decider) -> R) -> Option<R> {
+    // SAFETY: the pointer is valid whenever it is set: see the module documentation.
+    let decider = DECIDER.get().map(|pointer| unsafe { pointer.as_ref() });
+    decider.map(call)
+}
+
+/// A task is ready, as the last one.
+#[inline]
+pub fn ready(task: u64) {
+    ask(|decider| decider.ready(task));
+}
+
+/// Returns what the thread does next. A task is ready.
+#[inline]
+#[must_use]
+pub fn next(has_timer: bool) -> Next {
+    TOUCHED.set(0);
+    ask(|decider| decider.next(has_timer)).unwrap_or(Next::Task(0))
+}
+
+/// Returns `true` if another task runs before the current one begins its operation.
+#[inline]
+#[must_use]
+pub fn preempts() -> bool {
+    ask(|decider| decider.preempts(TOUCHED.get())).unwrap_or(false)
+}
+
+/// The poll of a task has ended. Returns `true` if the run is over.
+#[inline]
+#[must_use]
+pub fn polled() -> bool {
+    ask(|decider| decider.polled(TOUCHED.get())).unwrap_or(false)
+}
+
+/// Returns what the thread does, as no task is ready.
+#[must_use]
+pub fn idle(timer: Option<Duration>) -> Idle {
+    ask(|decider| decider.idle(timer)).unwrap_or(Idle::Advance)
+}
+
+/// Returns a number below `below`. `None` if the thread draws its own.
+#[inline]
+#[must_use]
+pub fn random(below: u32) -> Option<u32> {
+    ask(|decider| decider.random(below.max(1)))
+}
+
+/// A task has panicked.
+pub fn panicked() {
+    ask(|decider| decider.panicked());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    /// Returns the same decision each time, and keeps what it was told.
+    #[derive(Default)]
+    struct Fixed {
+        objects: RefCell<Vec<u32>>,
+    }
+
+    impl Decider for Fixed {
+        fn ready(&self, _: u64) {}
+
+        fn next(&self, _: bool) -> Next {
+            Next::Task(3)
+        }
+
+        fn preempts(&self, object: u32) -> bool {
+            self.objects.borrow_mut().push(object);
+            true
+        }
+
+        fn polled(&self, object: u32) -> bool {
+            self.objects.borrow_mut().push(object);
+            false
+        }
+
+        fn idle(&self, _: Option<Duration>) -> Idle {
+            Idle::Stop
+        }
+
+        fn random(&self, below: u32) -> u32 {
+            below - 1
+        }
+
+        fn panicked(&self) {}
+    }
+
+    #[test]
+    fn a_back_end_decides_on_its_thread_until_its_run_ends() {
+        let fixed = Fixed::default();
+        assert!(!is_on() && !preempts() && random(9).is_none());
+        with(&fixed, || {
+            assert!(is_on() && preempts());
+            assert_eq!((random(9), next(false)), (Some(8), Next::Task(3)));
+            assert!(!std::thread::spawn(is_on).join().unwrap());
+        });
+        assert!(!is_on() && idle(None) == Idle::Advance);
+    }
+
+    #[test]
+    fn a_panic_ends_the_run() {
+        let fixed = Fixed::default();
+        let run = || with(&fixed, || panic!("on purpose"));
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+        assert!(!is_on());
+    }
+
+    #[test]
+    fn objects_are_numbered_in_the_order_of_a_run() {
+        let (one, other) = (Numbered::new(), Numbered::new());
+        one.touch();
+        let orders = [[&other, &one], [&one, &other]];
+        for order in orders {
+            let fixed = Fixed::default();
+            with(&fixed, || {
+                let _next = next(false);
+                assert!(preempts() && !polled());
+                for object in order {
+                    object.touch();
+                    assert!(preempts());
+                }
+                order[0].touch();
+                assert!(!polled());
+                let _next = next(false);
+                assert!(!polled());
+            });
+            assert_eq!(*fixed.objects.borrow(), [0, 0, 1, 2, 1, 0]);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Points at which a back end *decides*: a simulation runs all tasks of a runtime on one thread, and selects
+//! what happens next.
+//!
+//! | point | call | the back end decides |
+//! |---|---|---|
+//! | a task becomes ready | [`ready`] | nothing: it learns of it |
+//! | a thread runs the next task | [`next`] | which one, or that the time of the next timer comes first |
+//! | a task begins an operation | [`preempts`] | whether another task runs before it |
+//! | a poll has ended | [`polled`] | whether the run is over |
+//! | no task is ready | [`idle`] | whether the clock moves, or the run is over |
+//! | a random number is drawn | [`random`] | which one: the order of `select!` and of stealing |
+//! | a task panics | [`panicked`] | nothing: it learns of it |
+//!
+//! On one thread, the order of wakes, and that of timers that are due, have no effect but the order in which
+//! tasks become ready. [`next`] takes any ready task, so it decides these orders, too. For the same reason it
+//! stands for the choice between the LIFO slot and the queue, and for that of a task to steal.
+//!
+//! A back end belongs to one thread, for as long as [`with`] runs. All calls on other threads, and all calls without
+//! a back end, do what they would do without the feature.
+//!
+//! Without the feature `sim`, [`is_on`] is `false` at compile time, and each function here is empty. So no
+//! instruction of the code that ships depends on this module.
+
+#[cfg(not(all(feature = "sim", not(loom))))]
+mod disabled;
+#[cfg(all(feature = "sim", not(loom)))]
+mod enabled;
+
+use std::time::Duration;
+
+#[cfg(not(all(feature = "sim", not(loom))))]
+pub use disabled::{Numbered, idle, is_on, next, panicked, polled, preempts, random, ready, with};
+#[cfg(all(feature = "sim", not(loom)))]
+pub use enabled::{Numbered, idle, is_on, next, panicked, polled, preempts, random, ready, with};
+
+/// `true` if a back end may decide.
+pub const IS_DECIDED: bool = cfg!(all(feature = "sim", not(loom)));
+
+/// What the thread does when no task is ready.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Idle {
+    /// The clock moves to the next timer. Only if there is one.
+    Advance,
+    /// The future of `block_on` is polled, which ends the run.
+    Stop,
+}
+
+/// What the thread does next, if a task is ready.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// It runs the ready task with this index, in the order in which they became ready.
+    Task(usize),
+    /// The clock moves to the next timer, before a ready task runs. Only if there is a timer.
+    Advance,
+}
+
+/// A back end that decides, for one thread.
+///
+/// The thread has a list of the ready tasks, in the order in which they became ready. The back end has a copy
+/// of it: [`ready`](Self::ready) adds to its end, and [`next`](Self::next) takes out the task that it returns.
+///
+/// A method may be called while a task is polled, so it must not call the code of a task. Only
+/// [`polled`](Self::polled) and [`idle`](Self::idle) are called outside of polls.
+pub trait Decider {
+    /// The task with this number is ready: the last of the list.
+    fn ready(&self, task: u64);
+
+    /// Takes a task out of the list, which is not empty.
+    fn next(&self, has_timer: bool) -> Next;
+
+    /// Returns `true` if another task is to run before the operation that the current task begins. The object of
+    /// the operation has the number `object` in this run; 0 if the object is not known.
+    fn preempts(&self, object: u32) -> bool;
+
+    /// The poll of the task that [`next`](Self::next) has returned is over. Its last operation was on this object.
+    /// Returns `true` if the run is over.
+    fn polled(&self, object: u32) -> bool;
+
+    /// No task is ready, and the first timer is due after this time, if there is one.
+    fn idle(&self, timer: Option<Duration>) -> Idle;
+
+    /// Returns a number below `below`, which is at least 1.
+    fn random(&self, below: u32) -> u32;
+
+    /// The future of a task, or a closure for blocking work, has panicked.
+    fn panicked(&self);
+}
