@@ -23,6 +23,8 @@
 #[cfg(all(feature = "inspect", not(loom)))]
 mod about;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod at_exit;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod block;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod clock;
@@ -34,6 +36,8 @@ mod descriptor;
 mod disabled;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod errand;
+#[cfg(all(feature = "inspect", not(loom)))]
+mod json;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod kept;
 #[cfg(any(feature = "inspect", loom))]
@@ -58,14 +62,20 @@ mod polled;
 mod registry;
 #[cfg(any(feature = "inspect", loom))]
 mod request;
+#[cfg(any(feature = "inspect", loom))]
+mod ring;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod root;
 #[cfg(any(feature = "inspect", loom))]
 mod slot;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod switch;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod threads;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod totals;
+#[cfg(all(feature = "inspect", not(loom)))]
+pub mod trace;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod wait;
 #[cfg(all(feature = "inspect", not(loom)))]
@@ -112,7 +122,7 @@ pub use {
 #[cfg(not(all(feature = "inspect", not(loom))))]
 pub use disabled::{
     About, Blocking, Caller, Descriptor, Kept, NAMES, Object, Origin, Root, Sleeping, Wait,
-    WaitKind, cache_time, forget_time, runs_tasks, sleeping,
+    WaitKind, cache_time, forget_time, runs_tasks, sleeping, trace,
 };
 
 #[cfg(loom)]
@@ -121,5 +131,7 @@ pub use kind_list::{KindList, KindNode};
 pub use poll_slot::{Poll, PollSlot};
 #[cfg(loom)]
 pub use request::Request;
+#[cfg(loom)]
+pub use ring::{Ring, WORDS, Words};
 #[cfg(loom)]
 pub use slot::{Reader, Reading, Slot};

@@ -7,6 +7,8 @@ use std::{cell::Cell, sync::Arc};
 use blitz_io_core::{Parker, default_is_new};
 #[cfg(feature = "io")]
 use blitz_io_driver::Wakers;
+#[cfg(feature = "io")]
+use blitz_io_observe::trace;
 
 /// A driver in which at most one thread parks; any thread may unpark it.
 #[derive(Debug)]
@@ -80,7 +82,10 @@ pub fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
     // A thread that ends may have given it up already; and a waker may poll, too.
     let mut wakers = WAKERS.try_with(Cell::take).unwrap_or_default();
     let result = poll(&mut wakers);
-    wakers.wake_all();
+    {
+        let _system = trace::Waking::new(trace::Source::System);
+        wakers.wake_all();
+    }
     _ = WAKERS.try_with(|kept| kept.set(wakers));
     result
 }
