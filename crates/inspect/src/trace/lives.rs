@@ -10,6 +10,9 @@ use std::collections::HashMap;
 use super::recording::{Ender, Event, For, Recording, What};
 use crate::snapshot::Waiter;
 
+/// A lock's holds are searched backwards until this many have ended too early. Readers end in any order.
+const MISSED: u32 = 32;
+
 /// The life of one thread or task.
 #[derive(Debug, Default)]
 pub(super) struct Life {
@@ -240,22 +243,27 @@ impl Lives {
     }
 
     /// Returns the parts within a time in which others than the one that waits had a lock.
-    pub(super) fn holds(
-        &self,
-        object: usize,
-        from: u64,
-        to: u64,
-        waiter: Waiter,
-    ) -> impl Iterator<Item = Hold> + '_ {
+    pub(super) fn holds(&self, object: usize, from: u64, to: u64, waiter: Waiter) -> Vec<Hold> {
         let holds = self.holds.get(&object).map_or(&[][..], Vec::as_slice);
-        let others = holds
-            .iter()
-            .filter(move |hold| hold.from < to && hold.to > from && hold.holder != waiter);
-        others.map(move |hold| Hold {
-            from: hold.from.max(from),
-            to: hold.to.min(to),
-            ..*hold
-        })
+        let end = holds.partition_point(|hold| hold.from < to);
+        let mut found = vec![];
+        let mut missed = 0;
+        for hold in holds[..end].iter().rev() {
+            if hold.to <= from {
+                missed += 1;
+            } else if hold.holder != waiter {
+                found.push(Hold {
+                    from: hold.from.max(from),
+                    to: hold.to.min(to),
+                    ..*hold
+                });
+            }
+            if missed > MISSED {
+                break;
+            }
+        }
+        found.reverse();
+        found
     }
 }
 

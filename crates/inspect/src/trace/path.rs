@@ -8,13 +8,15 @@ use serde::Serialize;
 use super::cause::{Category, Cause};
 use super::lives::Request;
 use super::report::who;
-use super::split::{Piece, Splitter};
+use super::split::{Piece, Splitter, sum};
 use crate::snapshot::Waiter;
 
 /// The depth of a tree.
 const DEEPEST: u32 = 4;
 /// A part that is smaller than this part of the request is left out.
 const SMALLEST: u64 = 50;
+/// Of more pieces than this, a tree shows some.
+const TOO_MANY: usize = 1 << 16;
 /// The most parts of one node.
 const MOST: usize = 8;
 
@@ -69,7 +71,7 @@ impl<'a> Paths<'a> {
         for piece in pieces {
             groups.entry(self.key(piece)).or_default().push(*piece);
         }
-        let sum = |pieces: &[Piece]| pieces.iter().map(Piece::nanos).sum::<u64>();
+        let sum = |pieces: &[Piece]| sum(pieces.iter().map(Piece::nanos));
         let mut groups: Vec<_> = groups.into_iter().collect();
         groups.retain(|(_, pieces)| sum(pieces) > smallest);
         groups.sort_by_key(|(_, pieces)| (std::cmp::Reverse(sum(pieces)), pieces[0].from));
@@ -95,6 +97,9 @@ impl<'a> Paths<'a> {
         let mut all = HashSet::new();
         let mut add = |by, from, to| {
             all.insert(by);
+            if found.len() > TOO_MANY {
+                return;
+            }
             // It may have waited there before: that is the same wait once more.
             let parts = self.splitter.within(by, from, to).into_iter();
             found.extend(parts.filter(|piece| piece.cause.group(recording) != same));
@@ -105,7 +110,9 @@ impl<'a> Paths<'a> {
                 Category::Lock => {
                     let lives = self.splitter.lives;
                     let holds = lives.holds(piece.cause.object, from, to, piece.waiter);
-                    holds.for_each(|hold| add(hold.holder, hold.from, hold.to));
+                    for hold in holds {
+                        add(hold.holder, hold.from, hold.to);
+                    }
                 }
                 Category::Permit | Category::Channel | Category::Event | Category::Task => {
                     if let Some(by) = piece.behind {

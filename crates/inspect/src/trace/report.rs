@@ -8,7 +8,7 @@ use super::cause::{Category, Cause};
 use super::lives::{Lives, Request};
 use super::path::{Node, Paths};
 use super::recording::Recording;
-use super::split::{Piece, Splitter, by_cause};
+use super::split::{Piece, Splitter, by_cause, sum};
 use crate::snapshot::Waiter;
 
 /// The number of ranges of a histogram. Range 0 is below one microsecond, range `i` from 2^(i-1) to 2^i
@@ -70,7 +70,7 @@ pub struct Split {
     pub nanos: u64,
     /// The sum for each category, the greatest first.
     pub categories: Vec<(Category, u64)>,
-    /// The causes, those first that took the most time.
+    /// The causes, those first that took the most time; 50 at most.
     pub causes: Vec<Share>,
 }
 
@@ -106,6 +106,8 @@ pub struct Contended {
     pub histogram: [u64; BUCKETS],
 }
 
+/// The number of causes that a report has.
+const CAUSES: usize = 50;
 /// The number of objects that a report has.
 const OBJECTS: usize = 20;
 
@@ -211,16 +213,16 @@ impl Split {
             .into_iter()
             .map(|category| {
                 let own = pieces.iter().filter(|p| p.cause.category == category);
-                (category, own.map(Piece::nanos).sum())
+                (category, sum(own.map(Piece::nanos)))
             })
             .filter(|(_, nanos)| *nanos != 0)
             .collect();
         categories.sort_by_key(|(_, nanos)| std::cmp::Reverse(*nanos));
-        let causes = by_cause(recording, &pieces).into_iter();
+        let causes = by_cause(recording, &pieces).into_iter().take(CAUSES);
         Self {
             count: requests.len(),
             from: requests.last().map_or(0, |(request, _)| latency(request)),
-            nanos: requests.iter().map(|(request, _)| latency(request)).sum(),
+            nanos: sum(requests.iter().map(|(request, _)| latency(request))),
             categories,
             causes: causes
                 .map(|(cause, nanos, count)| share(recording, lives, &pieces, cause, nanos, count))
@@ -282,7 +284,7 @@ fn longest<'a, T: Copy + Eq + std::hash::Hash>(
             let sum = sums
                 .entry(value)
                 .or_insert((0, std::cmp::Reverse(piece.from)));
-            sum.0 += piece.nanos();
+            sum.0 = sum.0.saturating_add(piece.nanos());
         }
     }
     let longest = sums.into_iter().max_by_key(|(_, sum)| *sum);

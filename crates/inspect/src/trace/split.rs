@@ -92,7 +92,7 @@ impl<'a> Splitter<'a> {
                     ..*piece
                 });
                 all.push(Piece { from, to, ..*piece });
-                at = to;
+                at = at.max(to);
             }
             all.push(Piece {
                 from: at,
@@ -165,7 +165,7 @@ impl<'a> Splitter<'a> {
                 let holder = match (cause.category, wait.target) {
                     (Category::Lock, Target::Object(object)) => {
                         let holds = self.lives.holds(object, from, to, waiter);
-                        holds.max_by_key(|hold| hold.to - hold.from)
+                        holds.into_iter().max_by_key(|hold| hold.to - hold.from)
                     }
                     _ => None,
                 };
@@ -255,6 +255,11 @@ impl<'a> Splitter<'a> {
     }
 }
 
+/// Returns the sum of times. A file that was made by hand may have any times.
+pub(super) fn sum(times: impl Iterator<Item = u64>) -> u64 {
+    times.fold(0, u64::saturating_add)
+}
+
 /// Adds up the times of pieces by their causes, the longest first.
 pub(super) fn by_cause(recording: &Recording, pieces: &[Piece]) -> Vec<(Cause, u64, u64)> {
     let mut sums: HashMap<Cause, (u64, u64, u64)> = HashMap::new();
@@ -262,7 +267,7 @@ pub(super) fn by_cause(recording: &Recording, pieces: &[Piece]) -> Vec<(Cause, u
         let sum = sums
             .entry(piece.cause.group(recording))
             .or_insert((0, 0, piece.from));
-        sum.0 += piece.nanos();
+        sum.0 = sum.0.saturating_add(piece.nanos());
         sum.1 += 1;
         sum.2 = sum.2.min(piece.from);
     }
