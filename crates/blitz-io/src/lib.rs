@@ -354,6 +354,7 @@ pub mod sync;
 pub mod task;
 #[cfg(feature = "rt")]
 pub mod time;
+pub mod trace;
 
 #[cfg(feature = "fiber")]
 #[doc(inline)]

@@ -521,7 +521,10 @@ const MAY_NOT_BLOCK: &str = "Cannot block the current thread from within a runti
 #[track_caller]
 pub fn assert_may_block() {
     let left = LEFT.get();
-    assert!(!is_poll(left) && !is_simulated(kind(left)), "{MAY_NOT_BLOCK}");
+    assert!(
+        !is_poll(left) && !is_simulated(kind(left)),
+        "{MAY_NOT_BLOCK}"
+    );
 }
 
 #[cfg(test)]

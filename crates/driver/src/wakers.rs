@@ -5,6 +5,7 @@ use std::fmt;
 use std::task::Waker;
 
 use blitz_io_core::{Panics, Wake};
+use blitz_io_observe::trace;
 
 #[cfg(completions)]
 use crate::completion::Retired;
@@ -107,7 +108,10 @@ pub fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
     // A thread that ends may have dropped its collection, and a waker may poll a driver itself.
     let mut wakers = WAKERS.try_with(Cell::take).unwrap_or_default();
     let result = poll(&mut wakers);
-    wakers.wake_all();
+    {
+        let _system = trace::Waking::new(trace::Source::System);
+        wakers.wake_all();
+    }
     _ = WAKERS.try_with(|kept| kept.set(wakers));
     result
 }

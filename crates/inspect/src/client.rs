@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(windows)]
 use crate::pipe as local;
-use crate::protocol::{LIMIT_OF_ANSWER, PLAIN, WITH_SIGNALS, WITHOUT_STACKS};
+use crate::protocol::{
+    LIMIT_OF_ANSWER, PLAIN, TRACE, TRACE_OFF, TRACE_ON, WITH_SIGNALS, WITHOUT_STACKS,
+};
 use crate::snapshot::{Finding, Snapshot};
 #[cfg(unix)]
 use crate::socket as local;
@@ -41,7 +43,7 @@ pub fn list() -> io::Result<Vec<(u32, String)>> {
 /// Fails if the process cannot be reached, belongs to another user, does not begin to answer in five
 /// seconds, or does not end its answer in thirty. On Windows, a stopped process lets this call wait.
 pub fn ask(pid: u32, name: &str) -> io::Result<Answer> {
-    send(pid, name, PLAIN)
+    answer(pid, name, PLAIN)
 }
 
 /// Does the same for an answer with whole stacks. For these, up to sixteen threads get `SIGURG`, which lets some
@@ -52,7 +54,7 @@ pub fn ask(pid: u32, name: &str) -> io::Result<Answer> {
 ///
 /// The errors are those of [`ask`].
 pub fn ask_with_stacks(pid: u32, name: &str) -> io::Result<Answer> {
-    send(pid, name, WITH_SIGNALS)
+    answer(pid, name, WITH_SIGNALS)
 }
 
 /// Does the same as [`ask`] for an answer without stacks.
@@ -61,10 +63,56 @@ pub fn ask_with_stacks(pid: u32, name: &str) -> io::Result<Answer> {
 ///
 /// The errors are those of [`ask`].
 pub fn ask_without_stacks(pid: u32, name: &str) -> io::Result<Answer> {
-    send(pid, name, WITHOUT_STACKS)
+    answer(pid, name, WITHOUT_STACKS)
 }
 
-fn send(pid: u32, name: &str, question: u8) -> io::Result<Answer> {
+/// The answer to a switch of the recorder. A process of an older version sends a snapshot, which has no such field.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Started {
+    was_off: bool,
+}
+
+impl Started {
+    #[cfg(feature = "records")]
+    pub(crate) fn now(was_off: bool) -> Self {
+        Self { was_off }
+    }
+}
+
+/// Switches the recorder of `blitz trace` on in a process. Returns `true` if it was off.
+///
+/// # Errors
+///
+/// The errors are those of [`ask`]. Fails also if the process has an older version, without this recorder.
+pub fn start_trace(pid: u32, name: &str) -> io::Result<bool> {
+    let started: Started = serde_json::from_slice(&send(pid, name, TRACE_ON)?)?;
+    Ok(started.was_off)
+}
+
+/// Switches the recorder of `blitz trace` off in a process. The events that it has recorded stay in its memory.
+///
+/// # Errors
+///
+/// The errors are those of [`ask`].
+pub fn stop_trace(pid: u32, name: &str) -> io::Result<()> {
+    send(pid, name, TRACE_OFF).map(|_| ())
+}
+
+/// Returns the recording of a process: the text that [`trace::Recording::parse`](crate::trace::Recording::parse)
+/// reads. Its threads are not stopped meanwhile.
+///
+/// # Errors
+///
+/// The errors are those of [`ask`].
+pub fn read_trace(pid: u32, name: &str) -> io::Result<Vec<u8>> {
+    send(pid, name, TRACE)
+}
+
+fn answer(pid: u32, name: &str, question: u8) -> io::Result<Answer> {
+    Ok(serde_json::from_slice(&send(pid, name, question)?)?)
+}
+
+fn send(pid: u32, name: &str, question: u8) -> io::Result<Vec<u8>> {
     let mut stream = local::connect(pid, name)?;
     stream.write_all(&[question])?;
     let mut text = Vec::new();
@@ -81,5 +129,5 @@ fn send(pid: u32, name: &str, question: u8) -> io::Result<Answer> {
             return Err(io::Error::new(io::ErrorKind::TimedOut, message));
         }
     }
-    Ok(serde_json::from_slice(&text)?)
+    Ok(text)
 }

@@ -33,6 +33,7 @@ mod report;
 mod semantics;
 mod snapshot;
 mod stays;
+pub mod trace;
 mod tree;
 
 #[cfg(any(unix, windows))]
@@ -106,7 +107,9 @@ pub use snapshot::{
 pub use tree::tree;
 
 #[cfg(any(unix, windows))]
-pub use client::{Answer, ask, ask_with_stacks, ask_without_stacks, list};
+pub use client::{
+    Answer, ask, ask_with_stacks, ask_without_stacks, list, read_trace, start_trace, stop_trace,
+};
 /// Asks a process as [`ask`] does: on this system, no processes share memory.
 #[cfg(windows)]
 pub use client::{ask as ask_with_peers, ask_with_stacks as ask_with_peers_and_stacks};

@@ -13,6 +13,12 @@ pub(crate) const LIMIT_OF_ANSWER: Duration = Duration::from_secs(30);
 pub(crate) const PLAIN: u8 = b'?';
 /// The byte for an answer whose stacks the threads copy when they get a signal.
 pub(crate) const WITH_SIGNALS: u8 = b'!';
+/// The byte that switches the recorder `trace` on. The answer says whether it was off.
+pub(crate) const TRACE_ON: u8 = b'+';
+/// The byte that switches it off. The answer is empty JSON.
+pub(crate) const TRACE_OFF: u8 = b'0';
+/// The byte for the recording.
+pub(crate) const TRACE: u8 = b'@';
 /// The byte for an answer without stacks. Older versions have no stacks, and answer any byte.
 pub(crate) const WITHOUT_STACKS: u8 = b'-';
 

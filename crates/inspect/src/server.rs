@@ -8,11 +8,12 @@ use std::sync::Once;
 use std::thread;
 
 use blitz_io_core::PerProcess;
+use blitz_io_observe::trace;
 
-use crate::client::Answer;
+use crate::client::{Answer, Started};
 #[cfg(windows)]
 use crate::pipe::Listener;
-use crate::protocol::{CAN_ANSWER, WITH_SIGNALS, WITHOUT_STACKS};
+use crate::protocol::{CAN_ANSWER, TRACE, TRACE_OFF, TRACE_ON, WITH_SIGNALS, WITHOUT_STACKS};
 use crate::reader::{judged, judged_with_stacks};
 use crate::stacks::Way;
 #[cfg(unix)]
@@ -63,6 +64,15 @@ fn start() -> io::Result<()> {
 }
 
 fn answer(question: u8) -> io::Result<Vec<u8>> {
+    match question {
+        TRACE_ON => return Ok(serde_json::to_vec(&Started::now(trace::start()))?),
+        TRACE_OFF => {
+            trace::stop();
+            return Ok(b"{}".to_vec());
+        }
+        TRACE => return Ok(trace::recording().into_bytes()),
+        _ => {}
+    }
     let (snapshot, findings) = match question {
         WITHOUT_STACKS => judged(),
         WITH_SIGNALS => judged_with_stacks(Way::Signals),

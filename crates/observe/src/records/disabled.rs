@@ -374,6 +374,63 @@ pub fn sleeping<T>(_word: &T) -> Sleeping {
     Sleeping
 }
 
+/// See `trace/mod.rs`.
+pub mod trace {
+    use std::borrow::Cow;
+    use std::future::Future;
+    use std::panic::Location;
+
+    /// See `points.rs`.
+    #[derive(Clone, Copy, Debug)]
+    pub enum Source {
+        /// A timer is due.
+        Timer,
+        /// A source of the operating system is ready.
+        System,
+    }
+
+    /// See `points.rs`.
+    pub struct Waking;
+
+    impl Waking {
+        /// Does nothing.
+        #[inline(always)]
+        #[must_use]
+        pub fn new(_source: Source) -> Self {
+            Self
+        }
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn woken(_id: u64) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn spawned(_id: u64, _at: &'static Location<'static>, _is_job: bool) {}
+
+    /// See `requests.rs`.
+    #[derive(Debug)]
+    pub struct Request;
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn request<'a>(_name: impl Into<Cow<'a, str>>) -> Request {
+        Request
+    }
+
+    impl Request {
+        /// Returns the future.
+        #[inline(always)]
+        pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
+            future
+        }
+    }
+
+    /// The future itself.
+    pub type Instrumented<F> = F;
+}
+
 /// A field of these types changes no other type's size, alignment or need of a destructor.
 const _: () = {
     use std::mem::{align_of, needs_drop, size_of};
@@ -386,5 +443,5 @@ const _: () = {
     if !IS_DECIDED {
         is_nothing!(Object);
     }
-    is_nothing!(About Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping);
+    is_nothing!(About Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping trace::Waking);
 };

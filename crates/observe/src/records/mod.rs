@@ -33,7 +33,7 @@ mod disabled;
 #[cfg(not(all(feature = "inspect", not(loom))))]
 pub use disabled::{
     About, Blocking, Caller, Descriptor, Kept, NAMES, Object, Origin, Root, Sleeping, Wait,
-    WaitKind, cache_time, forget_time, runs_tasks, sleeping,
+    WaitKind, cache_time, forget_time, runs_tasks, sleeping, trace,
 };
 
 mod fill;
@@ -51,5 +51,6 @@ pub use kernel::{
     kind_list::{KindList, KindNode},
     poll_slot::{Poll, PollSlot},
     request::Request,
+    ring::{Ring, WORDS, Words},
     slot::{Reader, Reading, Slot},
 };

@@ -8,4 +8,5 @@ mod model;
 mod kind_list;
 mod poll;
 mod request;
+mod ring;
 mod slot;

@@ -42,6 +42,8 @@ pub struct Builder {
     pub(super) is_local: bool,
     /// `true` if the process's socket is opened.
     pub(super) inspect: bool,
+    /// `true` if the recorder of `blitz trace` is switched on.
+    pub(super) trace: bool,
     pub(crate) config: Config,
     pub(super) hooks: Hooks,
     pub(super) seed: Option<RngSeed>,
@@ -142,6 +144,7 @@ impl Builder {
             worker_threads: None,
             is_local: false,
             inspect: false,
+            trace: false,
             histogram: HistogramConfiguration::default(),
             #[cfg(feature = "schedule-latency")]
             latencies: HistogramConfiguration::default(),
@@ -348,6 +351,24 @@ impl Builder {
     #[cfg(all(feature = "inspect", not(loom)))]
     pub fn inspect(&mut self, enable: bool) -> &mut Self {
         self.inspect = enable;
+        self
+    }
+
+    /// Switches the recorder of `blitz trace` on when the runtime is built, as `BLITZ_TRACE=1` in the environment
+    /// does. It stays on until the process ends or `blitz trace` switches it off: each thread keeps its last 65,536
+    /// events, in 2 MiB. `blitz trace PID --last 5s` reads them, if [`inspect`](Self::inspect) has opened the
+    /// socket.
+    ///
+    /// ```
+    /// use blitz_io::runtime::Builder;
+    ///
+    /// # #[cfg(feature = "inspect")]
+    /// let runtime = Builder::new_current_thread().inspect(true).trace(true).build()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub fn trace(&mut self, enable: bool) -> &mut Self {
+        self.trace = enable;
         self
     }
 

@@ -27,6 +27,13 @@ pub(super) fn serve(is_wanted: bool) -> io::Result<()> {
     Ok(())
 }
 
+/// Switches the recorder of `blitz trace` on, if it is wanted.
+pub(super) fn trace(is_wanted: bool) {
+    if is_wanted {
+        blitz_io_observe::trace::start();
+    }
+}
+
 /// Makes a runtime known to the inspector, until its last handle is dropped.
 pub(super) fn register(inner: &scheduler::Handle) {
     let registered = match inner {

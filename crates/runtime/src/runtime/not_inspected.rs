@@ -10,6 +10,10 @@ pub(super) fn serve(_is_wanted: bool) -> io::Result<()> {
     Ok(())
 }
 
+/// Does nothing.
+#[inline(always)]
+pub(super) fn trace(_is_wanted: bool) {}
+
 /// Keeps nothing.
 #[inline(always)]
 pub(super) fn register(inner: &scheduler::Handle) {

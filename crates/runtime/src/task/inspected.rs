@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_observe::{About, AboutRef, Caller, Origin, TaskFacts, TaskState, Wait};
+use blitz_io_observe::{About, AboutRef, Caller, Origin, TaskFacts, TaskState, Wait, trace};
 use pin_project_lite::pin_project;
 
 use crate::kernel::context;
@@ -36,6 +36,7 @@ pub(crate) fn inspected<F>(
     meta: SpawnMeta<'_>,
     runtime: runtime_id::Id,
 ) -> Inspected<F> {
+    trace::spawned(id.as_u64(), meta.spawned_at, false);
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     let origin = Origin::of_task();
     if let Some(name) = meta.name {
@@ -104,6 +105,7 @@ pub(crate) fn job<F>(
 ) -> InspectedJob<F> {
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     if let Some(job) = about.for_record() {
+        trace::spawned(id.as_u64(), meta.spawned_at, true);
         begin(&mut record, id, (runtime, Origin::of_task()), "", Some(job));
     }
     InspectedJob {

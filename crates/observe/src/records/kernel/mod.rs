@@ -3,4 +3,5 @@
 pub mod kind_list;
 pub mod poll_slot;
 pub mod request;
+pub mod ring;
 pub mod slot;

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use super::local::LOCAL;
 use super::polled::{NONE, Polled};
-use super::{Waiter, clock, lint, threads};
+use super::{Waiter, clock, lint, switch, threads, trace};
 use crate::records::kernel::poll_slot::{NOT_OWNED, TASK};
 
 thread_local! {
@@ -144,13 +144,25 @@ impl Entered {
     pub(super) fn thread(&self) -> u64 {
         self.0.slot.thread()
     }
+
+    /// Tells the recorders that the poll ends.
+    #[cold]
+    #[inline(never)]
+    fn note_end(&self) {
+        if lint::is_on() {
+            lint::poll_ends();
+        }
+        if trace::is_on() {
+            trace::poll_ends(self.0.slot.current(), self.thread());
+        }
+    }
 }
 
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        if lint::is_on() {
-            lint::poll_ends();
+        if switch::is_any_on() {
+            self.note_end();
         }
         self.0.slot.end();
         match self.0.outer {

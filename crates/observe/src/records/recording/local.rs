@@ -6,6 +6,7 @@ use std::cell::Cell;
 use super::place::Place;
 use super::polled::{self, Polled};
 use crate::records::kernel::poll_slot::NOT_OWNED;
+use crate::records::kernel::ring::Ring;
 
 /// A thread keeps at most this many free places.
 pub(super) const KEPT: usize = 128;
@@ -25,6 +26,10 @@ pub(super) struct Local {
     /// Number of these free places. [`KEPT`] until the thread has had one, and when the thread is about to
     /// end.
     pub(super) places: Cell<usize>,
+    /// The ring of the recorder `trace`; `None` before the first event, and when the thread is about to end.
+    pub(super) ring: Cell<Option<&'static Ring>>,
+    /// The source of the wakers that the thread calls, for the recorder `trace`; 0 for the program itself.
+    pub(super) waking: Cell<u8>,
 }
 
 thread_local! {
@@ -36,6 +41,8 @@ thread_local! {
             next_id: Cell::new(0),
             first_place: Cell::new(None),
             places: Cell::new(KEPT),
+            ring: Cell::new(None),
+            waking: Cell::new(0),
         }
     };
 }

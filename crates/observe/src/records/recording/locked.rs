@@ -1,14 +1,14 @@
-//! The points of a lock for the linter (`lint`), beside those for the holder in `object.rs`.
+//! The points of a lock for the recorders, beside those for the holder in `object.rs`.
 
 use super::lint::{self, Lock};
-use super::{Caller, Kind, Object, Waiter};
+use super::{Caller, Kind, Object, Waiter, switch, trace};
 
 impl Object {
-    /// Tells the linter that the current task or thread has this lock, and would have waited for it without a
+    /// Tells the recorders that the current task or thread has this lock, and would have waited for it without a
     /// limit. `acquired` or its kin has recorded the holder. The lock was created at `made_at`.
     #[inline]
     pub fn locked(&self, kind: Kind, made_at: Caller, caller: Caller) {
-        if lint::is_on() {
+        if switch::is_any_on() {
             self.note_lock(kind, made_at, caller, true);
         }
     }
@@ -16,7 +16,7 @@ impl Object {
     /// Like [`locked`](Self::locked), but without a wait, or with one that has a deadline.
     #[inline]
     pub fn locked_at_once(&self, kind: Kind, made_at: Caller, caller: Caller) {
-        if lint::is_on() {
+        if switch::is_any_on() {
             self.note_lock(kind, made_at, caller, false);
         }
     }
@@ -24,7 +24,26 @@ impl Object {
     #[cold]
     #[inline(never)]
     fn note_lock(&self, kind: Kind, made_at: Caller, caller: Caller, waits: bool) {
-        let lock = Lock::new(self.block(), kind, made_at.location());
-        lint::acquired(Waiter::current(), lock, caller.location(), waits);
+        let (waiter, block) = (Waiter::current(), self.block());
+        if trace::is_on() {
+            trace::acquired(waiter, block, kind, caller.location());
+        }
+        if lint::is_on() {
+            let lock = Lock::new(block, kind, made_at.location());
+            lint::acquired(waiter, lock, caller.location(), waits);
+        }
+    }
+
+    /// Tells the recorders that the current task or thread is about to release the object.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_release(&self) {
+        let (waiter, block) = (Waiter::current(), self.block());
+        if trace::is_on() {
+            trace::released(waiter, block);
+        }
+        if lint::is_on() {
+            lint::released(waiter, block);
+        }
     }
 }

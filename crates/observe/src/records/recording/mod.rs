@@ -1,11 +1,13 @@
 //! The types that record: with the feature `inspect`.
 
 mod about;
+mod at_exit;
 mod block;
 mod clock;
 mod current;
 mod descriptor;
 mod errand;
+mod json;
 mod kept;
 mod lint;
 mod local;
@@ -16,8 +18,10 @@ mod place;
 mod polled;
 mod registry;
 mod root;
+mod switch;
 mod threads;
 mod totals;
+pub mod trace;
 mod wait;
 mod waiter;
 mod word_wait;

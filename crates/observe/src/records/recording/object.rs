@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
-use super::{Fill, Filled, Origin, Waiter, current, lint};
+use super::{Fill, Filled, Origin, Waiter, current, switch, trace};
 use crate::decisions::Numbered;
 use blitz_io_futex::debug_is_name;
 
@@ -147,8 +147,8 @@ impl Object {
     /// Records that the holder is about to release the object.
     #[inline]
     pub fn released(&self) {
-        if lint::is_on() {
-            lint::released(Waiter::current(), self.block());
+        if switch::is_any_on() {
+            self.note_release();
         }
         self.block().holder.store(0, Ordering::Relaxed);
     }
@@ -179,8 +179,8 @@ impl Object {
     /// Records that one of the holders that share the object is about to release it.
     #[inline]
     pub fn released_shared(&self) {
-        if lint::is_on() {
-            lint::released(Waiter::current(), self.block());
+        if switch::is_any_on() {
+            self.note_release();
         }
         match self.own_place() {
             Some((own, word)) if own.load(Ordering::Relaxed) == word => {
@@ -358,9 +358,12 @@ impl Default for Object {
 impl Drop for Object {
     fn drop(&mut self) {
         let block = *self.block.get_mut();
-        if !block.is_null() {
-            // SAFETY: blocks are never freed.
-            unsafe { &*block }.put_back();
+        // SAFETY: null, or that of a block. Blocks are never freed.
+        if let Some(block) = unsafe { block.as_ref() } {
+            if trace::is_on() {
+                trace::retire(block);
+            }
+            block.put_back();
         }
     }
 }

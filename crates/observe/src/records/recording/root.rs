@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use super::Origin;
 use super::place::{TaskFacts, TaskState};
+use super::trace;
 use super::wait::{Caller, Wait};
 
 /// Above the numbers of tasks, and below 2^53, so that JSON keeps it.
@@ -32,6 +33,7 @@ pub struct Root<F> {
 }
 
 struct State {
+    id: u64,
     is_polled: AtomicBool,
     is_woken: AtomicBool,
     /// The waker that drives the future now. In an `Arc`, which is cloned under the lock: the waker itself is
@@ -45,12 +47,16 @@ const OWN: usize = 2;
 impl<F> Root<F> {
     /// Gives a future its record.
     pub fn new(future: F, caller: Caller) -> Self {
+        let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         let state = Arc::new(State {
+            id,
             is_polled: AtomicBool::new(false),
             is_woken: AtomicBool::new(true),
             outer: Mutex::new(Arc::new(Waker::noop().clone())),
         });
-        let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        if trace::is_on() {
+            trace::note_spawn(id, caller.location(), false);
+        }
         let mut record = Wait::new(caller);
         let facts = TaskFacts {
             state: read,
@@ -109,6 +115,7 @@ impl Wake for State {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.is_woken.store(true, Ordering::Release);
+        trace::woken(self.id);
         self.outer().wake_by_ref();
     }
 }

@@ -18,7 +18,7 @@ use super::object::Object;
 use super::place::{Place, Target, TaskFacts, Value};
 use super::registry;
 use super::word_wait::WordWait;
-use super::{Kind, Origin, Waiter};
+use super::{Kind, Origin, Waiter, switch, trace};
 use blitz_io_futex::debug_is_name;
 
 /// A location in the user's code.
@@ -290,13 +290,16 @@ impl Wait {
     #[inline]
     pub fn enter(&self, id: u64) -> Entered {
         let task = Waiter::task(id);
-        if lint::is_on() {
-            self.note_poll(id);
+        let entered = match self.place() {
+            Some(_) => Entered::new(task),
+            None => Entered::first(task, self.location()),
+        };
+        if switch::is_any_on() {
+            self.note_poll(id, entered.thread());
         }
         let Some(place) = self.place() else {
-            return Entered::first(task, self.location());
+            return entered;
         };
-        let entered = Entered::new(task);
         place.thread.store(entered.thread(), Ordering::Relaxed);
         // Only one thread polls the task at any moment.
         let polls = place.polls.load(Ordering::Relaxed) + 1;
@@ -304,10 +307,16 @@ impl Wait {
         entered
     }
 
-    /// Tells the linter that a poll begins of the task with this number.
+    /// Tells the recorders that a poll begins of the task with this number in the thread with this word.
     #[cold]
     #[inline(never)]
-    fn note_poll(&self, id: u64) {
+    fn note_poll(&self, id: u64, thread: u64) {
+        if trace::is_on() {
+            trace::poll_begins(Waiter::task(id), thread);
+        }
+        if !lint::is_on() {
+            return;
+        }
         let facts = self.place().and_then(|place| {
             // SAFETY: this wait owns the place, which has the record that `set` put there.
             unsafe { place.slot.read_own(|value| place.task(value)) }.flatten()
@@ -351,6 +360,9 @@ impl Wait {
 
     #[inline]
     fn set_at(&mut self, place: &'static Place, value: Value) {
+        if trace::is_on() {
+            trace::wait_begins(&value);
+        }
         // SAFETY: `take` has given the place to this wait, and it has no record.
         unsafe { place.slot.set(value) };
         // SAFETY: a place has more than one byte.
@@ -372,6 +384,9 @@ impl Wait {
         };
         let ends = |value: &Value| {
             value.ends();
+            if trace::is_on() {
+                trace::wait_ends(value);
+            }
             value.location
         };
         // SAFETY: this wait owns the place, which has the record that `set` put there.

@@ -3,6 +3,8 @@
 use std::ptr::{self, NonNull};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
+use blitz_io_observe::trace;
+
 use super::header::{self, Header};
 
 pub static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
@@ -37,6 +39,7 @@ unsafe fn clone(task: *const ()) -> RawWaker {
 unsafe fn wake(task: *const ()) {
     // SAFETY: the pointer is the waker's.
     let (task, header) = unsafe { header(task) };
+    trace::woken(header.id().as_u64());
     // SAFETY: the waker's reference is given up with this call.
     unsafe { (header.vtable.wake_by_value)(task) }
 }
@@ -44,6 +47,7 @@ unsafe fn wake(task: *const ()) {
 unsafe fn wake_by_ref(task: *const ()) {
     // SAFETY: the pointer is the waker's.
     let (task, header) = unsafe { header(task) };
+    trace::woken(header.id().as_u64());
     if header.state.wake() {
         // SAFETY: `wake` made a token, which is for this call; the waker has a reference.
         unsafe { (header.vtable.schedule)(task) }

@@ -105,6 +105,7 @@ use std::sync::Arc;
 
 use blitz_io_core::{ListLock, Wake, Wakes};
 use blitz_io_futex::atomic::{AtomicU64, Ordering};
+use blitz_io_observe::trace;
 
 use self::entry::{ENDED, Entry, FIRED};
 use self::slots::Slots;
@@ -269,7 +270,10 @@ impl Wheel {
                 }
                 false
             });
-            wakes.wake();
+            {
+                let _due = trace::Waking::new(trace::Source::Timer);
+                wakes.wake();
+            }
             if all {
                 return finished;
             }

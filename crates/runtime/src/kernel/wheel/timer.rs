@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Poll, Waker};
 
+use blitz_io_observe::trace;
+
 use super::entry::{ENDED, Entry, FIRED, IDLE, LINKED, SEEN};
 use super::{CLOSED, Wheel};
 
@@ -256,6 +258,7 @@ impl Timer {
             let waker = self.take_waker();
             self.entry.set_state(FIRED);
             if let Some(waker) = waker {
+                let _due = trace::Waking::new(trace::Source::Timer);
                 waker.wake();
             }
         }

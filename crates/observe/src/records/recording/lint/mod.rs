@@ -30,9 +30,25 @@ mod held;
 mod local;
 mod lock;
 mod points;
-mod switch;
 
 pub(super) use frames::Polled;
 pub(super) use lock::{Lock, locked_at};
 pub(super) use points::{acquired, blocked, may_block, poll_begins, poll_ends, released, slept};
-pub(super) use switch::is_on;
+
+use super::at_exit;
+use super::switch::Recorder;
+
+/// The variable of the environment with the folder for the files.
+const FOLDER: &str = "BLITZ_LINT";
+
+/// Returns `true` if the recorder is on.
+#[inline]
+pub(super) fn is_on() -> bool {
+    Recorder::Lint.is_on()
+}
+
+/// Returns `true` if the environment asks for the recorder, which then writes its file at the exit.
+pub(super) fn is_asked() -> bool {
+    let folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());
+    folder.is_some_and(|folder| at_exit::write(Recorder::Lint, folder, "blitzlint", file::text))
+}

@@ -1,0 +1,49 @@
+//! Requests of a program, for `blitz trace`, which reports where they wait.
+//!
+//! A request is what somebody waits for: an answer to an HTTP request, a job of a queue. [`request`] says where it
+//! begins and ends. It has the tasks and the closures for blocking work that it spawns. Without the feature
+//! `inspect`, and while the recorder is off, this does nothing, so it may stay in the program.
+//!
+//! ```
+//! use blitz_io::{sync::Mutex, trace};
+//!
+//! # pollster::block_on(async {
+//! let sessions = Mutex::new(0);
+//! let request = trace::request("GET /login");
+//! *sessions.lock().await += 1;
+//! drop(request);
+//! # });
+//! ```
+//!
+//! The guide "My program is slow" of the book shows the whole way.
+
+#[doc(inline)]
+pub use blitz_io_observe::trace::{Instrumented, Request};
+
+use std::borrow::Cow;
+
+/// Begins a request in the current task or thread. It ends when the returned value is dropped.
+///
+/// The name says what kind of request it is, and is the same for all requests that are alike: `blitz trace` reports
+/// percentiles for each name. A recording has 4,096 names at most.
+///
+/// A task that works for several requests at once needs [`Request::instrument`], so that each of its waits counts
+/// for the right one.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::trace;
+///
+/// # pollster::block_on(async {
+/// async fn answer() -> u32 {
+///     7
+/// }
+/// let value = trace::request("GET /x").instrument(answer()).await;
+/// assert_eq!(value, 7);
+/// # });
+/// ```
+#[must_use = "the request ends when the value is dropped"]
+pub fn request<'a>(name: impl Into<Cow<'a, str>>) -> Request {
+    blitz_io_observe::trace::request(name)
+}

@@ -1,0 +1,173 @@
+//! `Cause`: why a request made no progress, or that it did.
+
+use blitz_io_observe::{Kind, Mode};
+use serde::Serialize;
+
+use super::recording::{For, Recording, Target};
+
+/// A kind of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Category {
+    /// A thread ran its code, or a call of the system that has no record.
+    Running,
+    /// It was ready, and no worker was free.
+    Runnable,
+    /// It waited for a lock.
+    Lock,
+    /// It waited for a permit of a semaphore.
+    Permit,
+    /// It waited for a value, or for room, in a channel.
+    Channel,
+    /// A closure waited for a thread for blocking work.
+    BlockingPool,
+    /// It slept until a deadline.
+    Timer,
+    /// It waited for a socket, or another source of the system.
+    Socket,
+    /// It waited for a file.
+    File,
+    /// It waited for a task or a fork of which the recording knows nothing more.
+    Task,
+    /// It waited for another event: a notification, a barrier, a futex.
+    Event,
+    /// The recording does not say.
+    Other,
+}
+
+impl Category {
+    /// All categories.
+    pub const ALL: [Self; 12] = [
+        Self::Running,
+        Self::Runnable,
+        Self::Lock,
+        Self::Permit,
+        Self::Channel,
+        Self::BlockingPool,
+        Self::Timer,
+        Self::Socket,
+        Self::File,
+        Self::Task,
+        Self::Event,
+        Self::Other,
+    ];
+
+    /// Returns the name that reports use.
+    ///
+    /// ```
+    /// use blitz_io_inspect::trace::Category;
+    ///
+    /// assert_eq!(Category::BlockingPool.name(), "blocking pool");
+    /// ```
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Runnable => "runnable",
+            Self::Lock => "lock",
+            Self::Permit => "permit",
+            Self::Channel => "channel",
+            Self::BlockingPool => "blocking pool",
+            Self::Timer => "timer",
+            Self::Socket => "socket",
+            Self::File => "file",
+            Self::Task => "task",
+            Self::Event => "event",
+            Self::Other => "other",
+        }
+    }
+
+    /// Returns the category of a wait of this kind.
+    pub(super) fn of_kind(kind: Option<Kind>) -> Self {
+        let Some(kind) = kind else {
+            return Self::Other;
+        };
+        match (kind, kind.semantics().mode) {
+            (Kind::Sleep, _) => Self::Timer,
+            (Kind::Readable | Kind::Writable, _) => Self::Socket,
+            (Kind::FileRead | Kind::FileWrite | Kind::FileSync, _) => Self::File,
+            (
+                _,
+                Mode::Lock
+                | Mode::Read
+                | Mode::RecursiveRead
+                | Mode::UpgradableRead
+                | Mode::Upgrade
+                | Mode::Write,
+            ) => Self::Lock,
+            (_, Mode::Permit) => Self::Permit,
+            (_, Mode::Send | Mode::Receive) => Self::Channel,
+            (_, Mode::Queue) => Self::BlockingPool,
+            (_, Mode::Join | Mode::Drive) => Self::Task,
+            (_, Mode::Unknown) => Self::Other,
+            _ => Self::Event,
+        }
+    }
+}
+
+/// Why: the same for all times that a report adds up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Cause {
+    pub(super) category: Category,
+    /// The kind of the wait, among those of the recording.
+    pub(super) kind: Option<u8>,
+    /// The place of the object, or 0.
+    pub(super) object: usize,
+    /// The place of a location: of the wait, or of the spawn of the task that ran; or 0.
+    pub(super) location: usize,
+}
+
+impl Cause {
+    pub(super) const fn of(category: Category, location: usize) -> Self {
+        Self {
+            category,
+            kind: None,
+            object: 0,
+            location,
+        }
+    }
+
+    pub(super) fn of_wait(recording: &Recording, wait: For) -> Self {
+        let object = match wait.target {
+            Target::Object(object) => object,
+            Target::Number(_) => 0,
+        };
+        Self {
+            category: Category::of_kind(recording.kind(wait.kind).0),
+            kind: Some(wait.kind),
+            object,
+            location: wait.location,
+        }
+    }
+
+    /// Returns the cause that stands for all that are alike in a report: those of the same object, if it lives for
+    /// long or has a name, else those of the same line.
+    pub(super) fn group(self, recording: &Recording) -> Self {
+        let has_name = recording.object(self.object).is_some();
+        let lives_long = matches!(self.category, Category::Lock | Category::Permit);
+        if self.object != 0 && (has_name || lives_long) {
+            Self {
+                location: 0,
+                ..self
+            }
+        } else {
+            Self { object: 0, ..self }
+        }
+    }
+
+    /// Returns the text for reports, without the line.
+    pub(super) fn text(&self, recording: &Recording) -> String {
+        let what = match self.kind {
+            Some(kind) => recording.kind(kind).1,
+            None => "",
+        };
+        match recording.object(self.object) {
+            Some(name) => format!("{what} \"{name}\""),
+            None if self.object != 0 && self.category != Category::Channel => {
+                format!("{what} #{}", self.object)
+            }
+            None => what.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! What each thread and task did at each moment: the events of the recording, put together.
+//!
+//! A task is in one of three states. It *runs* while a thread polls it, and within a poll it may block the thread.
+//! It is *runnable* from its spawn, or the wake-up, to the next poll. In between it *waits*: from the end of a poll
+//! to the first wake-up. The wake-up says who ended that wait. For what it was, says the first wait that ends in
+//! the next poll; if none ends, the one that began last.
+
+use std::collections::HashMap;
+
+use super::recording::{Ender, Event, For, Recording, What};
+use crate::snapshot::Waiter;
+
+/// A lock's holds are searched backwards until this many have ended too early. Readers end in any order.
+const MISSED: u32 = 32;
+
+/// The life of one thread or task.
+#[derive(Debug, Default)]
+pub(super) struct Life {
+    /// In the order of their times, one after the other.
+    pub(super) segments: Vec<Segment>,
+    pub(super) spawn: Option<Spawn>,
+    /// Its last poll has ended, as far as the recording says.
+    pub(super) ended: Option<u64>,
+}
+
+/// A time in which it did one thing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) did: Did,
+}
+
+/// What it did.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Did {
+    Run,
+    /// It was ready, and no thread polled it.
+    Ready,
+    /// It was a closure, and no thread of the pool was free.
+    Queue,
+    Wait(Option<For>, Ender),
+}
+
+/// The spawn of a task.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spawn {
+    pub(super) at: u64,
+    pub(super) parent: Waiter,
+    pub(super) is_job: bool,
+    pub(super) location: usize,
+}
+
+/// A time in which a thread or task has had a lock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hold {
+    pub(super) holder: Waiter,
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) location: usize,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) id: u64,
+    pub(super) name: usize,
+    pub(super) waiter: Waiter,
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// The times in which a task worked for it, if it has a future of its own.
+    pub(super) entered: Vec<(u64, u64)>,
+}
+
+/// All lives.
+#[derive(Debug, Default)]
+pub(super) struct Lives {
+    pub(super) lives: HashMap<Waiter, Life>,
+    /// By the place of the object, in the order of their times.
+    pub(super) holds: HashMap<usize, Vec<Hold>>,
+    /// Those that have ended, in the order of their ends.
+    pub(super) requests: Vec<Request>,
+    /// Number of requests that have not ended.
+    pub(super) unfinished: usize,
+    /// The polls of each thread: when they began, and of which task.
+    polls: HashMap<u64, Vec<(u64, Waiter)>>,
+}
+
+/// The present state of one thread or task.
+struct Now {
+    did: State,
+    since: u64,
+    /// The waits that have begun.
+    pending: Vec<For>,
+    /// The last segment is a wait, for one of these.
+    candidates: Vec<For>,
+    is_woken: bool,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    Unknown,
+    Runs,
+    /// It blocks its thread, in this many waits within each other.
+    Blocks(For, u32),
+    Waits,
+    Ready,
+    Queues,
+}
+
+impl Lives {
+    pub(super) fn new(recording: &Recording) -> Self {
+        let mut lives = Self::default();
+        let mut now: HashMap<Waiter, Now> = HashMap::new();
+        let mut open: HashMap<u64, Request> = HashMap::new();
+        for event in &recording.events {
+            lives.note_requests(event, &mut open);
+            lives.note_locks(event);
+            let state = now.entry(event.waiter).or_insert_with(|| Now {
+                did: match event.waiter {
+                    Waiter::Task(_) => State::Unknown,
+                    _ => State::Runs,
+                },
+                since: event.at,
+                pending: vec![],
+                candidates: vec![],
+                is_woken: false,
+            });
+            if let What::Poll { thread } = event.what {
+                let polls = lives.polls.entry(thread).or_default();
+                polls.push((event.at, event.waiter));
+            }
+            let life = lives.lives.entry(event.waiter).or_default();
+            state.note(event, life);
+        }
+        let end = recording.events.last().map_or(0, |event| event.at);
+        for (waiter, mut state) in now {
+            let life = lives.lives.entry(waiter).or_default();
+            state.settle(life);
+            if matches!(state.did, State::Waits) && state.pending.is_empty() {
+                // A task that is complete waits for nothing.
+                life.ended = Some(state.since);
+                continue;
+            }
+            state.close(life, end, Ender::Unknown);
+            state.settle(life);
+        }
+        lives.unfinished = open.len();
+        lives
+    }
+
+    fn note_requests(&mut self, event: &Event, open: &mut HashMap<u64, Request>) {
+        let at = event.at;
+        match event.what {
+            What::Request { id, name } => {
+                let request = Request {
+                    id,
+                    name,
+                    waiter: event.waiter,
+                    from: at,
+                    to: at,
+                    entered: vec![],
+                };
+                open.insert(id, request);
+            }
+            What::Enter { id } => {
+                if let Some(request) = open.get_mut(&id) {
+                    request.waiter = event.waiter;
+                    request.entered.push((at, u64::MAX));
+                }
+            }
+            What::Leave { id } => {
+                let request = open.get_mut(&id);
+                if let Some(last) = request.and_then(|request| request.entered.last_mut()) {
+                    last.1 = at;
+                }
+            }
+            What::RequestEnd { id } => {
+                if let Some(mut request) = open.remove(&id) {
+                    request.to = at;
+                    self.requests.push(request);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_locks(&mut self, event: &Event) {
+        match event.what {
+            What::Acquired { object, location } => {
+                self.holds.entry(object).or_default().push(Hold {
+                    holder: event.waiter,
+                    from: event.at,
+                    to: u64::MAX,
+                    location,
+                });
+            }
+            What::Released { object } => {
+                let Some(holds) = self.holds.get_mut(&object) else {
+                    return;
+                };
+                let is_open = |hold: &Hold| hold.to == u64::MAX;
+                let own = holds
+                    .iter()
+                    .rposition(|hold| is_open(hold) && hold.holder == event.waiter);
+                // A guard may have moved to another task.
+                if let Some(at) = own.or_else(|| holds.iter().rposition(is_open)) {
+                    holds[at].to = event.at;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the task that the thread has polled last before that time.
+    pub(super) fn polled_before(&self, thread: u64, at: u64) -> Option<Waiter> {
+        let polls = self.polls.get(&thread)?;
+        let after = polls.partition_point(|(began, _)| *began <= at);
+        Some(polls[after.checked_sub(1)?].1)
+    }
+
+    /// Returns the part of a life within a time.
+    pub(super) fn within(
+        &self,
+        waiter: Waiter,
+        from: u64,
+        to: u64,
+    ) -> impl Iterator<Item = Segment> + '_ {
+        let segments = self
+            .lives
+            .get(&waiter)
+            .map_or(&[][..], |life| &life.segments);
+        let first = segments.partition_point(|segment| segment.to <= from);
+        let cut = move |segment: &Segment| Segment {
+            from: segment.from.max(from),
+            to: segment.to.min(to),
+            did: segment.did,
+        };
+        segments[first..]
+            .iter()
+            .take_while(move |segment| segment.from < to)
+            .map(cut)
+    }
+
+    /// Returns the parts within a time in which others than the one that waits had a lock.
+    pub(super) fn holds(&self, object: usize, from: u64, to: u64, waiter: Waiter) -> Vec<Hold> {
+        let holds = self.holds.get(&object).map_or(&[][..], Vec::as_slice);
+        let end = holds.partition_point(|hold| hold.from < to);
+        let mut found = vec![];
+        let mut missed = 0;
+        for hold in holds[..end].iter().rev() {
+            if hold.to <= from {
+                missed += 1;
+            } else if hold.holder != waiter {
+                found.push(Hold {
+                    from: hold.from.max(from),
+                    to: hold.to.min(to),
+                    ..*hold
+                });
+            }
+            if missed > MISSED {
+                break;
+            }
+        }
+        found.reverse();
+        found
+    }
+}
+
+impl Now {
+    fn note(&mut self, event: &Event, life: &mut Life) {
+        let at = event.at;
+        match event.what {
+            What::Spawn {
+                parent,
+                is_job,
+                location,
+            } => {
+                life.spawn = Some(Spawn {
+                    at,
+                    parent,
+                    is_job,
+                    location,
+                });
+                self.since = at;
+                self.did = if is_job { State::Queues } else { State::Ready };
+            }
+            What::Poll { .. } => {
+                self.close(life, at, Ender::Unknown);
+                self.did = State::Runs;
+                self.is_woken = false;
+            }
+            What::PollEnd => {
+                self.settle(life);
+                self.close(life, at, Ender::Unknown);
+                self.did = if self.is_woken {
+                    State::Ready
+                } else {
+                    State::Waits
+                };
+            }
+            What::Wake { by } => match self.did {
+                State::Waits => {
+                    self.close(life, at, by);
+                    self.did = State::Ready;
+                }
+                State::Runs | State::Blocks(..) => self.is_woken = true,
+                _ => {}
+            },
+            What::Wait(wait) => self.pending.push(wait),
+            What::Block(wait) => match &mut self.did {
+                State::Blocks(_, depth) => *depth += 1,
+                _ => {
+                    self.close(life, at, Ender::Unknown);
+                    self.did = State::Blocks(wait, 1);
+                }
+            },
+            What::WaitEnd(wait) => self.end_wait(wait, life, at),
+            _ => {}
+        }
+    }
+
+    fn end_wait(&mut self, wait: For, life: &mut Life, at: u64) {
+        if let State::Blocks(outer, depth) = self.did {
+            let is_pending = self.pending.contains(&wait);
+            if depth > 1 && !is_pending {
+                self.did = State::Blocks(outer, depth - 1);
+            } else if !is_pending {
+                self.close(life, at, Ender::Unknown);
+                self.did = State::Runs;
+            }
+            if !is_pending {
+                return;
+            }
+        }
+        if let Some(place) = self.pending.iter().rposition(|other| *other == wait) {
+            self.pending.remove(place);
+        }
+        if self.candidates.contains(&wait) {
+            Self::name_last_wait(life, wait);
+            self.candidates.clear();
+        }
+    }
+
+    /// Ends the present segment.
+    fn close(&mut self, life: &mut Life, at: u64, by: Ender) {
+        let did = match self.did {
+            State::Unknown => None,
+            State::Runs => Some(Did::Run),
+            State::Blocks(wait, _) => Some(Did::Wait(Some(wait), by)),
+            State::Waits => {
+                self.candidates.clone_from(&self.pending);
+                Some(Did::Wait(None, by))
+            }
+            State::Ready => Some(Did::Ready),
+            State::Queues => Some(Did::Queue),
+        };
+        let from = std::mem::replace(&mut self.since, at);
+        if let Some(did) = did.filter(|_| from < at) {
+            life.segments.push(Segment { from, to: at, did });
+        }
+    }
+
+    /// No wait has ended in the poll: the last wait was for the one that began last.
+    fn settle(&mut self, life: &mut Life) {
+        if let Some(&last) = self.candidates.last() {
+            Self::name_last_wait(life, last);
+            self.candidates.clear();
+        }
+    }
+
+    fn name_last_wait(life: &mut Life, wait: For) {
+        let mut segments = life.segments.iter_mut().rev();
+        let last = segments.find_map(|segment| match &mut segment.did {
+            Did::Wait(wait @ None, _) => Some(wait),
+            _ => None,
+        });
+        if let Some(last) = last {
+            *last = Some(wait);
+        }
+    }
+}

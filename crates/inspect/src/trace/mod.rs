@@ -1,0 +1,25 @@
+//! Judges where the requests of a program waited, and behind whom, from a recording of its last moments.
+//!
+//! `blitz trace` gets the recording from a running process, or a program writes it when it exits (`blitz-io-observe`,
+//! the recorder `trace`). [`Recording::parse`] reads it, [`judge`] is a pure function from it to a [`Report`], and
+//! [`Report::text`] and [`chrome`] write that for people and for other programs.
+//!
+//! 1. `lives.rs` puts the events together: what each thread and task did at each moment.
+//! 2. `split.rs` divides the time of each request into pieces, each with its cause.
+//! 3. `report.rs` adds them up; `path.rs` makes a tree of a request.
+
+mod cause;
+mod chrome;
+mod lives;
+mod path;
+mod recording;
+mod report;
+mod split;
+mod text;
+
+pub use cause::Category;
+pub use chrome::chrome;
+pub use path::Node;
+pub use recording::{ParseError, Recording};
+pub use report::{BUCKETS, Contended, Latencies, Report, Share, Split, judge};
+pub use text::time;

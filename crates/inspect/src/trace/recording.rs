@@ -1,0 +1,299 @@
+//! The file of one process.
+
+use std::fmt::{self, Display, Formatter};
+
+use blitz_io_observe::Kind;
+use serde::Deserialize;
+
+use crate::snapshot::Waiter;
+
+/// The format that this version reads.
+const FORMAT: u32 = 1;
+
+/// What the threads and tasks of one process did in its last moments.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// The number of the process.
+    pub pid: u32,
+    /// Its command line.
+    pub command: String,
+    /// Number of events that are missing: each thread keeps its last ones.
+    pub lost: u64,
+    pub(super) kinds: Vec<String>,
+    pub(super) names: Vec<String>,
+    pub(super) locations: Vec<Option<String>>,
+    pub(super) objects: Vec<Option<String>>,
+    pub(super) threads: Vec<Thread>,
+    /// In the order of their times.
+    pub(super) events: Vec<Event>,
+}
+
+/// The file, as it is written.
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct File {
+    format: u32,
+    pid: u32,
+    command: String,
+    lost: u64,
+    kinds: Vec<String>,
+    names: Vec<String>,
+    locations: Vec<Option<String>>,
+    objects: Vec<Option<String>>,
+    threads: Vec<Thread>,
+    events: Vec<Row>,
+}
+
+/// Code, time, kind, target, waiter, other, location.
+type Row = (u8, u64, u8, u64, u64, u64, usize);
+
+/// A thread.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Thread {
+    pub(super) number: u64,
+    #[serde(default)]
+    pub(super) name: String,
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    /// Nanoseconds of the monotonic clock.
+    pub(super) at: u64,
+    pub(super) waiter: Waiter,
+    pub(super) what: What,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    /// A poll begins in the thread with this number.
+    Poll { thread: u64 },
+    /// The poll ends.
+    PollEnd,
+    /// A future begins to wait.
+    Wait(For),
+    /// The thread begins to block.
+    Block(For),
+    /// A wait ends.
+    WaitEnd(For),
+    /// The task is woken.
+    Wake { by: Ender },
+    /// The task is spawned.
+    Spawn {
+        parent: Waiter,
+        is_job: bool,
+        location: usize,
+    },
+    /// A lock is taken.
+    Acquired { object: usize, location: usize },
+    /// A lock is about to be released.
+    Released { object: usize },
+    /// A request begins.
+    Request { id: u64, name: usize },
+    /// A request ends.
+    RequestEnd { id: u64 },
+    /// The waiter works for a request.
+    Enter { id: u64 },
+    /// The waiter works for it no more.
+    Leave { id: u64 },
+}
+
+/// What a wait is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct For {
+    /// A place among the kinds of the recording.
+    pub(super) kind: u8,
+    pub(super) target: Target,
+    /// A place among its locations, or 0.
+    pub(super) location: usize,
+}
+
+/// The object or the number that a wait is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Target {
+    /// A place among the objects.
+    Object(usize),
+    /// The number of a task, a descriptor, or 0.
+    Number(u64),
+}
+
+/// Who ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ender {
+    Waiter(Waiter),
+    /// A timer of the runtime.
+    Timer,
+    /// A source of the operating system.
+    System,
+    Unknown,
+}
+
+/// Why a text is no recording.
+#[derive(Debug)]
+pub struct ParseError(Wrong);
+
+#[derive(Debug)]
+enum Wrong {
+    Json(serde_json::Error),
+    Version,
+}
+
+impl Display for ParseError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Wrong::Json(error) => write!(f, "it is no recording: {error}"),
+            Wrong::Version => f.write_str("another version made this recording"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+impl Recording {
+    /// Reads a recording.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is no recording, or one of another version.
+    ///
+    /// ```
+    /// use blitz_io_inspect::trace::Recording;
+    ///
+    /// assert!(Recording::parse(b"{\"format\":1}").is_ok());
+    /// assert!(Recording::parse(b"{\"format\":1000}").is_err());
+    /// ```
+    pub fn parse(text: &[u8]) -> Result<Self, ParseError> {
+        let file: File =
+            serde_json::from_slice(text).map_err(|error| ParseError(Wrong::Json(error)))?;
+        if file.format != FORMAT {
+            return Err(ParseError(Wrong::Version));
+        }
+        let mut events: Vec<Event> = file.events.iter().filter_map(event).collect();
+        // A sort that keeps the order of equal times.
+        events.sort_by_key(|event| event.at);
+        Ok(Self {
+            pid: file.pid,
+            command: file.command,
+            lost: file.lost,
+            kinds: file.kinds,
+            names: file.names,
+            locations: file.locations,
+            objects: file.objects,
+            threads: file.threads,
+            events,
+        })
+    }
+
+    /// Leaves out the events that are older than this many nanoseconds before the last one.
+    pub fn keep_last(&mut self, nanos: u64) {
+        let last = self.events.last().map_or(0, |event| event.at);
+        let first = last.saturating_sub(nanos);
+        self.events.retain(|event| event.at >= first);
+    }
+
+    /// Returns the number of events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Returns `true` if there are no events.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// Returns the time between the first and the last event, in nanoseconds.
+    #[must_use]
+    pub fn duration(&self) -> u64 {
+        let at = |event: Option<&Event>| event.map_or(0, |event| event.at);
+        at(self.events.last()) - at(self.events.first())
+    }
+
+    /// Returns the kind of a wait, and its name.
+    pub(super) fn kind(&self, kind: u8) -> (Option<Kind>, &str) {
+        let name = self.kinds.get(usize::from(kind)).map_or("", String::as_str);
+        let found = Kind::ALL.iter().copied().find(|kind| kind.name() == name);
+        (found, name)
+    }
+
+    /// Returns the text of a location.
+    pub(super) fn location(&self, place: usize) -> Option<&str> {
+        let location = self.locations.get(place.checked_sub(1)?)?.as_deref()?;
+        Some(crate::names::short(location))
+    }
+
+    /// Returns the name that the program has given an object.
+    pub(super) fn object(&self, place: usize) -> Option<&str> {
+        self.objects.get(place.checked_sub(1)?)?.as_deref()
+    }
+
+    /// Returns the name of a request.
+    pub(super) fn name(&self, place: usize) -> &str {
+        let name = place.checked_sub(1).and_then(|place| self.names.get(place));
+        name.map_or("(unnamed)", String::as_str)
+    }
+}
+
+/// Returns the thread or task of a word.
+fn waiter(word: u64) -> Waiter {
+    if word & 1 == 0 {
+        Waiter::Thread(word >> 1)
+    } else {
+        Waiter::Task(word >> 1)
+    }
+}
+
+fn event(row: &Row) -> Option<Event> {
+    let &(code, at, kind, target, word, other, location) = row;
+    let object = usize::try_from(target).unwrap_or(0);
+    let wait = |target| For {
+        kind,
+        target,
+        location,
+    };
+    let for_object = || wait(Target::Object(object));
+    let for_number = || wait(Target::Number(target));
+    let what = match code {
+        1 => What::Poll { thread: other >> 1 },
+        2 => What::PollEnd,
+        3 => What::Wait(for_object()),
+        4 => What::Wait(for_number()),
+        5 => What::Block(for_object()),
+        6 => What::Block(for_number()),
+        7 => What::WaitEnd(for_object()),
+        8 => What::WaitEnd(for_number()),
+        9 => What::Wake {
+            by: match kind {
+                1 => Ender::Timer,
+                2 => Ender::System,
+                // A thread that has no number yet.
+                _ if other == 1 => Ender::Unknown,
+                _ => Ender::Waiter(waiter(other)),
+            },
+        },
+        10 => What::Spawn {
+            parent: waiter(other),
+            is_job: kind & 1 != 0,
+            location,
+        },
+        11 => What::Acquired { object, location },
+        12 => What::Released { object },
+        13 => What::Request {
+            id: other,
+            name: object,
+        },
+        14 => What::RequestEnd { id: other },
+        15 => What::Enter { id: other },
+        16 => What::Leave { id: other },
+        // A newer version may have more.
+        _ => return None,
+    };
+    Some(Event {
+        at,
+        waiter: waiter(word),
+        what,
+    })
+}

@@ -1,0 +1,353 @@
+//! `Report`: where the requests of a recording waited, as plain data.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::cause::{Category, Cause};
+use super::lives::{Lives, Request};
+use super::path::{Node, Paths};
+use super::recording::Recording;
+use super::split::{Piece, Splitter, by_cause, sum};
+use crate::snapshot::Waiter;
+
+/// The number of ranges of a histogram. Range 0 is below one microsecond, range `i` from 2^(i-1) to 2^i
+/// microseconds; the last one has no end.
+pub const BUCKETS: usize = 28;
+
+/// Where the requests of a recording waited.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The command line of the process.
+    pub command: String,
+    /// The time that the recording covers, in nanoseconds.
+    pub nanos: u64,
+    /// Number of events.
+    pub events: usize,
+    /// Number of events that are missing.
+    pub lost: u64,
+    /// Number of requests that had not ended.
+    pub unfinished: usize,
+    /// The latencies, by the names of requests.
+    pub requests: Vec<Latencies>,
+    /// Where the time of all requests went.
+    pub all: Split,
+    /// Where the time of the slowest percentile went.
+    pub slowest: Split,
+    /// The objects for which requests waited, those first that cost them the most time.
+    pub objects: Vec<Contended>,
+    /// The slowest requests.
+    pub paths: Vec<Node>,
+}
+
+/// The latencies of requests that have the same name, in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Latencies {
+    /// The name.
+    pub name: String,
+    /// Number of requests.
+    pub count: usize,
+    /// Half of the requests took no longer.
+    pub p50: u64,
+    /// 90 % of them.
+    pub p90: u64,
+    /// 99 % of them.
+    pub p99: u64,
+    /// The slowest one.
+    pub max: u64,
+    /// Numbers of requests by latency; see [`BUCKETS`].
+    pub histogram: [u64; BUCKETS],
+}
+
+/// Where the time of some requests went.
+#[derive(Clone, Debug, Serialize)]
+pub struct Split {
+    /// Number of requests.
+    pub count: usize,
+    /// The latency of the fastest of them, in nanoseconds.
+    pub from: u64,
+    /// The sum of their latencies, in nanoseconds.
+    pub nanos: u64,
+    /// The sum for each category, the greatest first.
+    pub categories: Vec<(Category, u64)>,
+    /// The causes, those first that took the most time; 50 at most.
+    pub causes: Vec<Share>,
+}
+
+/// The part that a cause has in the time of requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// Its category.
+    pub category: Category,
+    /// The kind of the wait and the name of the object; empty if there is none.
+    pub what: String,
+    /// The line of the wait, or that of the spawn of the task that ran; empty if it is not known.
+    pub at: String,
+    /// The thread or task that kept the requests waiting for the longest time, with its line.
+    pub behind: Option<String>,
+    /// The time, in nanoseconds.
+    pub nanos: u64,
+    /// Number of waits.
+    pub count: u64,
+}
+
+/// An object for which requests waited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Contended {
+    /// What it is, and where the requests waited.
+    pub cause: Share,
+    /// Half of the waits took no longer, in nanoseconds.
+    pub p50: u64,
+    /// 99 % of them.
+    pub p99: u64,
+    /// The longest one.
+    pub max: u64,
+    /// Numbers of waits by duration; see [`BUCKETS`].
+    pub histogram: [u64; BUCKETS],
+}
+
+/// The number of causes that a report has.
+const CAUSES: usize = 50;
+/// The number of objects that a report has.
+const OBJECTS: usize = 20;
+
+/// Judges a recording. `paths`: the number of requests that the report shows one by one.
+///
+/// ```
+/// use blitz_io_inspect::trace::{Recording, judge};
+///
+/// // A request of task 1 that runs for one millisecond, and then sleeps for three.
+/// let text = r#"{"format":1,"kinds":["Sleep"],"names":["GET /x"],"locations":["src/main.rs:7"],"events":[
+///     [1,0,0,0,3,2,0], [13,0,0,1,3,1,0],
+///     [4,1000000,0,0,3,0,1], [2,1000000,0,0,3,2,0], [9,4000000,1,0,3,2,0],
+///     [1,4000000,0,0,3,2,0], [8,4000000,0,0,3,0,1], [14,4000000,0,0,3,1,0]]}"#;
+/// let report = judge(&Recording::parse(text.as_bytes())?, 1);
+/// assert_eq!(report.requests[0].max, 4_000_000);
+/// let first = &report.slowest.causes[0];
+/// assert_eq!((first.category.name(), first.nanos), ("timer", 3_000_000));
+/// assert_eq!(first.at, "src/main.rs:7");
+/// # Ok::<(), blitz_io_inspect::trace::ParseError>(())
+/// ```
+#[must_use]
+pub fn judge(recording: &Recording, paths: usize) -> Report {
+    let lives = Lives::new(recording);
+    let splitter = Splitter::new(recording, &lives);
+    let mut requests: Vec<(&Request, Vec<Piece>)> = lives
+        .requests
+        .iter()
+        .map(|request| (request, splitter.request(request)))
+        .collect();
+    // The slowest first; of those that are equal, the one that began first.
+    requests.sort_by_key(|(request, _)| (std::cmp::Reverse(latency(request)), request.from));
+    let slow = requests.len().div_ceil(100);
+    let split = |requests: &[(&Request, Vec<Piece>)]| Split::new(recording, &lives, requests);
+    let shown = requests.iter().take(paths);
+    let tree = Paths::new(splitter);
+    Report {
+        command: recording.command.clone(),
+        nanos: recording.duration(),
+        events: recording.len(),
+        lost: recording.lost,
+        unfinished: lives.unfinished,
+        requests: latencies(recording, &lives.requests),
+        all: split(&requests),
+        slowest: split(&requests[..slow]),
+        objects: contended(recording, &lives, &requests),
+        paths: shown
+            .map(|(request, pieces)| tree.request(request, pieces))
+            .collect(),
+    }
+}
+
+fn latency(request: &Request) -> u64 {
+    request.to - request.from
+}
+
+fn latencies(recording: &Recording, requests: &[Request]) -> Vec<Latencies> {
+    let mut by_name: HashMap<&str, Vec<u64>> = HashMap::new();
+    for request in requests {
+        let name = recording.name(request.name);
+        by_name.entry(name).or_default().push(latency(request));
+    }
+    let mut all: Vec<Latencies> = by_name
+        .into_iter()
+        .map(|(name, mut times)| {
+            times.sort_unstable();
+            Latencies {
+                name: name.to_owned(),
+                count: times.len(),
+                p50: quantile(&times, 50),
+                p90: quantile(&times, 90),
+                p99: quantile(&times, 99),
+                max: quantile(&times, 100),
+                histogram: histogram(&times),
+            }
+        })
+        .collect();
+    all.sort_by(|one, other| (other.p99, &one.name).cmp(&(one.p99, &other.name)));
+    all
+}
+
+/// Returns the smallest of the sorted values that this percentage does not exceed.
+fn quantile(sorted: &[u64], percent: usize) -> u64 {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+}
+
+fn histogram(times: &[u64]) -> [u64; BUCKETS] {
+    let mut buckets = [0; BUCKETS];
+    for nanos in times {
+        let bits = u64::BITS - (nanos / 1_000).leading_zeros();
+        buckets[(bits as usize).min(BUCKETS - 1)] += 1;
+    }
+    buckets
+}
+
+impl Split {
+    fn new(recording: &Recording, lives: &Lives, requests: &[(&Request, Vec<Piece>)]) -> Self {
+        let pieces: Vec<Piece> = requests
+            .iter()
+            .flat_map(|(_, pieces)| pieces.iter().copied())
+            .collect();
+        let mut categories: Vec<(Category, u64)> = Category::ALL
+            .into_iter()
+            .map(|category| {
+                let own = pieces.iter().filter(|p| p.cause.category == category);
+                (category, sum(own.map(Piece::nanos)))
+            })
+            .filter(|(_, nanos)| *nanos != 0)
+            .collect();
+        categories.sort_by_key(|(_, nanos)| std::cmp::Reverse(*nanos));
+        let causes = by_cause(recording, &pieces).into_iter().take(CAUSES);
+        Self {
+            count: requests.len(),
+            from: requests.last().map_or(0, |(request, _)| latency(request)),
+            nanos: sum(requests.iter().map(|(request, _)| latency(request))),
+            categories,
+            causes: causes
+                .map(|(cause, nanos, count)| share(recording, lives, &pieces, cause, nanos, count))
+                .collect(),
+        }
+    }
+
+    /// Returns the part of the time of which the recording says where it went, from 0 to 1.
+    #[must_use]
+    pub fn attributed(&self) -> f64 {
+        let mut categories = self.categories.iter();
+        let other = categories.find(|(category, _)| *category == Category::Other);
+        1.0 - other.map_or(0, |(_, nanos)| *nanos) as f64 / self.nanos.max(1) as f64
+    }
+}
+
+fn share(
+    recording: &Recording,
+    lives: &Lives,
+    pieces: &[Piece],
+    cause: Cause,
+    nanos: u64,
+    count: u64,
+) -> Share {
+    let own = || pieces.iter().filter(|p| p.cause.group(recording) == cause);
+    // Of several lines, the one that took the most time.
+    let location = longest(own(), |piece| {
+        Some(piece.cause.location).filter(|&at| at != 0)
+    });
+    let behind = longest(own(), |piece| piece.behind).map(|waiter| {
+        let by = who(recording, lives, waiter);
+        let taken_at = longest(own(), |piece| Some(piece.behind_at).filter(|&at| at != 0));
+        match taken_at.and_then(|at| recording.location(at)) {
+            Some(at) => format!("{by}, which took it at {at}"),
+            None => by,
+        }
+    });
+    Share {
+        category: cause.category,
+        what: cause.text(recording),
+        at: recording
+            .location(location.unwrap_or(0))
+            .unwrap_or_default()
+            .to_owned(),
+        behind,
+        nanos,
+        count,
+    }
+}
+
+/// Returns the value that has the longest time of the pieces that have one.
+fn longest<'a, T: Copy + Eq + std::hash::Hash>(
+    pieces: impl Iterator<Item = &'a Piece>,
+    value: impl Fn(&Piece) -> Option<T>,
+) -> Option<T> {
+    let mut sums: HashMap<T, (u64, std::cmp::Reverse<u64>)> = HashMap::new();
+    for piece in pieces {
+        if let Some(value) = value(piece) {
+            let sum = sums
+                .entry(value)
+                .or_insert((0, std::cmp::Reverse(piece.from)));
+            sum.0 = sum.0.saturating_add(piece.nanos());
+        }
+    }
+    let longest = sums.into_iter().max_by_key(|(_, sum)| *sum);
+    longest.map(|(value, _)| value)
+}
+
+/// Returns the name of a thread or task, with the line at which it was spawned.
+pub(super) fn who(recording: &Recording, lives: &Lives, waiter: Waiter) -> String {
+    match waiter {
+        Waiter::Task(id) => {
+            let life = lives.lives.get(&waiter);
+            let spawn = life.and_then(|life| life.spawn);
+            let what = match spawn {
+                Some(spawn) if spawn.is_job => "job",
+                _ if id >= 1 << 52 => "block_on",
+                _ => "task",
+            };
+            let id = id & ((1 << 52) - 1);
+            match spawn.and_then(|spawn| recording.location(spawn.location)) {
+                Some(at) => format!("{what} {id} ({at})"),
+                None => format!("{what} {id}"),
+            }
+        }
+        Waiter::Thread(number) => {
+            let mut threads = recording.threads.iter();
+            let thread = threads.find(|thread| thread.number == number);
+            match thread.filter(|thread| !thread.name.is_empty()) {
+                Some(thread) => format!("thread {number} \"{}\"", thread.name),
+                None => format!("thread {number}"),
+            }
+        }
+        Waiter::Process(pid) => format!("process {pid}"),
+    }
+}
+
+fn contended(
+    recording: &Recording,
+    lives: &Lives,
+    requests: &[(&Request, Vec<Piece>)],
+) -> Vec<Contended> {
+    let is_wait = |piece: &&Piece| {
+        !matches!(
+            piece.cause.category,
+            Category::Running | Category::Runnable | Category::Other
+        )
+    };
+    let waits: Vec<Piece> = requests
+        .iter()
+        .flat_map(|(_, pieces)| pieces.iter().filter(is_wait).copied())
+        .collect();
+    let causes = by_cause(recording, &waits).into_iter().take(OBJECTS);
+    causes
+        .map(|(cause, nanos, count)| {
+            let own = waits.iter().filter(|p| p.cause.group(recording) == cause);
+            let mut times: Vec<u64> = own.map(Piece::nanos).collect();
+            times.sort_unstable();
+            Contended {
+                cause: share(recording, lives, &waits, cause, nanos, count),
+                p50: quantile(&times, 50),
+                p99: quantile(&times, 99),
+                max: quantile(&times, 100),
+                histogram: histogram(&times),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,206 @@
+//! The report for people.
+
+use std::fmt::Write as _;
+
+use super::cause::Category;
+use super::path::Node;
+use super::report::{Contended, Report, Share, Split};
+
+/// The number of causes and objects that the text has.
+const ROWS: usize = 8;
+
+impl Report {
+    /// Returns the report for people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let count = self.all.count;
+        _ = writeln!(
+            text,
+            "{count} requests in {}, {} unfinished; {} events{}",
+            time(self.nanos),
+            self.unfinished,
+            self.events,
+            match self.lost {
+                0 => String::new(),
+                lost => format!(", {lost} older ones lost"),
+            }
+        );
+        if count == 0 {
+            text += NO_REQUESTS;
+            return text;
+        }
+        self.latencies(&mut text);
+        self.categories(&mut text);
+        causes(&mut text, &self.slowest);
+        objects(&mut text, &self.objects);
+        text += "\nThe slowest requests\n";
+        for node in &self.paths {
+            request(&mut text, node);
+        }
+        text
+    }
+
+    fn latencies(&self, text: &mut String) {
+        let width = self.requests.iter().map(|r| r.name.chars().count());
+        let width = width.max().unwrap_or(0).clamp(8, 40);
+        _ = writeln!(
+            text,
+            "\n{:width$} {:>7} {:>9} {:>9} {:>9} {:>9}",
+            "", "count", "p50", "p90", "p99", "max"
+        );
+        for one in &self.requests {
+            _ = writeln!(
+                text,
+                "{:width$} {:>7} {:>9} {:>9} {:>9} {:>9}",
+                one.name,
+                one.count,
+                time(one.p50),
+                time(one.p90),
+                time(one.p99),
+                time(one.max)
+            );
+        }
+    }
+
+    fn categories(&self, text: &mut String) {
+        let slow = &self.slowest;
+        let these = match slow.count {
+            1 => "the slowest one".to_owned(),
+            count => format!("the slowest {count}, from {}", time(slow.from)),
+        };
+        _ = writeln!(
+            text,
+            "\n{:16} {:>18}   {these:>18}",
+            "Where time went", "all requests"
+        );
+        for category in Category::ALL {
+            let of = |split: &Split| {
+                let mut all = split.categories.iter();
+                let found = all.find(|(other, _)| *other == category);
+                found.map_or(0, |(_, nanos)| *nanos)
+            };
+            let (all, slowest) = (of(&self.all), of(slow));
+            if all != 0 {
+                _ = writeln!(
+                    text,
+                    "  {:14} {:>9} {:>8}   {:>9} {:>8}",
+                    category.name(),
+                    time(all),
+                    percent(all, self.all.nanos),
+                    time(slowest),
+                    percent(slowest, slow.nanos)
+                );
+            }
+        }
+    }
+}
+
+const NO_REQUESTS: &str = "
+The program marks no request. Let it say where one begins and ends:
+
+    let _request = blitz_io::trace::request(\"GET /x\");
+    blitz_io::trace::request(\"GET /x\").instrument(future).await
+";
+
+fn causes(text: &mut String, slowest: &Split) {
+    text.push_str("\nWhat the slowest spent it on\n");
+    for (at, share) in slowest.causes.iter().take(ROWS).enumerate() {
+        _ = writeln!(
+            text,
+            "{:>3}. {:>7} {:>9}  {}",
+            at + 1,
+            percent(share.nanos, slowest.nanos),
+            time(share.nanos),
+            named(share)
+        );
+    }
+}
+
+fn objects(text: &mut String, objects: &[Contended]) {
+    if objects.is_empty() {
+        return;
+    }
+    _ = writeln!(
+        text,
+        "\nWhat cost all requests most\n{:>11} {:>7} {:>9} {:>9} {:>9}",
+        "time", "waits", "p50", "p99", "max"
+    );
+    for object in objects.iter().take(ROWS) {
+        _ = writeln!(
+            text,
+            "{:>11} {:>7} {:>9} {:>9} {:>9}  {}",
+            time(object.cause.nanos),
+            object.cause.count,
+            time(object.p50),
+            time(object.p99),
+            time(object.max),
+            named(&object.cause)
+        );
+    }
+}
+
+/// Returns the cause, its line, and who is behind it.
+fn named(share: &Share) -> String {
+    let mut text = share.category.name().to_owned();
+    if !share.what.is_empty() {
+        _ = write!(text, " {}", share.what);
+    }
+    if !share.at.is_empty() {
+        _ = write!(text, " at {}", share.at);
+    }
+    if let Some(behind) = &share.behind {
+        _ = write!(text, ", behind {behind}");
+    }
+    text
+}
+
+fn request(text: &mut String, node: &Node) {
+    _ = write!(text, "\n{}, {}", node.what, time(node.nanos));
+    if let Some(by) = &node.behind {
+        _ = write!(text, ", in {by}");
+    }
+    text.push('\n');
+    parts(text, &node.parts, "");
+}
+
+fn parts(text: &mut String, nodes: &[Node], before: &str) {
+    for (at, node) in nodes.iter().enumerate() {
+        let is_last = at + 1 == nodes.len();
+        let (branch, below) = if is_last {
+            ("└─ ", "   ")
+        } else {
+            ("├─ ", "│  ")
+        };
+        _ = write!(text, "{before}{branch}{} {}", time(node.nanos), node.what);
+        if node.count > 1 {
+            _ = write!(text, ", {} times", node.count);
+        }
+        if !node.at.is_empty() {
+            _ = write!(text, ", at {}", node.at);
+        }
+        if let Some(by) = &node.behind {
+            _ = write!(text, ", behind {by}");
+        }
+        if node.behind.is_some() && !node.parts.is_empty() {
+            text.push_str(", which meanwhile did");
+        }
+        text.push('\n');
+        parts(text, &node.parts, &format!("{before}{below}"));
+    }
+}
+
+/// Returns a time in three digits or more.
+#[must_use]
+pub fn time(nanos: u64) -> String {
+    match nanos {
+        0..1_000 => format!("{nanos} ns"),
+        1_000..1_000_000 => format!("{:.1} µs", nanos as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", nanos as f64 / 1e6),
+        _ => format!("{:.2} s", nanos as f64 / 1e9),
+    }
+}
+
+fn percent(part: u64, of: u64) -> String {
+    format!("{:.1} %", part as f64 * 100.0 / of.max(1) as f64)
+}

@@ -1,0 +1,404 @@
+//! The judgement of recordings that are made by hand, without a clock.
+
+use blitz_io_inspect::trace::{Category, Recording, Report, chrome, judge};
+
+/// A recording. Times are in milliseconds.
+#[derive(Default)]
+struct Made {
+    rows: Vec<String>,
+}
+
+/// Places of kinds.
+const MUTEX: u8 = 0;
+const ONESHOT: u8 = 1;
+const JOIN: u8 = 2;
+const SLEEP: u8 = 3;
+const SEMAPHORE: u8 = 4;
+
+/// Places of objects.
+const SESSIONS: u64 = 1;
+const ANSWER: u64 = 2;
+
+/// Lines of the program, which are places of locations.
+const MAIN: usize = 1;
+const LOCK: usize = 2;
+const NAP: usize = 3;
+const ACTOR: usize = 4;
+const JOB: usize = 5;
+
+const fn task(id: u64) -> u64 {
+    id << 1 | 1
+}
+
+const fn thread(number: u64) -> u64 {
+    number << 1
+}
+
+impl Made {
+    fn row(
+        &mut self,
+        code: u8,
+        at: f64,
+        kind: u8,
+        target: u64,
+        words: (u64, u64),
+        place: usize,
+    ) -> &mut Self {
+        let nanos = (at * 1e6) as u64;
+        let (waiter, other) = words;
+        self.rows.push(format!(
+            "[{code},{nanos},{kind},{target},{waiter},{other},{place}]"
+        ));
+        self
+    }
+
+    fn spawn(&mut self, at: f64, id: u64, parent: u64, place: usize) -> &mut Self {
+        self.row(10, at, 0, 0, (task(id), parent), place)
+    }
+
+    fn spawn_job(&mut self, at: f64, id: u64, parent: u64, place: usize) -> &mut Self {
+        self.row(10, at, 1, 0, (task(id), parent), place)
+    }
+
+    fn poll(&mut self, from: f64, id: u64) -> &mut Self {
+        self.row(1, from, 0, 0, (task(id), thread(1)), 0)
+    }
+
+    fn end(&mut self, at: f64, id: u64) -> &mut Self {
+        self.row(2, at, 0, 0, (task(id), thread(1)), 0)
+    }
+
+    fn wait(&mut self, at: f64, id: u64, kind: u8, object: u64, place: usize) -> &mut Self {
+        self.row(3, at, kind, object, (task(id), 0), place)
+    }
+
+    fn wait_end(&mut self, at: f64, id: u64, kind: u8, object: u64, place: usize) -> &mut Self {
+        self.row(7, at, kind, object, (task(id), 0), place)
+    }
+
+    fn wait_for(&mut self, at: f64, id: u64, kind: u8, number: u64, place: usize) -> &mut Self {
+        self.row(4, at, kind, number, (task(id), 0), place)
+    }
+
+    fn wait_for_end(&mut self, at: f64, id: u64, kind: u8, number: u64, place: usize) -> &mut Self {
+        self.row(8, at, kind, number, (task(id), 0), place)
+    }
+
+    fn wake(&mut self, at: f64, id: u64, by: u64) -> &mut Self {
+        self.row(9, at, 0, 0, (task(id), by), 0)
+    }
+
+    fn timer(&mut self, at: f64, id: u64) -> &mut Self {
+        self.row(9, at, 1, 0, (task(id), thread(1)), 0)
+    }
+
+    fn acquired(&mut self, at: f64, id: u64) -> &mut Self {
+        self.row(11, at, MUTEX, SESSIONS, (task(id), 0), LOCK)
+    }
+
+    fn released(&mut self, at: f64, id: u64) -> &mut Self {
+        self.row(12, at, 0, SESSIONS, (task(id), 0), 0)
+    }
+
+    fn request(&mut self, at: f64, id: u64, request: u64) -> &mut Self {
+        self.row(13, at, 0, 1, (task(id), request), 0)
+    }
+
+    fn request_end(&mut self, at: f64, id: u64, request: u64) -> &mut Self {
+        self.row(14, at, 0, 0, (task(id), request), 0)
+    }
+
+    fn text(&self) -> String {
+        format!(
+            r#"{{"format":1,"pid":7,"command":"server","lost":0,
+            "kinds":["Mutex","oneshot::Receiver","JoinHandle","Sleep","Semaphore"],
+            "names":["GET /x"],
+            "locations":["main.rs:1","main.rs:2","main.rs:3","main.rs:4","main.rs:5"],
+            "objects":["sessions",null],"threads":[{{"number":1,"name":"worker"}}],
+            "events":[{}]}}"#,
+            self.rows.join(",")
+        )
+    }
+
+    fn report(&self) -> Report {
+        judge(&Recording::parse(self.text().as_bytes()).unwrap(), 2)
+    }
+}
+
+/// Returns category, name, line and milliseconds of the causes of the slowest request.
+fn causes(report: &Report) -> Vec<(Category, &str, &str, f64)> {
+    let causes = report.slowest.causes.iter();
+    causes
+        .map(|share| {
+            (
+                share.category,
+                &*share.what,
+                &*share.at,
+                share.nanos as f64 / 1e6,
+            )
+        })
+        .collect()
+}
+
+/// Task 1 has the lock from 0 to 10 ms, and sleeps meanwhile. Task 2 waits for it from 2 to 10 ms, and is polled
+/// at 11 ms.
+fn two_tasks_and_a_lock() -> Made {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .poll(0.0, 1)
+        .request(0.0, 1, 1)
+        .acquired(0.0, 1)
+        .wait_for(1.0, 1, SLEEP, 0, NAP)
+        .end(1.0, 1)
+        .spawn(1.0, 2, thread(1), MAIN)
+        .poll(1.0, 2)
+        .request(1.0, 2, 2)
+        .wait(2.0, 2, MUTEX, SESSIONS, LOCK)
+        .end(2.0, 2)
+        .timer(9.0, 1)
+        .poll(9.0, 1)
+        .wait_for_end(9.0, 1, SLEEP, 0, NAP)
+        .released(10.0, 1)
+        .wake(10.0, 2, task(1))
+        .request_end(10.5, 1, 1)
+        .end(10.5, 1)
+        .poll(11.0, 2)
+        .wait_end(11.0, 2, MUTEX, SESSIONS, LOCK)
+        .acquired(11.0, 2)
+        .released(13.0, 2)
+        .request_end(13.0, 2, 2)
+        .end(13.0, 2);
+    made
+}
+
+#[test]
+fn the_report_of_a_lock_is_as_it_was() {
+    let text = two_tasks_and_a_lock().report().text();
+    let expected = include_str!("trace.txt");
+    assert_eq!(text, expected, "\n{text}");
+}
+
+#[test]
+fn a_wait_for_a_lock_names_the_lock_its_holder_and_both_lines() {
+    let report = two_tasks_and_a_lock().report();
+    assert_eq!(
+        causes(&report),
+        [
+            (Category::Lock, "Mutex \"sessions\"", "main.rs:2", 8.0),
+            (Category::Running, "", "main.rs:1", 3.0),
+            (Category::Runnable, "", "main.rs:1", 1.0),
+        ]
+    );
+    let behind = report.slowest.causes[0].behind.as_deref();
+    assert_eq!(
+        behind,
+        Some("task 1 (main.rs:1), which took it at main.rs:2")
+    );
+    // What the holder did while the other one waited, from 2 to 10 ms.
+    let lock = &report.paths[0].parts[0];
+    let did: Vec<_> = lock
+        .parts
+        .iter()
+        .map(|node| (&*node.what, node.nanos))
+        .collect();
+    assert_eq!(did, [("timer Sleep", 7_000_000), ("running", 1_000_000)]);
+    assert!((report.slowest.attributed() - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_request_has_the_time_of_the_closure_that_it_waits_for() {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .poll(0.0, 1)
+        .request(0.0, 1, 1)
+        .spawn_job(1.0, 2, task(1), JOB)
+        .wait_for(1.0, 1, JOIN, 2, MAIN)
+        .end(1.0, 1)
+        // No thread was free for 5 ms.
+        .poll(6.0, 2)
+        .end(9.0, 2)
+        .wake(9.0, 1, thread(1))
+        .poll(9.5, 1)
+        .wait_for_end(9.5, 1, JOIN, 2, MAIN)
+        .request_end(10.0, 1, 1)
+        .end(10.0, 1);
+    assert_eq!(
+        causes(&made.report()),
+        [
+            (Category::BlockingPool, "", "main.rs:5", 5.0),
+            (Category::Running, "", "main.rs:5", 3.0),
+            (Category::Running, "", "main.rs:1", 1.5),
+            (Category::Runnable, "", "main.rs:1", 0.5),
+        ]
+    );
+}
+
+/// Task 2 answers task 1 at 5 ms. It sleeps before that. `spawned`: the time of its spawn.
+fn an_answer(spawned: f64, parent: u64) -> Made {
+    let mut made = Made::default();
+    made.spawn(spawned, 2, parent, ACTOR)
+        .spawn(0.5, 1, thread(1), MAIN)
+        .poll(0.5, 1)
+        .request(0.5, 1, 1)
+        .wait(1.0, 1, ONESHOT, ANSWER, MAIN)
+        .end(1.0, 1)
+        .poll(1.0, 2)
+        .wait_for(1.0, 2, SLEEP, 0, NAP)
+        .end(1.0, 2)
+        .timer(5.0, 2)
+        .poll(5.0, 2)
+        .wait_for_end(5.0, 2, SLEEP, 0, NAP)
+        .wake(5.0, 1, task(2))
+        .end(5.0, 2)
+        .poll(5.0, 1)
+        .wait_end(5.0, 1, ONESHOT, ANSWER, MAIN)
+        .request_end(5.0, 1, 1)
+        .end(5.0, 1);
+    made
+}
+
+#[test]
+fn a_wait_for_an_answer_is_behind_the_task_that_answers() {
+    let report = an_answer(0.0, thread(1)).report();
+    let first = &report.slowest.causes[0];
+    assert_eq!(
+        (first.category, &*first.what),
+        (Category::Channel, "oneshot::Receiver")
+    );
+    assert_eq!(first.behind.as_deref(), Some("task 2 (main.rs:4)"));
+    assert_eq!(report.paths[0].parts[0].parts[0].what, "timer Sleep");
+}
+
+#[test]
+fn a_task_that_the_request_has_spawned_is_part_of_it() {
+    let report = an_answer(0.7, task(1)).report();
+    let first = &report.slowest.causes[0];
+    assert_eq!((first.category, &*first.at), (Category::Timer, "main.rs:3"));
+}
+
+#[test]
+fn a_request_with_a_future_of_its_own_is_ready_while_its_task_works_for_another() {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .poll(0.0, 1)
+        .request(0.0, 1, 1)
+        .row(16, 0.0, 0, 0, (task(1), 1), 0)
+        .row(15, 1.0, 0, 0, (task(1), 1), 0)
+        .row(16, 2.0, 0, 0, (task(1), 1), 0)
+        .request_end(4.0, 1, 1)
+        .end(4.0, 1);
+    assert_eq!(
+        causes(&made.report()),
+        [
+            (Category::Runnable, "", "main.rs:1", 3.0),
+            (Category::Running, "", "main.rs:1", 1.0),
+        ]
+    );
+}
+
+#[test]
+fn a_wait_that_nothing_explains_is_other_and_counts_as_such() {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .poll(0.0, 1)
+        .request(0.0, 1, 1)
+        .end(1.0, 1)
+        .wake(9.0, 1, 1)
+        .poll(9.0, 1)
+        .request_end(10.0, 1, 1);
+    let report = made.report();
+    assert_eq!(report.slowest.causes[0].category, Category::Other);
+    assert!((report.slowest.attributed() - 0.2).abs() < 1e-9);
+}
+
+#[test]
+fn the_last_moments_are_those_before_the_last_event() {
+    let mut recording = Recording::parse(two_tasks_and_a_lock().text().as_bytes()).unwrap();
+    recording.keep_last(2_600_000);
+    // From 10.4 ms on.
+    assert_eq!(recording.len(), 8);
+    assert_eq!(judge(&recording, 1).all.count, 0);
+}
+
+#[test]
+fn a_recording_without_requests_says_how_to_mark_one() {
+    let text = Made::default().report().text();
+    assert!(text.contains("blitz_io::trace::request"), "{text}");
+}
+
+#[test]
+fn chrome_gets_lanes_spans_and_arrows() {
+    let recording = Recording::parse(two_tasks_and_a_lock().text().as_bytes()).unwrap();
+    let text = chrome(&recording);
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let events = value["traceEvents"].as_array().unwrap();
+    let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).count();
+    assert!(of("M") >= 3 && of("X") >= 8, "{text}");
+    assert_eq!((of("s"), of("f")), (1, 1));
+}
+
+/// Numbers that only look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = self.0.wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+#[test]
+fn no_recording_panics_and_parts_are_the_whole() {
+    let mut random = Random(1);
+    let mut requests = 0;
+    for _ in 0..300 {
+        let mut made = Made::default();
+        for _ in 0..200 {
+            let code = random.below(18) as u8;
+            let at = random.below(50) as f64;
+            let words = (random.below(8), random.below(4));
+            let (target, kind) = (random.below(4), random.below(6) as u8);
+            made.row(code, at, kind, target, words, random.below(7) as usize);
+        }
+        // Times at which sums would overflow.
+        made.rows.push(format!("[1,{},0,0,3,2,0]", u64::MAX));
+        made.rows.push(format!("[14,{},0,0,3,1,0]", u64::MAX - 1));
+        let recording = Recording::parse(made.text().as_bytes()).unwrap();
+        let report = judge(&recording, 100);
+        assert!(!report.text().is_empty() && !chrome(&recording).is_empty());
+        requests += report.all.count;
+        let sum = |sums: &[(Category, u64)]| {
+            sums.iter()
+                .fold(0, |all: u64, one| all.saturating_add(one.1))
+        };
+        assert_eq!(sum(&report.all.categories), report.all.nanos);
+    }
+    assert!(requests > 1000, "{requests}");
+    for text in ["", "{}", "[]", "{\"format\":1,\"events\":[[1]]}"] {
+        assert!(Recording::parse(text.as_bytes()).is_err(), "{text}");
+    }
+}
+
+/// Each kind of the library has a category of its own, unless it is an event.
+#[test]
+fn permits_are_permits() {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .poll(0.0, 1)
+        .request(0.0, 1, 1)
+        .wait(0.0, 1, SEMAPHORE, ANSWER, LOCK)
+        .end(0.0, 1)
+        .wake(4.0, 1, task(2))
+        .poll(4.0, 1)
+        .wait_end(4.0, 1, SEMAPHORE, ANSWER, LOCK)
+        .request_end(4.0, 1, 1);
+    let report = made.report();
+    let [(category, what, at, time)] = causes(&report)[..] else {
+        panic!("{report:?}");
+    };
+    assert_eq!(
+        (category, what, at, time),
+        (Category::Permit, "Semaphore #2", "main.rs:2", 4.0)
+    );
+}

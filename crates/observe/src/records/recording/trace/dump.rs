@@ -1,0 +1,164 @@
+//! The recording: one value in JSON, which `blitz-io-inspect` reads.
+//!
+//! An event is a row of seven numbers: its code, the nanoseconds of the monotonic clock, the kind of a wait or the
+//! source of a wake-up or flags, the target, the word of the thread or task, the other word, and the place of a
+//! location. The target is a place among `objects`, a number, or the place of a name. A place is a number from 1;
+//! 0 is none.
+
+use std::collections::HashMap;
+use std::fmt::{self, Display, Formatter, Write as _};
+use std::hash::Hash;
+use std::panic::Location;
+use std::process;
+
+use super::event::{self, Code, Event};
+use super::ticks::{Pair, Scale};
+use super::{retired, rings};
+use crate::Kind;
+use crate::records::recording::json::{Name, Place, Text, command, list};
+use crate::records::recording::threads;
+
+/// The version of the format.
+const FORMAT: u32 = 1;
+
+/// Values, each of which has a place.
+struct Places<T> {
+    places: HashMap<T, usize>,
+    all: Vec<T>,
+}
+
+impl<T: Copy + Eq + Hash> Places<T> {
+    fn new() -> Self {
+        Self {
+            places: HashMap::new(),
+            all: Vec::new(),
+        }
+    }
+
+    fn place(&mut self, value: T) -> u64 {
+        let all = &mut self.all;
+        let place = *self.places.entry(value).or_insert_with(|| {
+            all.push(value);
+            all.len()
+        });
+        place as u64
+    }
+}
+
+/// Returns the events of this process that are in memory. `first`: the moment at which the recorder was started.
+pub(super) fn text(first: Pair) -> String {
+    let mut words = Vec::new();
+    let lost = rings::read(&mut words);
+    let scale = Scale::since(first);
+    let mut events: Vec<_> = words.iter().filter_map(Event::of_words).collect();
+    drop(words);
+    events.sort_by_key(|(ticks, _)| *ticks);
+    let mut objects = Places::new();
+    let mut locations = Places::new();
+    let rows: Vec<Row> = events
+        .iter()
+        .map(|(ticks, event)| row(scale.nanos(*ticks), event, &mut objects, &mut locations))
+        .collect();
+    let mut text = String::with_capacity(rows.len() * 48 + 4096);
+    _ = write!(
+        text,
+        "{{\"format\":{FORMAT},\"pid\":{},\"command\":{},\"lost\":{lost}",
+        process::id(),
+        Text(&command()),
+    );
+    list(
+        &mut text,
+        "kinds",
+        Kind::ALL.iter().map(|kind| Text(kind.name())),
+    );
+    list(
+        &mut text,
+        "names",
+        super::requests::names().iter().map(|name| Text(name)),
+    );
+    list(
+        &mut text,
+        "locations",
+        locations
+            .all
+            .iter()
+            .map(|&bits| Place(event::location(bits))),
+    );
+    list(
+        &mut text,
+        "objects",
+        objects
+            .all
+            .iter()
+            .map(|&(target, generation)| Name(name(target, generation))),
+    );
+    list(
+        &mut text,
+        "threads",
+        threads::all()
+            .iter()
+            .map(|thread| Thread(thread.number, &thread.name)),
+    );
+    list(&mut text, "events", rows);
+    text.push_str("}\n");
+    text
+}
+
+/// Returns the name of an object. The block may be another object's by now.
+fn name(target: u64, generation: u16) -> Option<&'static str> {
+    let known = retired::names().get(&(target, generation)).copied();
+    let block = event::block(target)?;
+    known.or_else(|| {
+        let name = retired::name_of(block);
+        name.filter(|_| block.generation() as u16 == generation)
+    })
+}
+
+struct Thread<'a>(u64, &'a str);
+
+impl Display for Thread<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{{\"number\":{},\"name\":{}}}", self.0, Text(self.1))
+    }
+}
+
+struct Row([u64; 7]);
+
+impl Display for Row {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let [code, time, kind, target, waiter, other, at] = self.0;
+        write!(f, "[{code},{time},{kind},{target},{waiter},{other},{at}]")
+    }
+}
+
+fn row(
+    nanos: u64,
+    event: &Event,
+    objects: &mut Places<(u64, u16)>,
+    locations: &mut Places<u64>,
+) -> Row {
+    let mut location = |bits: u64| match event::location(bits).map(Location::file) {
+        Some(_) => locations.place(bits & ((1 << 48) - 1)),
+        None => 0,
+    };
+    let (target, other, at) = match event.code {
+        Code::Wait | Code::Block | Code::WaitEnd | Code::Acquired | Code::Released => {
+            let object = (event.target, event::generation(event.other));
+            (objects.place(object), 0, location(event.other))
+        }
+        Code::WaitFor | Code::BlockFor | Code::WaitForEnd => {
+            (event::number(event.target), 0, location(event.other))
+        }
+        Code::Spawn => (0, event.other, location(event.target)),
+        _ => (event.target, event.other, 0),
+    };
+    Row([
+        event.code as u64,
+        nanos,
+        event.kind.into(),
+        target,
+        event.waiter,
+        other,
+        at,
+    ])
+}

@@ -1,0 +1,165 @@
+//! The points at which the recorder is called, when it is on.
+
+use std::panic::Location;
+
+use super::event::{Code, Event, of_block, of_location, of_number, of_place};
+use super::record;
+use crate::Kind;
+use crate::records::Waiter;
+use crate::records::recording::block::Block;
+use crate::records::recording::current;
+use crate::records::recording::local::LOCAL;
+use crate::records::recording::place::{Target, Value};
+
+/// Flag of a spawn: it is a closure on a thread for blocking work.
+const JOB: u8 = 1;
+
+/// The part of a runtime that calls wakers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Source {
+    /// A timer is due.
+    Timer = 1,
+    /// A source of the operating system is ready.
+    System = 2,
+}
+
+/// While it lives, the wake-ups of this thread come from a source.
+pub struct Waking(Option<u8>);
+
+impl Waking {
+    /// The wakers that this thread calls are called for that source.
+    #[inline]
+    #[must_use]
+    pub fn new(source: Source) -> Self {
+        Self(super::is_on().then(|| LOCAL.with(|local| local.waking.replace(source as u8))))
+    }
+}
+
+impl Drop for Waking {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(outer) = self.0 {
+            LOCAL.with(|local| local.waking.set(outer));
+        }
+    }
+}
+
+/// The task with this number is woken by the current task or thread.
+#[inline]
+pub fn woken(id: u64) {
+    if super::is_on() {
+        note_wake(id);
+    }
+}
+
+#[inline(never)]
+fn note_wake(id: u64) {
+    record(Event {
+        kind: LOCAL.with(|local| local.waking.get()),
+        ..Event::new(Code::Wake, Waiter::task(id).word(), current::word())
+    });
+}
+
+/// The current task or thread spawns the task with this number. `is_job`: it is a closure on a thread for blocking
+/// work.
+#[inline]
+pub fn spawned(id: u64, at: &'static Location<'static>, is_job: bool) {
+    if super::is_on() {
+        note_spawn(id, Some(at), is_job);
+    }
+}
+
+#[inline(never)]
+pub(in crate::records::recording) fn note_spawn(
+    id: u64,
+    at: Option<&'static Location<'static>>,
+    is_job: bool,
+) {
+    record(Event {
+        kind: if is_job { JOB } else { 0 },
+        target: of_location(at),
+        ..Event::new(
+            Code::Spawn,
+            Waiter::task(id).word(),
+            Waiter::current().word(),
+        )
+    });
+}
+
+/// A poll of the task begins in a thread.
+pub(in crate::records::recording) fn poll_begins(task: Waiter, thread: u64) {
+    record(Event::new(Code::Poll, task.word(), thread));
+}
+
+/// The poll ends.
+pub(in crate::records::recording) fn poll_ends(task: u64, thread: u64) {
+    record(Event::new(Code::PollEnd, task, thread));
+}
+
+/// A wait begins, unless it is none of the program's.
+#[inline(never)]
+pub(in crate::records::recording) fn wait_begins(value: &Value) {
+    let codes = if value.blocks_thread {
+        (Code::Block, Code::BlockFor)
+    } else {
+        (Code::Wait, Code::WaitFor)
+    };
+    wait(value, codes);
+}
+
+/// The wait ends.
+#[inline(never)]
+pub(in crate::records::recording) fn wait_ends(value: &Value) {
+    wait(value, (Code::WaitEnd, Code::WaitForEnd));
+}
+
+fn wait(value: &Value, (for_object, for_number): (Code, Code)) {
+    if matches!(value.kind, Kind::Task | Kind::Idle) {
+        return;
+    }
+    let (code, target, generation) = match value.target {
+        Target::Object(block, generation) => (for_object, of_block(block), generation),
+        Target::Number(number) => (for_number, of_number(number), 0),
+        Target::Made(_) | Target::Until(_) => (for_number, 0, 0),
+    };
+    record(Event {
+        kind: value.kind as u8,
+        target,
+        ..Event::new(
+            code,
+            value.waiter.word(),
+            of_place(value.location, generation),
+        )
+    });
+}
+
+/// The current task or thread has taken a lock.
+pub(in crate::records::recording) fn acquired(
+    waiter: Waiter,
+    block: &'static Block,
+    kind: Kind,
+    at: Option<&'static Location<'static>>,
+) {
+    record(Event {
+        kind: kind as u8,
+        target: of_block(block),
+        ..Event::new(
+            Code::Acquired,
+            waiter.word(),
+            of_place(at, block.generation()),
+        )
+    });
+}
+
+/// The current task or thread is about to release a lock, or something else that it has.
+pub(in crate::records::recording) fn released(waiter: Waiter, block: &'static Block) {
+    record(Event {
+        target: of_block(block),
+        ..Event::new(
+            Code::Released,
+            waiter.word(),
+            of_place(None, block.generation()),
+        )
+    });
+}

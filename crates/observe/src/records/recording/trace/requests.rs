@@ -1,0 +1,138 @@
+//! `Request`: a request of the program's, which the recorder follows.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use blitz_io_futex::per_process::PerProcess;
+
+use super::event::{Code, Event};
+use super::{is_on, record};
+use crate::records::Waiter;
+
+/// The most names. Requests with further names have none.
+const NAMES: usize = 1 << 12;
+/// The place of the name of such requests.
+const NO_NAME: u64 = 0;
+
+static LAST: AtomicU64 = AtomicU64::new(0);
+/// The places of names, from 1.
+static KNOWN: PerProcess<Mutex<HashMap<String, u64>>> = PerProcess::new(Mutex::default);
+
+fn known() -> MutexGuard<'static, HashMap<String, u64>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn place_of(name: &str) -> u64 {
+    let mut known = known();
+    if let Some(&place) = known.get(name) {
+        return place;
+    }
+    if known.len() == NAMES {
+        return NO_NAME;
+    }
+    let place = known.len() as u64 + 1;
+    known.insert(name.to_owned(), place);
+    place
+}
+
+/// Returns the names of requests, from place 1.
+pub(super) fn names() -> Vec<String> {
+    let known = known();
+    let mut names = vec![String::new(); known.len()];
+    for (name, &place) in known.iter() {
+        names[place as usize - 1].clone_from(name);
+    }
+    names
+}
+
+/// A request, which ends when this is dropped.
+pub struct Request {
+    /// 0 if the recorder was off when it began.
+    id: u64,
+}
+
+/// Begins a request in the current task or thread.
+pub fn request<'a>(name: impl Into<Cow<'a, str>>) -> Request {
+    if !is_on() {
+        return Request { id: 0 };
+    }
+    let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+    record(Event {
+        target: place_of(&name.into()),
+        ..Event::new(Code::Request, Waiter::current().word(), id)
+    });
+    Request { id }
+}
+
+impl Request {
+    /// Returns a future that works for the request. The request ends with it.
+    pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
+        self.note(Code::Leave);
+        Instrumented {
+            future,
+            request: self,
+        }
+    }
+
+    fn note(&self, code: Code) {
+        if self.id != 0 && is_on() {
+            record(Event::new(code, Waiter::current().word(), self.id));
+        }
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        self.note(Code::RequestEnd);
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").finish_non_exhaustive()
+    }
+}
+
+/// A future that works for a request.
+#[must_use = "futures do nothing unless they are polled"]
+pub struct Instrumented<F> {
+    // Dropped first: its destructor is part of the request.
+    future: F,
+    request: Request,
+}
+
+impl<F: Future> Future for Instrumented<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        // SAFETY: the future is not moved out of this value, which has no `Drop` and moves with `F: Unpin` only.
+        let (future, request) = unsafe {
+            let this = self.get_unchecked_mut();
+            (Pin::new_unchecked(&mut this.future), &this.request)
+        };
+        request.note(Code::Enter);
+        let _left = Left(request);
+        future.poll(context)
+    }
+}
+
+/// Notes the end of a poll, also by a panic.
+struct Left<'a>(&'a Request);
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.0.note(Code::Leave);
+    }
+}
+
+impl<F> fmt::Debug for Instrumented<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instrumented").finish_non_exhaustive()
+    }
+}
