@@ -30,6 +30,9 @@
 //! | it sleeps, and is woken | [`sleeping`], and the drop of [`Sleeping`] | records |
 //! | a future is driven by a thread | [`Root::blocking`] | records |
 //! | a closure goes to a thread for blocking work | [`About`] | records |
+//! | a task is spawned, or woken | [`trace::spawned`], [`trace::woken`] | records: events for `blitz trace` |
+//! | a runtime calls wakers | [`trace::Waking`] | records: the source of the wake-ups |
+//! | a request begins, and ends | [`trace::request`] | records: events for `blitz trace` |
 //! | a worker looks at the clock, or blocks | [`cache_time`], [`forget_time`] | records: the time of waits that begin |
 
 // Its pages are for readers of its source.

@@ -59,6 +59,8 @@ mod poll_slot;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod polled;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod recorders;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod registry;
 #[cfg(any(feature = "inspect", loom))]
 mod request;
