@@ -12,7 +12,7 @@ use std::process;
 
 use super::event::{self, Code, Event};
 use super::ticks::{Pair, Scale};
-use super::{requests, retired, rings};
+use super::{recorder, requests, retired, rings};
 use crate::Kind;
 use crate::records::json::{Name, Place, Text, command, list};
 use crate::records::threads;
@@ -49,7 +49,9 @@ pub(super) fn text(first: Pair) -> String {
     let mut words = Vec::new();
     let lost = rings::read(&mut words);
     let scale = Scale::since(first);
+    let started = recorder::started();
     let mut events: Vec<_> = words.iter().filter_map(Event::of_words).collect();
+    events.retain(|(ticks, _)| *ticks >= started);
     drop(words);
     events.sort_by_key(|(ticks, _)| *ticks);
     let mut objects = Places::new();

@@ -1,6 +1,7 @@
 //! The switch of the recorder, and the way into the ring of the current thread.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::event::Event;
 use super::rings;
@@ -9,6 +10,8 @@ use crate::records::switch::Recorder;
 
 /// The moment at which the recorder was first started.
 static BEGAN: OnceLock<Pair> = OnceLock::new();
+/// The ticks at which it was last started.
+static STARTED: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the moment at which the recorder was first started.
 pub(super) fn began() -> Pair {
@@ -30,7 +33,17 @@ pub(super) fn record(event: Event) {
 /// Switches the recorder on. Returns `true` if it was off.
 pub fn start() -> bool {
     began();
-    Recorder::Trace.start()
+    let now = ticks::now();
+    let was_off = Recorder::Trace.start();
+    if was_off {
+        STARTED.store(now, Ordering::Relaxed);
+    }
+    was_off
+}
+
+/// Returns the ticks at which the recorder was last started. Older events are those of another recording.
+pub(super) fn started() -> u64 {
+    STARTED.load(Ordering::Relaxed)
 }
 
 /// Switches the recorder off. The events in memory remain.
