@@ -10,7 +10,7 @@ Exit codes:
   1    the work failed: a scenario was not done right, a file could not be read or written
   2    the arguments are wrong, or `why` found a probable deadlock
   3    `why` found a wait that certainly never ends; `sim` found a failure,
-       `lint` a fault that another run may show
+       `lint` a fault that another run may show; a recording of `trace` has no request
   4    `sim` found a deadlock
   5    `sim` found a livelock
   130  interrupted (what was measured until then is printed)";
@@ -26,7 +26,8 @@ pub enum Exit {
     Usage(String),
     /// `why` found a probable deadlock, and nothing certain. Code 2.
     Likely,
-    /// `why` found a wait that certainly never ends, `sim` a failure, or `lint` anything. Code 3.
+    /// `why` found a wait that certainly never ends, `sim` a failure, `lint` anything, or `trace` no request.
+    /// Code 3.
     Found,
     /// `sim` found a deadlock. Code 4.
     Deadlock,

@@ -18,10 +18,12 @@ mod manual;
 mod migrate;
 mod output;
 mod pipe;
+mod recorded;
 mod report;
 mod runs;
 mod sim;
 mod top;
+mod trace;
 mod why;
 
 use std::io::ErrorKind;
@@ -62,7 +64,9 @@ enum Command {
     Sim(sim::Arguments),
     /// Runs a program or tests, and reports what could go wrong in another run.
     Lint(lint::Arguments),
-    /// Lists the processes that `why` and `top` can read.
+    /// Records what a program does, and reports where its requests wait, and behind whom.
+    Trace(trace::Arguments),
+    /// Lists the processes that `why`, `top` and `trace` can read.
     #[command(after_help = why::SETUP)]
     Ps,
     /// Reports the waits of a process, the holders of its locks, and the waits that can never end.
@@ -100,6 +104,7 @@ fn main() -> ExitCode {
         Command::Migrate(arguments) => migrate::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Lint(arguments) => lint::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments),
         Command::Ps => why::list_processes(),
         Command::Why(arguments) => why::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),

@@ -1,23 +1,29 @@
-//! Runs the program, and reads the records of its processes.
+//! Runs a program with a recorder, and reads the files that its processes write when they exit.
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use blitz_io_inspect::lint::{Lost, Run};
-
 use crate::exit::Exit;
 
-/// The variable that switches the recorder on.
-const FOLDER: &str = "BLITZ_LINT";
-/// The end of the names of its files.
-const SUFFIX: &str = "blitzlint";
+/// A recorder of the library.
+pub struct Recorder {
+    /// The name of the command.
+    pub name: &'static str,
+    /// The variable of the environment that switches it on, with the folder for its files.
+    pub variable: &'static str,
+    /// The end of the names of its files.
+    pub suffix: &'static str,
+    /// Why a program that works has written nothing.
+    pub hint: &'static str,
+}
 
-/// The result of the program.
+/// The result of a run.
 pub struct Ran {
     pub status: ExitStatus,
-    pub runs: Vec<Run>,
+    /// The files, in the order of their names.
+    pub files: Vec<Vec<u8>>,
 }
 
 /// A folder that is removed in the end.
@@ -30,41 +36,70 @@ impl Drop for Folder {
 }
 
 impl Folder {
-    fn new() -> Result<Self, Exit> {
+    fn new(name: &str) -> Result<Self, Exit> {
         let failed = |error: std::io::Error| Exit::Failed(format!("no temporary folder: {error}"));
-        let path = std::env::temp_dir().join(format!("blitz-lint-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("blitz-{name}-{}", std::process::id()));
         fs::create_dir(&path).map_err(failed)?;
         Ok(Self(fs::canonicalize(&path).map_err(failed)?))
     }
 }
 
-/// Runs the program to its end. `is_quiet`: standard output is not for it.
-pub fn run(words: &[OsString], is_quiet: bool) -> Result<Ran, Exit> {
-    if cfg!(not(unix)) {
-        return Err(Exit::Failed("there are no records on this system".into()));
+impl Recorder {
+    /// Runs the program to its end, with further variables of the environment. `is_quiet`: standard output is not
+    /// for it.
+    pub fn run(
+        &self,
+        words: &[OsString],
+        variables: &[(&str, String)],
+        is_quiet: bool,
+    ) -> Result<Ran, Exit> {
+        if cfg!(not(unix)) {
+            return Err(Exit::Failed("there are no records on this system".into()));
+        }
+        let (program, rest) = words.split_first().expect("clap requires one");
+        let folder = Folder::new(self.name)?;
+        let mut command = Command::new(program);
+        command.args(rest).env(self.variable, &folder.0);
+        command.envs(variables.iter().map(|(name, value)| (*name, value)));
+        if is_quiet {
+            command.stdout(to_standard_error()?);
+        }
+        let name = program.to_string_lossy();
+        let failed = |error| Exit::Failed(format!("{name} could not be run: {error}"));
+        let status = command.status().map_err(failed)?;
+        let files = self.read(&folder.0)?;
+        if files.is_empty() {
+            let why = if status.success() {
+                self.hint
+            } else {
+                "it failed before its end"
+            };
+            return Err(Exit::Failed(format!(
+                "{name} ({status}) has written no record: {why}; see blitz {} --help",
+                self.name
+            )));
+        }
+        Ok(Ran { status, files })
     }
-    let (program, rest) = words.split_first().expect("clap requires one");
-    let folder = Folder::new()?;
-    let mut command = Command::new(program);
-    command.args(rest).env(FOLDER, &folder.0);
-    if is_quiet {
-        command.stdout(to_standard_error()?);
+
+    fn read(&self, folder: &Path) -> Result<Vec<Vec<u8>>, Exit> {
+        let failed = |error| unreadable(&error);
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.extension().is_some_and(|end| end == self.suffix) {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let files = paths.iter().map(|path| fs::read(path).map_err(failed));
+        files.collect()
     }
-    let name = program.to_string_lossy();
-    let failed = |error| Exit::Failed(format!("{name} could not be run: {error}"));
-    let status = command.status().map_err(failed)?;
-    let runs = read(&folder.0)?;
-    if runs.is_empty() {
-        let why = if status.success() {
-            "it is not built with the feature `inspect`, or it takes no lock and polls no task"
-        } else {
-            "it failed before its end"
-        };
-        return Err(Exit::Failed(format!(
-            "{name} ({status}) has written no record: {why}; see blitz lint --help"
-        )));
-    }
-    Ok(Ran { status, runs })
+}
+
+/// Returns how the command ends if a record cannot be read.
+pub fn unreadable(error: &dyn std::fmt::Display) -> Exit {
+    Exit::Failed(format!("a record cannot be read: {error}"))
 }
 
 #[cfg(unix)]
@@ -78,37 +113,4 @@ fn to_standard_error() -> Result<Stdio, Exit> {
 #[cfg(not(unix))]
 fn to_standard_error() -> Result<Stdio, Exit> {
     Ok(Stdio::null())
-}
-
-fn read(folder: &Path) -> Result<Vec<Run>, Exit> {
-    let failed =
-        |error: &dyn std::fmt::Display| Exit::Failed(format!("a record cannot be read: {error}"));
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| failed(&error))? {
-        let path = entry.map_err(|error| failed(&error))?.path();
-        if path.extension().is_some_and(|end| end == SUFFIX) {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    let mut runs = Vec::new();
-    for path in paths {
-        let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
-        runs.push(Run::parse(&text).map_err(|error| failed(&error))?);
-    }
-    Ok(runs)
-}
-
-impl Ran {
-    /// Returns the number of things that the recorders had no room for.
-    pub fn lost(&self) -> Lost {
-        let mut all = Lost::default();
-        for Run { lost, .. } in &self.runs {
-            all.held += lost.held;
-            all.tasks += lost.tasks;
-            all.edges += lost.edges;
-            all.events += lost.events;
-        }
-        all
-    }
 }

@@ -31,6 +31,9 @@
 //! | it sleeps, and is woken | [`sleeping`], and the drop of [`Sleeping`] | records |
 //! | a future is driven by a thread | [`Root::blocking`] | records |
 //! | a closure goes to a thread for blocking work | [`About`] | records |
+//! | a task is spawned, or woken | [`trace::spawned`], [`trace::woken`] | records: events for `blitz trace` |
+//! | a runtime calls wakers | [`trace::Waking`] | records: the source of the wake-ups |
+//! | a request begins, and ends | [`trace::request`] | records: events for `blitz trace` |
 //! | the next task, an operation, a random number, the next timer | [`decisions`] | a simulation, which decides |
 //! | a worker looks at the clock, or blocks | [`cache_time`], [`forget_time`] | records: the time of waits that begin |
 

@@ -1,5 +1,5 @@
-//! What the slow services share: a server with one task for each connection, and its clients, which make a fixed
-//! number of requests.
+//! The server and the clients of all slow services. A connection has a task, and a client makes a fixed number of
+//! requests.
 
 use std::future::Future;
 use std::io;

@@ -1,18 +1,25 @@
 //! `blitz lint`: what could go wrong in a program that works.
 
 mod allow;
-mod run;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use blitz_io_inspect::lint::{Finding, Lint, Lost, judge};
+use blitz_io_inspect::lint::{Finding, Lint, Lost, Run, judge};
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::output;
+use crate::recorded::{Recorder, unreadable};
 use allow::Allowed;
+
+const RECORDER: Recorder = Recorder {
+    name: "lint",
+    variable: "BLITZ_LINT",
+    suffix: "blitzlint",
+    hint: "it is not built with the feature `inspect`, or it takes no lock and polls no task",
+};
 
 const HELP: &str = "\
 Examples:
@@ -93,8 +100,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         return Ok(Exit::Done);
     }
     let allowed = Allowed::read(arguments.config.as_deref())?;
-    let ran = run::run(&arguments.program, arguments.json)?;
-    let findings = judge(&ran.runs);
+    let ran = RECORDER.run(&arguments.program, &[], arguments.json)?;
+    let runs = read(&ran.files)?;
+    let findings = judge(&runs);
     let (mut left, mut let_be) = (Vec::new(), Vec::new());
     for finding in &findings {
         match allowed.reason(finding) {
@@ -105,10 +113,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let is_empty = left.is_empty();
     let report = Report {
         succeeded: ran.status.success(),
-        processes: ran.runs.len(),
+        processes: runs.len(),
         findings: left,
         allowed: let_be,
-        lost: ran.lost(),
+        lost: lost(&runs),
     };
     if arguments.json {
         output::print_json(&report)?;
@@ -125,6 +133,26 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     } else {
         Err(Exit::Failed(format!("the program failed: {}", ran.status)))
     }
+}
+
+fn read(files: &[Vec<u8>]) -> Result<Vec<Run>, Exit> {
+    let read = |file: &Vec<u8>| {
+        let text = std::str::from_utf8(file).map_err(|error| unreadable(&error))?;
+        Run::parse(text).map_err(|error| unreadable(&error))
+    };
+    files.iter().map(read).collect()
+}
+
+/// Returns the number of things that the recorders had no room for.
+fn lost(runs: &[Run]) -> Lost {
+    let mut all = Lost::default();
+    for Run { lost, .. } in runs {
+        all.held += lost.held;
+        all.tasks += lost.tasks;
+        all.edges += lost.edges;
+        all.events += lost.events;
+    }
+    all
 }
 
 fn text(report: &Report<'_>) -> String {

@@ -24,5 +24,6 @@ mod sim;
 mod terminal;
 #[cfg(unix)]
 mod top;
+mod trace;
 #[cfg(unix)]
 mod why;

@@ -141,8 +141,8 @@ impl Cause {
         }
     }
 
-    /// Returns the cause that stands for all that are alike in a report: those of the same object, if it lives for
-    /// long or has a name, else those of the same line.
+    /// Returns the cause under which a report adds this one up. It is the same for all waits for an object that lives
+    /// long or has a name, and else for all at one line.
     pub(super) fn group(self, recording: &Recording) -> Self {
         let has_name = recording.object(self.object).is_some();
         let lives_long = matches!(self.category, Category::Lock | Category::Permit);

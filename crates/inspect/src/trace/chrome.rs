@@ -1,7 +1,6 @@
 //! The recording in the format of Chrome's `about:tracing`, which Perfetto reads, too.
 //!
-//! Each thread and task has a lane with what it did, and each request one with its pieces; arrows lead from the one
-//! that ended a wait to the one that waited.
+//! Each thread, task and request has a lane. Arrows lead from wakers to the tasks that they woke.
 
 use std::fmt::Write as _;
 
@@ -9,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::cause::Cause;
 use super::lives::{Did, Lives};
+use super::names::who;
 use super::recording::{Ender, Recording};
-use super::report::who;
 use super::split::Splitter;
 use crate::snapshot::Waiter;
 

@@ -2,8 +2,8 @@
 //!
 //! A task is in one of three states. It *runs* while a thread polls it, and within a poll it may block the thread.
 //! It is *runnable* from its spawn, or the wake-up, to the next poll. In between it *waits*: from the end of a poll
-//! to the first wake-up. The wake-up says who ended that wait. For what it was, says the first wait that ends in
-//! the next poll; if none ends, the one that began last.
+//! to the first wake-up, which has its waker. The task waited for the object whose wait ends first in the next poll;
+//! if none ends, for the latest.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ const MISSED: u32 = 32;
 /// The life of one thread or task.
 #[derive(Debug, Default)]
 pub(super) struct Life {
-    /// In the order of their times, one after the other.
+    /// What it did, in the order of time, without gaps.
     pub(super) segments: Vec<Segment>,
     pub(super) spawn: Option<Spawn>,
     /// Its last poll has ended, as far as the recording says.
@@ -31,7 +31,7 @@ pub(super) struct Segment {
     pub(super) did: Did,
 }
 
-/// What it did.
+/// An activity.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Did {
     Run,
@@ -76,7 +76,7 @@ pub(super) struct Request {
 #[derive(Debug, Default)]
 pub(super) struct Lives {
     pub(super) lives: HashMap<Waiter, Life>,
-    /// By the place of the object, in the order of their times.
+    /// Holds of locks by the place of the lock, in the order of their beginnings.
     pub(super) holds: HashMap<usize, Vec<Hold>>,
     /// Those that have ended, in the order of their ends.
     pub(super) requests: Vec<Request>,
@@ -242,7 +242,7 @@ impl Lives {
             .map(cut)
     }
 
-    /// Returns the parts within a time in which others than the one that waits had a lock.
+    /// Returns the holds of a lock within a time, but for those of `waiter`.
     pub(super) fn holds(&self, object: usize, from: u64, to: u64, waiter: Waiter) -> Vec<Hold> {
         let holds = self.holds.get(&object).map_or(&[][..], Vec::as_slice);
         let end = holds.partition_point(|hold| hold.from < to);
@@ -361,7 +361,7 @@ impl Now {
         }
     }
 
-    /// No wait has ended in the poll: the last wait was for the one that began last.
+    /// No wait has ended in the poll, so the task waited for what it began to wait for last.
     fn settle(&mut self, life: &mut Life) {
         if let Some(&last) = self.candidates.last() {
             Self::name_last_wait(life, last);

@@ -11,6 +11,7 @@
 mod cause;
 mod chrome;
 mod lives;
+mod names;
 mod path;
 mod recording;
 mod report;

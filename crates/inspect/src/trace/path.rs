@@ -1,5 +1,4 @@
-//! The critical path of a request, as a tree: what it did and waited for, and what the one that kept it waiting did
-//! meanwhile.
+//! The critical path of a request, as a tree: its parts, and within a wait the parts of the task that kept it waiting.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +6,7 @@ use serde::Serialize;
 
 use super::cause::{Category, Cause};
 use super::lives::Request;
-use super::report::who;
+use super::names::who;
 use super::split::{Piece, Splitter, sum};
 use crate::snapshot::Waiter;
 
@@ -33,7 +32,7 @@ pub struct Node {
     pub count: u64,
     /// Who kept it waiting.
     pub behind: Option<String>,
-    /// For the request: its parts. For a wait: what the one that kept it waiting did meanwhile.
+    /// The parts of a request. Those of a wait are what the task did that kept the request waiting.
     pub parts: Vec<Node>,
 }
 
@@ -82,14 +81,14 @@ impl<'a> Paths<'a> {
             .collect()
     }
 
-    /// Waits for a lock are one part, whoever has it: there may be many holders one after the other.
+    /// Waits for a lock are one part: it may have many holders one after the other.
     fn key(&self, piece: &Piece) -> Key {
         let is_lock = piece.cause.category == Category::Lock;
         let behind = piece.behind.filter(|_| !is_lock);
         (piece.cause.group(self.splitter.recording), behind)
     }
 
-    /// Returns what those did meanwhile that kept these pieces waiting, and how many these are.
+    /// Returns the pieces of the tasks that kept these pieces waiting, and the number of those tasks.
     fn meanwhile(&self, pieces: &[Piece]) -> (Vec<Piece>, usize) {
         let recording = self.splitter.recording;
         let same = pieces[0].cause.group(recording);
@@ -100,7 +99,7 @@ impl<'a> Paths<'a> {
             if found.len() > TOO_MANY {
                 return;
             }
-            // It may have waited there before: that is the same wait once more.
+            // The task may have waited there before, which explains nothing.
             let parts = self.splitter.within(by, from, to).into_iter();
             found.extend(parts.filter(|piece| piece.cause.group(recording) != same));
         };

@@ -10,7 +10,7 @@ use crate::snapshot::Waiter;
 /// The format that this version reads.
 const FORMAT: u32 = 1;
 
-/// What the threads and tasks of one process did in its last moments.
+/// The last events of the threads and tasks of one process.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// The number of the process.
@@ -24,7 +24,7 @@ pub struct Recording {
     pub(super) locations: Vec<Option<String>>,
     pub(super) objects: Vec<Option<String>>,
     pub(super) threads: Vec<Thread>,
-    /// In the order of their times.
+    /// Sorted by time.
     pub(super) events: Vec<Event>,
 }
 
@@ -100,7 +100,7 @@ pub(super) enum What {
     Leave { id: u64 },
 }
 
-/// What a wait is for.
+/// The target of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct For {
     /// A place among the kinds of the recording.

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::cause::{Category, Cause};
 use super::lives::{Lives, Request};
+use super::names::who;
 use super::path::{Node, Paths};
 use super::recording::Recording;
 use super::split::{Piece, Splitter, by_cause, sum};
-use crate::snapshot::Waiter;
 
 /// The number of ranges of a histogram. Range 0 is below one microsecond, range `i` from 2^(i-1) to 2^i
 /// microseconds; the last one has no end.
@@ -94,7 +94,7 @@ pub struct Share {
 /// An object for which requests waited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Contended {
-    /// What it is, and where the requests waited.
+    /// The object, and where the requests waited.
     pub cause: Share,
     /// Half of the waits took no longer, in nanoseconds.
     pub p50: u64,
@@ -137,7 +137,7 @@ pub fn judge(recording: &Recording, paths: usize) -> Report {
         .iter()
         .map(|request| (request, splitter.request(request)))
         .collect();
-    // The slowest first; of those that are equal, the one that began first.
+    // The slowest first, and of equal ones the earliest.
     requests.sort_by_key(|(request, _)| (std::cmp::Reverse(latency(request)), request.from));
     let slow = requests.len().div_ceil(100);
     let split = |requests: &[(&Request, Vec<Piece>)]| Split::new(recording, &lives, requests);
@@ -248,7 +248,7 @@ fn share(
     count: u64,
 ) -> Share {
     let own = || pieces.iter().filter(|p| p.cause.group(recording) == cause);
-    // Of several lines, the one that took the most time.
+    // Of several lines, that with the most time.
     let location = longest(own(), |piece| {
         Some(piece.cause.location).filter(|&at| at != 0)
     });
@@ -289,35 +289,6 @@ fn longest<'a, T: Copy + Eq + std::hash::Hash>(
     }
     let longest = sums.into_iter().max_by_key(|(_, sum)| *sum);
     longest.map(|(value, _)| value)
-}
-
-/// Returns the name of a thread or task, with the line at which it was spawned.
-pub(super) fn who(recording: &Recording, lives: &Lives, waiter: Waiter) -> String {
-    match waiter {
-        Waiter::Task(id) => {
-            let life = lives.lives.get(&waiter);
-            let spawn = life.and_then(|life| life.spawn);
-            let what = match spawn {
-                Some(spawn) if spawn.is_job => "job",
-                _ if id >= 1 << 52 => "block_on",
-                _ => "task",
-            };
-            let id = id & ((1 << 52) - 1);
-            match spawn.and_then(|spawn| recording.location(spawn.location)) {
-                Some(at) => format!("{what} {id} ({at})"),
-                None => format!("{what} {id}"),
-            }
-        }
-        Waiter::Thread(number) => {
-            let mut threads = recording.threads.iter();
-            let thread = threads.find(|thread| thread.number == number);
-            match thread.filter(|thread| !thread.name.is_empty()) {
-                Some(thread) => format!("thread {number} \"{}\"", thread.name),
-                None => format!("thread {number}"),
-            }
-        }
-        Waiter::Process(pid) => format!("process {pid}"),
-    }
 }
 
 fn contended(

@@ -1,8 +1,7 @@
 //! Splits the time of a request into pieces, each with its cause.
 //!
-//! The pieces cover the request from its beginning to its end. A wait for a task of the request itself (its join
-//! handle, or a channel through which a task answers that the request has spawned) has the pieces of that task
-//! instead, so a request follows its tasks and closures.
+//! The pieces cover the request from its beginning to its end. A request follows the tasks and closures that it has
+//! spawned: a wait for one of them, by its join handle or a channel, has the pieces of that task instead.
 
 use std::collections::HashMap;
 
@@ -22,7 +21,7 @@ pub(super) struct Piece {
     pub(super) cause: Cause,
     /// The thread or task that ran or waited.
     pub(super) waiter: Waiter,
-    /// The one that kept it waiting: the holder of the lock, or else the one that ended the wait.
+    /// The holder of the lock, or else the thread or task that ended the wait.
     pub(super) behind: Option<Waiter>,
     /// The place of the location at which the holder took the lock, or 0.
     pub(super) behind_at: usize,

@@ -1,4 +1,4 @@
-//! `Ring`: the last events of a thread, which the thread writes and any thread copies meanwhile.
+//! `Ring`: the last events of a thread. The thread writes them, and any thread copies them at any time.
 //!
 //! # Protocol
 //!
@@ -24,7 +24,7 @@
 //!
 //! The owner waits for no reader. A reader that is slower than the owner loses events, and knows how many.
 //!
-//! # Owners in turn
+//! # One owner after the other
 //!
 //! A thread that ends gives its ring away, and the next owner continues the numbers. The lock of the free rings
 //! (`trace/rings.rs`) orders the last store of the one before the first load of the other.

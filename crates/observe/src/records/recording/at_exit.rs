@@ -11,7 +11,7 @@ use super::switch::Recorder;
 /// The files of this process, which a forked child has, too: it writes its own.
 static FILES: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
-/// What the process writes when it exits.
+/// A file that the process writes when it exits.
 #[derive(Clone)]
 struct File {
     recorder: Recorder,

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use super::local::LOCAL;
 use super::polled::{NONE, Polled};
-use super::{Waiter, clock, lint, switch, threads, trace};
+use super::{Waiter, clock, lint, recorders, threads, trace};
 use crate::records::kernel::poll_slot::{NOT_OWNED, TASK};
 
 thread_local! {
@@ -149,10 +149,10 @@ impl Entered {
     #[cold]
     #[inline(never)]
     fn note_end(&self) {
-        if lint::is_on() {
+        if recorders::lints() {
             lint::poll_ends();
         }
-        if trace::is_on() {
+        if recorders::traces() {
             trace::poll_ends(self.0.slot.current(), self.thread());
         }
     }
@@ -161,7 +161,7 @@ impl Entered {
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        if switch::is_any_on() {
+        if recorders::is_any_on() {
             self.note_end();
         }
         self.0.slot.end();

@@ -1,14 +1,14 @@
 //! The points of a lock for the recorders, beside those for the holder in `object.rs`.
 
 use super::lint::{self, Lock};
-use super::{Caller, Kind, Object, Waiter, switch, trace};
+use super::{Caller, Kind, Object, Waiter, recorders, trace};
 
 impl Object {
     /// Tells the recorders that the current task or thread has this lock, and would have waited for it without a
     /// limit. `acquired` or its kin has recorded the holder. The lock was created at `made_at`.
     #[inline]
     pub fn locked(&self, kind: Kind, made_at: Caller, caller: Caller) {
-        if switch::is_any_on() {
+        if recorders::is_any_on() {
             self.note_lock(kind, made_at, caller, true);
         }
     }
@@ -16,7 +16,7 @@ impl Object {
     /// Like [`locked`](Self::locked), but without a wait, or with one that has a deadline.
     #[inline]
     pub fn locked_at_once(&self, kind: Kind, made_at: Caller, caller: Caller) {
-        if switch::is_any_on() {
+        if recorders::is_any_on() {
             self.note_lock(kind, made_at, caller, false);
         }
     }
@@ -25,10 +25,10 @@ impl Object {
     #[inline(never)]
     fn note_lock(&self, kind: Kind, made_at: Caller, caller: Caller, waits: bool) {
         let (waiter, block) = (Waiter::current(), self.block());
-        if trace::is_on() {
+        if recorders::traces() {
             trace::acquired(waiter, block, kind, caller.location());
         }
-        if lint::is_on() {
+        if recorders::lints() {
             let lock = Lock::new(block, kind, made_at.location());
             lint::acquired(waiter, lock, caller.location(), waits);
         }
@@ -39,10 +39,10 @@ impl Object {
     #[inline(never)]
     pub(super) fn note_release(&self) {
         let (waiter, block) = (Waiter::current(), self.block());
-        if trace::is_on() {
+        if recorders::traces() {
             trace::released(waiter, block);
         }
-        if lint::is_on() {
+        if recorders::lints() {
             lint::released(waiter, block);
         }
     }

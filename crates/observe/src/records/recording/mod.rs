@@ -16,6 +16,7 @@ mod object;
 mod origin;
 mod place;
 mod polled;
+mod recorders;
 mod registry;
 mod root;
 mod switch;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
-use super::{Fill, Filled, Origin, Waiter, current, switch, trace};
+use super::{Fill, Filled, Origin, Waiter, current, recorders, trace};
 use crate::decisions::Numbered;
 use blitz_io_futex::debug_is_name;
 
@@ -147,7 +147,7 @@ impl Object {
     /// Records that the holder is about to release the object.
     #[inline]
     pub fn released(&self) {
-        if switch::is_any_on() {
+        if recorders::is_any_on() {
             self.note_release();
         }
         self.block().holder.store(0, Ordering::Relaxed);
@@ -179,7 +179,7 @@ impl Object {
     /// Records that one of the holders that share the object is about to release it.
     #[inline]
     pub fn released_shared(&self) {
-        if switch::is_any_on() {
+        if recorders::is_any_on() {
             self.note_release();
         }
         match self.own_place() {
@@ -360,7 +360,7 @@ impl Drop for Object {
         let block = *self.block.get_mut();
         // SAFETY: null, or that of a block. Blocks are never freed.
         if let Some(block) = unsafe { block.as_ref() } {
-            if trace::is_on() {
+            if recorders::traces() {
                 trace::retire(block);
             }
             block.put_back();

@@ -12,8 +12,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use super::Origin;
 use super::place::{TaskFacts, TaskState};
-use super::trace;
 use super::wait::{Caller, Wait};
+use super::{recorders, trace};
 
 /// Above the numbers of tasks, and below 2^53, so that JSON keeps it.
 static LAST: AtomicU64 = AtomicU64::new(1 << 52);
@@ -54,7 +54,7 @@ impl<F> Root<F> {
             is_woken: AtomicBool::new(true),
             outer: Mutex::new(Arc::new(Waker::noop().clone())),
         });
-        if trace::is_on() {
+        if recorders::traces() {
             trace::note_spawn(id, caller.location(), false);
         }
         let mut record = Wait::new(caller);

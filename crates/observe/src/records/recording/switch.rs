@@ -3,76 +3,57 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::{lint, trace};
-
-/// No thread has looked into the environment.
+/// No thread has looked into the environment (`recorders.rs`).
 const UNKNOWN: u8 = 1;
-/// The recorder `lint` is on.
-const LINT: u8 = 2;
-/// The recorder `trace` is on.
-const TRACE: u8 = 4;
 
 static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// A recorder.
+/// A recorder, by its bit.
 #[derive(Clone, Copy)]
+#[repr(u8)]
 pub(super) enum Recorder {
-    Lint,
-    Trace,
+    Lint = 2,
+    Trace = 4,
 }
 
 impl Recorder {
-    const fn bit(self) -> u8 {
-        match self {
-            Self::Lint => LINT,
-            Self::Trace => TRACE,
-        }
-    }
-
-    /// Returns `true` if the recorder is on.
+    /// Returns `true` if the recorder is on, as far as the environment has been asked.
     #[inline]
     pub(super) fn is_on(self) -> bool {
-        STATE.load(Ordering::Relaxed) & (UNKNOWN | self.bit()) != 0 && asked() & self.bit() != 0
+        STATE.load(Ordering::Relaxed) & self as u8 != 0
+    }
+
+    /// Returns `true` if the recorder is on, or the environment may ask for it.
+    #[inline]
+    pub(super) fn may_be_on(self) -> bool {
+        STATE.load(Ordering::Relaxed) & (UNKNOWN | self as u8) != 0
     }
 
     /// Switches the recorder on. Returns `true` if it was off.
     pub(super) fn start(self) -> bool {
-        asked();
-        STATE.fetch_or(self.bit(), Ordering::Relaxed) & self.bit() == 0
+        STATE.fetch_or(self as u8, Ordering::Relaxed) & self as u8 == 0
     }
 
     /// Switches the recorder off.
     pub(super) fn stop(self) {
-        STATE.fetch_and(!self.bit(), Ordering::Relaxed);
+        STATE.fetch_and(!(self as u8), Ordering::Relaxed);
     }
 }
 
-/// Returns `true` if any recorder is on.
+/// Returns `true` if any recorder is on, or the environment may ask for one.
 #[inline]
-pub(super) fn is_any_on() -> bool {
-    STATE.load(Ordering::Relaxed) != 0 && asked() != 0
+pub(super) fn may_any_be_on() -> bool {
+    STATE.load(Ordering::Relaxed) != 0
 }
 
-/// Returns the recorders that are on. The first call asks the environment.
+/// Returns `true` if no thread has looked into the environment.
 #[inline]
-fn asked() -> u8 {
-    let state = STATE.load(Ordering::Relaxed);
-    if state & UNKNOWN == 0 { state } else { ask() }
+pub(super) fn is_unknown() -> bool {
+    STATE.load(Ordering::Relaxed) & UNKNOWN != 0
 }
 
-#[cold]
-#[inline(never)]
-fn ask() -> u8 {
-    // Known while one thread looks: the look itself may take locks.
-    if STATE.fetch_and(!UNKNOWN, Ordering::Relaxed) & UNKNOWN != 0 {
-        let mut on = 0;
-        if lint::is_asked() {
-            on |= LINT;
-        }
-        if trace::is_asked() {
-            on |= TRACE;
-        }
-        STATE.fetch_or(on, Ordering::Relaxed);
-    }
-    STATE.load(Ordering::Relaxed)
+/// Returns `true` to the one thread that has to look into the environment. Meanwhile the recorders are off for it
+/// and for others: the look itself may take locks.
+pub(super) fn begin_to_ask() -> bool {
+    STATE.fetch_and(!UNKNOWN, Ordering::Relaxed) & UNKNOWN != 0
 }

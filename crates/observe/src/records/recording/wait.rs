@@ -18,7 +18,7 @@ use super::object::Object;
 use super::place::{Place, Target, TaskFacts, Value};
 use super::registry;
 use super::word_wait::WordWait;
-use super::{Kind, Origin, Waiter, switch, trace};
+use super::{Kind, Origin, Waiter, recorders, trace};
 use blitz_io_futex::debug_is_name;
 
 /// A location in the user's code.
@@ -294,7 +294,7 @@ impl Wait {
             Some(_) => Entered::new(task),
             None => Entered::first(task, self.location()),
         };
-        if switch::is_any_on() {
+        if recorders::is_any_on() {
             self.note_poll(id, entered.thread());
         }
         let Some(place) = self.place() else {
@@ -311,10 +311,10 @@ impl Wait {
     #[cold]
     #[inline(never)]
     fn note_poll(&self, id: u64, thread: u64) {
-        if trace::is_on() {
+        if recorders::traces() {
             trace::poll_begins(Waiter::task(id), thread);
         }
-        if !lint::is_on() {
+        if !recorders::lints() {
             return;
         }
         let facts = self.place().and_then(|place| {
@@ -360,7 +360,7 @@ impl Wait {
 
     #[inline]
     fn set_at(&mut self, place: &'static Place, value: Value) {
-        if trace::is_on() {
+        if recorders::traces() {
             trace::wait_begins(&value);
         }
         // SAFETY: `take` has given the place to this wait, and it has no record.
@@ -384,7 +384,7 @@ impl Wait {
         };
         let ends = |value: &Value| {
             value.ends();
-            if trace::is_on() {
+            if recorders::traces() {
                 trace::wait_ends(value);
             }
             value.location
@@ -595,7 +595,7 @@ impl Intent {
         if let Some(block) = self.block {
             let nanos = nanos().saturating_sub(self.since);
             block.waited(self.kind, nanos, 1, self.caller.0);
-            if lint::is_on() {
+            if recorders::lints() {
                 let wait = Lock::new(block, self.kind, None);
                 let took = Duration::from_nanos(nanos);
                 lint::blocked(Waiter::current(), wait, self.caller.0, self.holder_at, took);

@@ -16,7 +16,7 @@ const FRESH: Duration = Duration::from_millis(2);
 
 /// What is polled.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::records) enum Polled {
+pub(in crate::records::recording) enum Polled {
     /// A task of a runtime.
     Task,
     /// A future for which a thread blocks.

@@ -11,7 +11,7 @@ pub(super) type At = Option<&'static Location<'static>>;
 
 /// One lock, and how it is taken.
 #[derive(Clone, Copy)]
-pub(in crate::records) struct Lock {
+pub(in crate::records::recording) struct Lock {
     pub(super) block: &'static Block,
     pub(super) generation: u32,
     pub(super) kind: Kind,
@@ -20,7 +20,11 @@ pub(in crate::records) struct Lock {
 
 impl Lock {
     /// Returns the lock with this block.
-    pub(in crate::records) fn new(block: &'static Block, kind: Kind, made_at: At) -> Self {
+    pub(in crate::records::recording) fn new(
+        block: &'static Block,
+        kind: Kind,
+        made_at: At,
+    ) -> Self {
         Self {
             block,
             generation: block.generation(),
@@ -55,7 +59,7 @@ impl Lock {
 }
 
 /// Returns the line at which the lock with this block was taken last.
-pub(in crate::records) fn locked_at(block: &Block) -> At {
+pub(in crate::records::recording) fn locked_at(block: &Block) -> At {
     // SAFETY: null, or from a `&'static`.
     unsafe { block.locked_at.load(Ordering::Relaxed).as_ref() }
 }

@@ -41,12 +41,6 @@ use super::switch::Recorder;
 /// The variable of the environment with the folder for the files.
 const FOLDER: &str = "BLITZ_LINT";
 
-/// Returns `true` if the recorder is on.
-#[inline]
-pub(super) fn is_on() -> bool {
-    Recorder::Lint.is_on()
-}
-
 /// Returns `true` if the environment asks for the recorder, which then writes its file at the exit.
 pub(super) fn is_asked() -> bool {
     let folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());

@@ -12,21 +12,21 @@ use crate::records::recording::block::Block;
 /// The current task or thread has taken a lock. `waits`: it would have waited for it without a limit.
 #[cold]
 #[inline(never)]
-pub(in crate::records) fn acquired(owner: Waiter, lock: Lock, at: At, waits: bool) {
+pub(in crate::records::recording) fn acquired(owner: Waiter, lock: Lock, at: At, waits: bool) {
     with_local(|local| local.held.add(owner.word(), lock, at, waits));
 }
 
 /// The current task or thread is about to release the lock with this block, which still names the holder.
 #[cold]
 #[inline(never)]
-pub(in crate::records) fn released(owner: Waiter, block: &'static Block) {
+pub(in crate::records::recording) fn released(owner: Waiter, block: &'static Block) {
     with_local(|local| local.held.remove(owner.word(), block));
 }
 
 /// A poll begins.
 #[cold]
 #[inline(never)]
-pub(in crate::records) fn poll_begins(task: Waiter, of: Polled, spawned_at: At) {
+pub(in crate::records::recording) fn poll_begins(task: Waiter, of: Polled, spawned_at: At) {
     with_local(|local| {
         local.held.resume(task.word());
         local.frames.begin(task.word(), of, spawned_at);
@@ -36,7 +36,7 @@ pub(in crate::records) fn poll_begins(task: Waiter, of: Polled, spawned_at: At) 
 /// The current poll ends.
 #[cold]
 #[inline(never)]
-pub(in crate::records) fn poll_ends() {
+pub(in crate::records::recording) fn poll_ends() {
     with_local(|local| {
         let Some((frame, long)) = local.frames.end() else {
             return;
@@ -66,14 +66,14 @@ pub(in crate::records) fn poll_ends() {
 /// This thread is no worker from now on, so the polls that it is in may block.
 #[cold]
 #[inline(never)]
-pub(in crate::records) fn may_block() {
+pub(in crate::records::recording) fn may_block() {
     with_local(|local| local.frames.may_block());
 }
 
 /// This worker has slept, maybe.
 #[cold]
 #[inline(never)]
-pub(in crate::records) fn slept() {
+pub(in crate::records::recording) fn slept() {
     with_local(|local| local.frames.forget_counters());
 }
 
@@ -81,7 +81,7 @@ pub(in crate::records) fn slept() {
 /// took it.
 #[cold]
 #[inline(never)]
-pub(in crate::records) fn blocked(
+pub(in crate::records::recording) fn blocked(
     waiter: Waiter,
     wait: Lock,
     at: At,

@@ -1,8 +1,7 @@
 //! The recording: one value in JSON, which `blitz-io-inspect` reads.
 //!
-//! An event is a row of seven numbers: its code, the nanoseconds of the monotonic clock, the kind of a wait or the
-//! source of a wake-up or flags, the target, the word of the thread or task, the other word, and the place of a
-//! location. The target is a place among `objects`, a number, or the place of a name. A place is a number from 1;
+//! An event is a row of seven numbers: code, nanoseconds of the monotonic clock, kind, target, word of the thread or
+//! task, other word, location. The target is a place among `objects`, a number, or the place of a name. A place is a number from 1;
 //! 0 is none.
 
 use std::collections::HashMap;
@@ -13,7 +12,7 @@ use std::process;
 
 use super::event::{self, Code, Event};
 use super::ticks::{Pair, Scale};
-use super::{retired, rings};
+use super::{recorder, requests, retired, rings};
 use crate::Kind;
 use crate::records::recording::json::{Name, Place, Text, command, list};
 use crate::records::recording::threads;
@@ -50,7 +49,9 @@ pub(super) fn text(first: Pair) -> String {
     let mut words = Vec::new();
     let lost = rings::read(&mut words);
     let scale = Scale::since(first);
+    let started = recorder::started();
     let mut events: Vec<_> = words.iter().filter_map(Event::of_words).collect();
+    events.retain(|(ticks, _)| *ticks >= started);
     drop(words);
     events.sort_by_key(|(ticks, _)| *ticks);
     let mut objects = Places::new();
@@ -74,7 +75,7 @@ pub(super) fn text(first: Pair) -> String {
     list(
         &mut text,
         "names",
-        super::requests::names().iter().map(|name| Text(name)),
+        requests::names().iter().map(|name| Text(name)),
     );
     list(
         &mut text,

@@ -37,11 +37,11 @@ pub(super) enum Code {
     PollEnd,
     /// A future of the task or thread waits for an object.
     Wait,
-    /// The same for a number.
+    /// A future of the task or thread waits for a number.
     WaitFor,
-    /// The thread, or the one that polls the task, blocks for an object.
+    /// The thread blocks for an object, in the poll of the task if it is one.
     Block,
-    /// The same for a number.
+    /// The thread blocks for a number.
     BlockFor,
     /// A wait for an object ends.
     WaitEnd,

@@ -16,70 +16,40 @@
 mod dump;
 mod event;
 mod points;
+mod recorder;
 mod requests;
 mod retired;
 mod rings;
 mod ticks;
 
-use std::sync::OnceLock;
-
-use event::Event;
-use ticks::Pair;
-
 use super::at_exit;
 use super::switch::Recorder;
-
-pub(in crate::records::recording) use retired::retire;
 
 pub use points::{Source, Waking, spawned, woken};
 pub(in crate::records::recording) use points::{
     acquired, note_spawn, poll_begins, poll_ends, released, wait_begins, wait_ends,
 };
+pub use recorder::{start, stop};
 pub use requests::{Instrumented, Request, request};
+pub(in crate::records::recording) use retired::retire;
 
 /// The variable of the environment that switches the recorder on.
 const VARIABLE: &str = "BLITZ_TRACE";
 /// Its value for a recording that only `blitz trace PID` reads.
 const WITHOUT_FILE: &str = "1";
 
-/// The moment at which the recorder was first started.
-static BEGAN: OnceLock<Pair> = OnceLock::new();
-
-/// Returns `true` if the recorder is on.
-#[inline]
-pub(super) fn is_on() -> bool {
-    Recorder::Trace.is_on()
-}
-
-/// Adds an event of this thread, which happens now.
-#[inline]
-fn record(event: Event) {
-    rings::push(event.words(ticks::now()));
-}
-
 /// Returns `true` if the environment asks for the recorder.
 pub(super) fn is_asked() -> bool {
     let Some(value) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else {
         return false;
     };
-    BEGAN.get_or_init(Pair::now);
+    recorder::began();
     value == WITHOUT_FILE || at_exit::write(Recorder::Trace, value, "blitz", recording)
 }
 
-/// Switches the recorder on. Returns `true` if it was off.
-pub fn start() -> bool {
-    BEGAN.get_or_init(Pair::now);
-    Recorder::Trace.start()
-}
-
-/// Switches the recorder off. The events in memory remain.
-pub fn stop() {
-    Recorder::Trace.stop();
-}
-
-/// Returns the events that are in memory, as a file of `blitz trace` has them. The threads of the program are not
-/// stopped meanwhile.
+/// Returns the events that are in memory, as a file of `blitz trace` has them. No thread of the program is stopped
+/// for that.
 #[must_use]
 pub fn recording() -> String {
-    dump::text(*BEGAN.get_or_init(Pair::now))
+    dump::text(recorder::began())
 }

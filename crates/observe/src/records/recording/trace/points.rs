@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::event::{Code, Event, of_block, of_location, of_number, of_place};
-use super::record;
+use super::recorder::{is_on, record};
 use crate::Kind;
 use crate::records::Waiter;
 use crate::records::recording::block::Block;
@@ -32,7 +32,7 @@ impl Waking {
     #[inline]
     #[must_use]
     pub fn new(source: Source) -> Self {
-        Self(super::is_on().then(|| LOCAL.with(|local| local.waking.replace(source as u8))))
+        Self(is_on().then(|| LOCAL.with(|local| local.waking.replace(source as u8))))
     }
 }
 
@@ -48,7 +48,7 @@ impl Drop for Waking {
 /// The task with this number is woken by the current task or thread.
 #[inline]
 pub fn woken(id: u64) {
-    if super::is_on() {
+    if is_on() {
         note_wake(id);
     }
 }
@@ -65,7 +65,7 @@ fn note_wake(id: u64) {
 /// work.
 #[inline]
 pub fn spawned(id: u64, at: &'static Location<'static>, is_job: bool) {
-    if super::is_on() {
+    if is_on() {
         note_spawn(id, Some(at), is_job);
     }
 }

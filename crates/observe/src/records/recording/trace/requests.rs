@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use blitz_io_futex::per_process::PerProcess;
 
 use super::event::{Code, Event};
-use super::{is_on, record};
+use super::recorder::{is_on, record};
 use crate::records::Waiter;
 
 /// The most names. Requests with further names have none.

@@ -39,7 +39,7 @@ fn choose() -> u64 {
     now()
 }
 
-/// The same moment in both clocks.
+/// One moment in both clocks.
 #[derive(Clone, Copy)]
 pub(super) struct Pair {
     ticks: u64,
@@ -150,7 +150,7 @@ mod counter {
 )))]
 mod counter {
     pub(super) fn now() -> u64 {
-        super::nanos()
+        crate::records::recording::clock::nanos()
     }
 
     pub(super) fn is_steady() -> bool {

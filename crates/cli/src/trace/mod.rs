@@ -1,0 +1,227 @@
+//! `blitz trace`: where the requests of a program wait, and behind whom.
+
+mod page;
+mod span;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use blitz_io_inspect::trace::{Recording, Report, chrome, judge};
+use blitz_io_inspect::{read_trace, start_trace, stop_trace};
+use clap::{Args, Subcommand, ValueHint};
+
+use crate::exit::Exit;
+use crate::output;
+use crate::recorded::{Ran, Recorder, unreadable};
+use crate::why::{choose, failed};
+
+const HELP: &str = "\
+Examples:
+  blitz trace -- target/release/server --selftest      a program that ends
+  blitz trace server --for 10s                         ten seconds of one that runs
+  blitz trace 4711 --last 5s -o slow.blitz             what it has just done, if its recorder was on
+  blitz trace report slow.blitz --html slow.html       the report once more, as a page
+  blitz trace report slow.blitz --chrome slow.json     for ui.perfetto.dev or chrome://tracing
+
+A request is what the program says:
+  let _request = blitz_io::trace::request(\"GET /x\");           until the value is dropped
+  blitz_io::trace::request(\"GET /x\").instrument(future).await  for a task that works for several
+The tasks and closures that it spawns and waits for are part of it.
+
+The report says how long requests took; how their time is divided into running, runnable (no worker was
+free), and waiting for a lock, permit, channel, thread for blocking work, timer, socket or file; what the
+slowest percentile spent it on, with lines and with those that it waited behind; which objects cost all
+requests the most time; and the slowest requests as trees.
+
+The program must be built with the feature `inspect` of blitz-io, or of the package tokio that `blitz
+migrate` writes into Cargo.toml. One that runs must answer `blitz ps` as well: BLITZ_INSPECT=1 in its
+environment. With BLITZ_TRACE=1 it records from its beginning, for --last. Each thread keeps its last
+events, 65,536 unless BLITZ_TRACE_EVENTS says another number, of 32 bytes each.
+
+Exit codes:
+  0    the report is printed
+  1    the program could not be run or has failed, has written no record, or does not answer; or a file
+       could not be read or written
+  2    the arguments are wrong
+  3    the recording has no request that has ended";
+
+const RECORDER: Recorder = Recorder {
+    name: "trace",
+    variable: "BLITZ_TRACE",
+    suffix: "blitz",
+    hint: "it is not built with the feature `inspect`, or it takes no lock and polls no task",
+};
+/// The variable with the number of events that each thread keeps.
+const EVENTS: &str = "BLITZ_TRACE_EVENTS";
+/// That number for a program that this command starts: 16 MiB a thread.
+const MANY: u32 = 1 << 19;
+/// The time for which a process is recorded if the user says none.
+const FOR: Duration = Duration::from_secs(5);
+
+#[derive(Args)]
+#[command(after_help = HELP, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The process id, or the program's name
+    #[arg(
+        value_name = "PID|NAME",
+        required_unless_present = "program",
+        conflicts_with = "program"
+    )]
+    process: Option<String>,
+    /// Records the process for this time, such as 10s or 500ms
+    #[arg(long = "for", value_name = "TIME", value_parser = span::parse, conflicts_with_all = ["last", "program"])]
+    time: Option<Duration>,
+    /// Takes the last events that the process has recorded
+    #[arg(long, value_name = "TIME", value_parser = span::parse, conflicts_with = "program")]
+    last: Option<Duration>,
+    /// Also writes the recording
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Number of events that each thread of the program keeps
+    #[arg(long, value_name = "NUMBER", default_value_t = MANY, value_parser = clap::value_parser!(u32).range(1..=1 << 24), requires = "program")]
+    events: u32,
+    #[command(flatten)]
+    shown: Shown,
+    /// The program and its arguments
+    #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
+    program: Vec<OsString>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Reports what a recording says, which `blitz trace -o FILE` has written.
+    Report {
+        /// The recording
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        #[command(flatten)]
+        shown: Shown,
+    },
+}
+
+/// The form of the report.
+#[derive(Args)]
+struct Shown {
+    /// Prints the report as JSON
+    #[arg(long)]
+    json: bool,
+    /// Also writes the recording in the format of Chrome, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    chrome: Option<PathBuf>,
+    /// Also writes the report as a page
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
+    /// Number of requests that the report shows as trees
+    #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u16).range(0..=1000))]
+    slowest: u16,
+}
+
+/// Records a program or a process, or reads a recording, and reports.
+pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    if let Some(Command::Report { file, shown }) = &arguments.command {
+        let text = fs::read(file)
+            .map_err(|error| Exit::Failed(format!("{} cannot be read: {error}", file.display())))?;
+        return show(&parse(&text)?, shown);
+    }
+    if !arguments.program.is_empty() {
+        return run_program(arguments);
+    }
+    let begin = Instant::now();
+    let text = record(arguments)?;
+    let mut recording = parse(&text)?;
+    keep(arguments, &text)?;
+    // The recorder may have been on before.
+    let last = arguments.last.unwrap_or_else(|| begin.elapsed());
+    recording.keep_last(u64::try_from(last.as_nanos()).unwrap_or(u64::MAX));
+    show(&recording, &arguments.shown)
+}
+
+fn run_program(arguments: &Arguments) -> Result<Exit, Exit> {
+    let events = (EVENTS, arguments.events.to_string());
+    let Ran { status, files } =
+        RECORDER.run(&arguments.program, &[events], arguments.shown.json)?;
+    let mut recordings = vec![];
+    for file in &files {
+        recordings.push((parse(file)?, file));
+    }
+    if recordings.len() > 1 {
+        output::tell(format_args!(
+            "note: {} processes have written a record; this is that of the one with the most events\n",
+            recordings.len()
+        ));
+    }
+    let longest = recordings
+        .iter()
+        .max_by_key(|(recording, _)| recording.len());
+    let (recording, file) = longest.expect("`run` returns a file");
+    keep(arguments, file)?;
+    let exit = show(recording, &arguments.shown)?;
+    if status.success() {
+        Ok(exit)
+    } else {
+        Err(Exit::Failed(format!("the program failed: {status}")))
+    }
+}
+
+/// Records a process that runs, and returns its recording.
+fn record(arguments: &Arguments) -> Result<Vec<u8>, Exit> {
+    let (pid, name) = choose(arguments.process.as_deref())?;
+    let failed = |error| failed(pid, &error);
+    if arguments.last.is_some() {
+        return read_trace(pid, &name).map_err(failed);
+    }
+    let was_off = start_trace(pid, &name).map_err(failed)?;
+    thread::sleep(arguments.time.unwrap_or(FOR));
+    let text = read_trace(pid, &name);
+    if was_off {
+        stop_trace(pid, &name).map_err(failed)?;
+    }
+    text.map_err(failed)
+}
+
+fn parse(text: &[u8]) -> Result<Recording, Exit> {
+    Recording::parse(text).map_err(|error| unreadable(&error))
+}
+
+/// Writes the recording, if the user wants it.
+fn keep(arguments: &Arguments, text: &[u8]) -> Result<(), Exit> {
+    let path = arguments.output.as_deref();
+    path.map_or(Ok(()), |path| write(path, text))
+}
+
+fn write(path: &Path, text: &[u8]) -> Result<(), Exit> {
+    fs::write(path, text)
+        .map_err(|error| Exit::Failed(format!("cannot write {}: {error}", path.display())))
+}
+
+fn show(recording: &Recording, shown: &Shown) -> Result<Exit, Exit> {
+    let report = judge(recording, shown.slowest.into());
+    if let Some(path) = &shown.chrome {
+        write(path, chrome(recording).as_bytes())?;
+    }
+    if let Some(path) = &shown.html {
+        write(
+            path,
+            page::html(&judge(recording, page::REQUESTS)).as_bytes(),
+        )?;
+    }
+    print(&report, shown.json)?;
+    Ok(if report.all.count == 0 {
+        Exit::Found
+    } else {
+        Exit::Done
+    })
+}
+
+fn print(report: &Report, is_json: bool) -> Result<(), Exit> {
+    if is_json {
+        output::print_json(report)
+    } else {
+        output::print(&report.text())
+    }
+}

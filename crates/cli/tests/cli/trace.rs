@@ -1,0 +1,114 @@
+//! `blitz trace` with a program that the test stands in for. `examples/slow` tests what real programs record.
+
+use std::fs;
+use std::path::Path;
+
+use super::common::{Ran, blitz, expect};
+
+/// A request that runs for one millisecond and sleeps for three.
+const RECORD: &str = r#"{"format":1,"kinds":["Sleep"],"names":["GET /x"],"locations":["src/main.rs:7"],"command":"server",
+"events":[[1,0,0,0,3,2,0],[13,0,0,1,3,1,0],[4,1000000,0,0,3,0,1],[2,1000000,0,0,3,2,0],[9,4000000,1,0,3,2,0],
+[1,4000000,0,0,3,2,0],[8,4000000,0,0,3,0,1],[14,4000000,0,0,3,1,0]]}"#;
+
+/// Runs the command in this folder. The program writes this record.
+fn trace(folder: &Path, options: &[&str], record: &str, then: &str) -> Ran {
+    let script = format!(
+        "cat > \"$BLITZ_TRACE/1.blitz\" <<'END'\n{record}\nEND\necho output $BLITZ_TRACE_EVENTS\n{then}"
+    );
+    let mut command = blitz(&["trace"]);
+    command.args(options).args(["--", "sh", "-c", &script]);
+    Ran::from(command.current_dir(folder).output().unwrap())
+}
+
+#[test]
+fn a_program_is_recorded_and_reported_and_its_recording_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = trace(
+        folder.path(),
+        &["-o", "x.blitz", "--events", "77"],
+        RECORD,
+        "",
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for part in [
+        "1 requests in 4.0 ms",
+        "timer Sleep at src/main.rs:7",
+        "75.0 %",
+        "output 77",
+    ] {
+        assert!(ran.out.contains(part), "{ran:?}");
+    }
+    let file = folder.path().join("x.blitz");
+    let again = expect(0, &["trace", "report", file.to_str().unwrap()]);
+    assert!(ran.out.ends_with(&again.out), "{again:?}");
+    assert_eq!(fs::read_to_string(file).unwrap(), format!("{RECORD}\n"));
+}
+
+#[test]
+fn json_is_alone_on_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = trace(folder.path(), &["--json", "--slowest", "1"], RECORD, "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.json()["slowest"]["causes"][0]["category"], "timer");
+    assert_eq!(ran.json()["paths"][0]["nanos"], 4_000_000);
+    assert!(ran.err.contains("output"), "{ran:?}");
+}
+
+#[test]
+fn a_page_and_a_file_for_chrome_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["--html", "x.html", "--chrome", "x.json"];
+    let ran = trace(folder.path(), &options, RECORD, "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let page = fs::read_to_string(folder.path().join("x.html")).unwrap();
+    for part in [
+        "<title>server</title>",
+        "href=\"#request-0\"",
+        "id=\"request-0\"",
+        "src/main.rs:7",
+    ] {
+        assert!(page.contains(part), "{page}");
+    }
+    assert!(
+        !page.contains("<script") && !page.contains("http"),
+        "{page}"
+    );
+    let chrome = fs::read_to_string(folder.path().join("x.json")).unwrap();
+    let chrome: serde_json::Value = serde_json::from_str(&chrome).unwrap();
+    assert!(chrome["traceEvents"].as_array().unwrap().len() > 5);
+    let ran = trace(folder.path(), &["--html", "/does/not/exist"], RECORD, "");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+}
+
+#[test]
+fn a_program_that_fails_or_writes_nothing_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = trace(folder.path(), &[], RECORD, "exit 7");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.err.contains('7') && ran.out.contains("timer"),
+        "{ran:?}"
+    );
+    let ran = trace(folder.path(), &[], "{\"format\":1000}", "");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let ran = trace(folder.path(), &[], "{\"format\":1}", "");
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.out.contains("trace::request"), "{ran:?}");
+    let ran = expect(1, &["trace", "--", "true"]);
+    assert!(ran.err.contains("inspect"), "{ran:?}");
+    expect(1, &["trace", "--", "/does/not/exist"]);
+    expect(1, &["trace", "report", "/does/not/exist"]);
+    expect(1, &["trace", "no-such-program", "--last", "5s"]);
+}
+
+#[test]
+fn wrong_arguments_are_refused() {
+    expect(2, &["trace"]);
+    expect(2, &["trace", "report"]);
+    expect(2, &["trace", "1", "--for", "ten"]);
+    expect(2, &["trace", "1", "--for", "1s", "--last", "1s"]);
+    expect(2, &["trace", "1", "--", "true"]);
+    expect(2, &["trace", "--last", "1s", "--", "true"]);
+    let help = expect(0, &["trace", "--help"]);
+    assert!(help.out.contains("blitz_io::trace::request"), "{help:?}");
+}
