@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::baton::{self, fault_of, has_fault};
-use crate::c::{EBADF, EINVAL, Iovec, Raw, nr};
+use crate::c::{EBADF, EINVAL, EMFILE, Iovec, Raw, nr};
 use crate::descriptors::{Description, Kind};
 use crate::disk::{self, CRASHES, Change};
 use crate::end;
@@ -494,7 +494,7 @@ pub unsafe fn open_file(id: Id, flags: usize) -> Raw {
     const KEPT: usize = 3 | APPEND | SYNC | 0o2_000_000;
     closed();
     let Some(private) = sim().files.open(id) else {
-        return -(ENOSPC as Raw);
+        return -(EMFILE as Raw);
     };
     let path = format!("/proc/self/fd/{private}\0");
     let arguments = [
