@@ -1,6 +1,6 @@
 //! Files in memory (`--fs memory`): the calls on descriptors. Those with paths are in `paths`.
 //!
-//! The tree is in `tree`, and what a crash leaves of it in `disk`. Every call on a file in memory is a point.
+//! The tree is in `tree`, crashes are in `disk`. Every call on a file in memory is a point.
 //! Faults are decisions at these calls: `enospc` (or only a half is written), `eio`, and `crash`.
 
 use core::sync::atomic::{AtomicBool, Ordering};

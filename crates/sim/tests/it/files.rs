@@ -362,7 +362,7 @@ int main(void) {
     int fd = open("log", O_CREAT | O_RDWR | O_APPEND, 0600);
     int told = open("told", O_CREAT | O_RDWR | O_APPEND | O_SYNC, 0600);
     assert(fsync(open(".", O_RDONLY)) == 0);
-    // What was told is in the log.
+    // Each acknowledged byte is in the log.
     if (lseek(told, 0, SEEK_END) > lseek(fd, 0, SEEK_END)) { puts("acknowledged, and lost"); return 1; }
     for (int i = 0; i < 3; i++) { put(fd, "x", 1); put(told, "x", 1); }
     return 0;
