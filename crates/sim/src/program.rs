@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::shared::random::extend;
 
+/// The variables that the object reads: children are allowed, files are in memory.
+const EXEC: &str = "BLITZ_SIM_EXEC";
+const FILES: &str = "BLITZ_SIM_FS";
+
 /// A program, its arguments and its folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -50,14 +54,15 @@ impl Program {
     /// ```
     #[must_use]
     pub fn allow_exec(mut self) -> Program {
-        self.variables.push(("BLITZ_SIM_EXEC".into(), "1".into()));
+        self.variables.push((EXEC.into(), "1".into()));
         self
     }
 
     /// Keeps the program's files in memory. It sees the real files, and changes copies of them, which end
     /// with the run. Only then do the faults [`Faults::DISK`](crate::Faults::DISK) occur.
     ///
-    /// `/proc`, `/sys` and `/dev` stay real.
+    /// `/proc`, `/sys` and `/dev` stay real, and so does what the program does before its `main`. Children
+    /// ([`allow_exec`](Self::allow_exec)) are not possible then.
     ///
     /// ```
     /// let program = blitz_io_sim::Program::new("/bin/sh", ["-c", "true"]).memory_files();
@@ -65,9 +70,24 @@ impl Program {
     /// ```
     #[must_use]
     pub fn memory_files(mut self) -> Program {
-        self.variables
-            .push(("BLITZ_SIM_FS".into(), "memory".into()));
+        self.variables.push((FILES.into(), "memory".into()));
         self
+    }
+
+    #[cfg_attr(
+        not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+        allow(dead_code)
+    )]
+    pub(crate) fn has_memory_files(&self) -> bool {
+        self.variables.iter().any(|(name, _)| name == FILES)
+    }
+
+    #[cfg_attr(
+        not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+        allow(dead_code)
+    )]
+    pub(crate) fn may_exec(&self) -> bool {
+        self.variables.iter().any(|(name, _)| name == EXEC)
     }
 
     /// Returns the file, looked up in `PATH` if the name has no slash.

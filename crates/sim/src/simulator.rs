@@ -88,6 +88,11 @@ impl Simulator {
         if let Some(reason) = unsuitable(&file)? {
             return Err(Error::other(format!("{} {reason}", file.display())));
         }
+        if program.has_memory_files() && program.may_exec() {
+            return Err(Error::other(
+                "files in memory need the filter of system calls, which would end child processes",
+            ));
+        }
         let (shared, region) = shared_region()?;
         let object = object()?;
         let (read_commands, commands) = pipe()?;

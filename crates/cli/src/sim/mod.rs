@@ -108,7 +108,12 @@ pub struct RunArguments {
     limit: u64,
     /// Where the program's files are: real, or memory. In memory, it sees the real files and changes copies of
     /// them, which end with each run.
-    #[arg(long, value_name = "WHERE", default_value = "real")]
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "real",
+        conflicts_with = "allow_exec"
+    )]
     fs: Files,
     /// The number of processors that the program sees.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]

@@ -212,6 +212,7 @@ pub unsafe fn block(key: Key, deadline: u64) -> bool {
     me.deadline = deadline;
     me.timed_out = false;
     me.state = State::Blocked;
+    progress::wake();
     happened(
         happening::WAIT,
         s.current,

@@ -1,4 +1,4 @@
-//! What a crash leaves of the files in memory.
+//! Crashes: which writes to files in memory survive one.
 //!
 //! # States
 //!
@@ -93,7 +93,7 @@ fn commit(tree: &mut Tree, count: usize) {
     }
 }
 
-/// Makes the changes of a folder durable, and what the journal has before them.
+/// Makes the changes of a folder durable, and all changes before them in the journal.
 pub fn sync_folder(tree: &mut Tree, id: Id) {
     let concerns = |operation: &Operation| operation.0.iter().any(|(folder, ..)| *folder == id);
     let last = tree.journal.iter().rposition(concerns);

@@ -1,12 +1,12 @@
 //! Files in memory (`--fs memory`): the calls on descriptors. Those with paths are in `paths`.
 //!
-//! The tree is in `tree`, and what a crash leaves of it in `disk`. Every call on a file in memory is a point.
+//! The tree is in `tree`, crashes are in `disk`. Every call on a file in memory is a point.
 //! Faults are decisions at these calls: `enospc` (or only a half is written), `eio`, and `crash`.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::baton::{self, fault_of, has_fault};
-use crate::c::{EBADF, EINVAL, Iovec, Raw, nr};
+use crate::c::{EBADF, EINVAL, EMFILE, Iovec, Raw, nr};
 use crate::descriptors::{Description, Kind};
 use crate::disk::{self, CRASHES, Change};
 use crate::end;
@@ -494,7 +494,7 @@ pub unsafe fn open_file(id: Id, flags: usize) -> Raw {
     const KEPT: usize = 3 | APPEND | SYNC | 0o2_000_000;
     closed();
     let Some(private) = sim().files.open(id) else {
-        return -(ENOSPC as Raw);
+        return -(EMFILE as Raw);
     };
     let path = format!("/proc/self/fd/{private}\0");
     let arguments = [

@@ -6,7 +6,7 @@
 //! - `strategy`, `pos`, `surw`: which thread is next.
 //! - `thread`, `lock`, `condition`, `futex`, `time`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
-//! - `files`, `paths`, `tree`, `metadata`, `disk`: files in memory, and what a crash leaves of them.
+//! - `files`, `paths`, `tree`, `metadata`, `disk`: files in memory, and their crashes.
 //! - `network`, `wires`: faults of the network, and what is under way because of them.
 //! - `outside`: child processes, where they are allowed.
 //! - `dispatch`: one function that takes a number and six arguments, as the kernel does.

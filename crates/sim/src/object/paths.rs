@@ -144,7 +144,7 @@ unsafe fn node_of(folder: Id, name: &[u8], what: &What) -> Result<Id, Raw> {
     }
 }
 
-/// As [`find`], for a change of what is there. What is real cannot be changed.
+/// Finds the node of a path for a change. Files of the real system cannot be changed.
 unsafe fn changed_node(folder: usize, path: usize, follow: bool) -> Result<Id, Raw> {
     match find(folder, path, follow)? {
         Place::Real(_) => error(EPERM),
@@ -305,7 +305,7 @@ unsafe fn write_status(status: &Status, to: usize) -> Raw {
     0
 }
 
-/// `faccessat`: who may not execute is told so.
+/// `faccessat`. Of the permissions, only the one to execute counts.
 unsafe fn access(folder: usize, path: usize, wanted: usize, flags: usize) -> Answer {
     const FACCESSAT: usize = 269;
     let lower = match find(folder, path, flags & NO_FOLLOW == 0)? {
@@ -388,7 +388,7 @@ unsafe fn change_current(path: usize) -> Answer {
     }
 }
 
-/// A name that can be given or removed, and what is there.
+/// A name that can be given or removed, and its node.
 struct Entry {
     folder: Id,
     name: Vec<u8>,
@@ -622,7 +622,7 @@ unsafe fn set_time(a: [usize; 6]) -> Answer {
     Ok(0)
 }
 
-/// `statfs`: that of the real root, for what is in memory.
+/// `statfs`: that of the real root, for files in memory.
 unsafe fn file_system(a: [usize; 6]) -> Answer {
     const STATFS: usize = 137;
     let path = match find(HERE, a[0], true)? {

@@ -5,7 +5,7 @@
 //!
 //! - *change*: bytes were transferred, a connection was made, a thread began or ended. After each, the
 //!   program is in a state that it was not in.
-//! - *a wake*: a call found a waiting thread, or time reached a deadline. That may be part of a circle: two
+//! - *a wake*: a thread began to wait, a call found a waiting thread, or time reached a deadline. That may be part of a circle: two
 //!   threads that poll a flag under a lock wake each other for ever, and one that sleeps between two looks is
 //!   woken by time for ever.
 //!
@@ -31,7 +31,7 @@ pub unsafe fn change() {
     s.moved = s.changed;
 }
 
-/// A thread was woken.
+/// A thread was woken, or begins to wait.
 pub unsafe fn wake() {
     sim().moved = points();
 }

@@ -173,7 +173,7 @@ unsafe fn put_files_into_memory() {
     }
 }
 
-/// What the server needs to fork without libc.
+/// Parts of libc's state that a fork without libc must keep.
 struct Server {
     /// The word in which libc keeps the number of this thread. The kernel clears it at the thread's end.
     tid: usize,
@@ -262,7 +262,7 @@ unsafe fn begin(region: *mut Region, key: u32) {
         dying: 0,
         strategy,
         entropy,
-        // A run that goes on after a crash goes on in its script.
+        // After a crash, the script continues at the next decision.
         at_script: {
             let script = &configuration.script[..configuration.scripted as usize];
             script.partition_point(|choice| choice.index < configuration.decided) as u32

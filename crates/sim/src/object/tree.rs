@@ -31,7 +31,7 @@ const PRIVATE: usize = 600;
 
 pub const ENOTDIR: i32 = 20;
 pub const ELOOP: i32 = 40;
-/// Bits of a mode that say what it is of.
+/// Bits of a mode for the kind of the file.
 pub const TYPE: u32 = 0o170_000;
 pub const FOLDER: u32 = 0o040_000;
 pub const FILE: u32 = 0o100_000;
@@ -41,7 +41,7 @@ pub const HERE: usize = -100isize as usize;
 
 /// Where the bytes of a file are.
 pub enum Content {
-    /// No descriptor refers to it.
+    /// Here: no descriptor refers to the file.
     Closed(Vec<u8>),
     /// The private descriptor of the kernel's file.
     Open(usize),
@@ -72,7 +72,7 @@ pub struct Folder {
     pub durable: BTreeMap<Vec<u8>, Option<Id>>,
 }
 
-/// What a node is.
+/// A file, a folder or a link.
 pub enum Kind {
     File(File),
     Folder(Folder),
@@ -87,7 +87,7 @@ pub struct Node {
     pub modified: u64,
 }
 
-/// What is at a name.
+/// The target of a name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     Nothing,
@@ -96,11 +96,11 @@ pub enum What {
     Lower(Vec<u8>, u32),
 }
 
-/// Where a path leads.
+/// The end of a path.
 pub enum Place {
-    /// To the real system.
+    /// A path of the real system.
     Real(Vec<u8>),
-    /// To a name in a folder. The name is empty if the path ends with the folder itself.
+    /// A name in a folder. The name is empty if the path ends with the folder itself.
     At {
         folder: Id,
         name: Vec<u8>,
@@ -280,7 +280,7 @@ impl Tree {
         What::Node(new)
     }
 
-    /// Makes a node of what is in the real tree. This is no change of the program's.
+    /// Adds the entry for a real file or folder that gets a node. No crash loses it.
     fn show(&mut self, folder: Id, name: &[u8], id: Id) {
         if let Some(folder) = self.folder(folder) {
             folder.entries.insert(name.to_vec(), Some(id));
@@ -307,7 +307,7 @@ impl Tree {
         }
     }
 
-    /// Finds where a path leads. `follow` says whether a link at its end counts.
+    /// Finds where a path leads. With `follow`, a link at its end is followed.
     pub unsafe fn find(&mut self, start: Id, path: &[u8], follow: bool) -> Result<Place, Raw> {
         if path.is_empty() {
             return Err(-(ENOENT as Raw));

@@ -336,7 +336,7 @@ int main(void) {
     int done = open("done", O_RDONLY);
     if (done >= 0) {
         int fd = open("data", O_RDONLY);
-        if (fd < 0 || pread(fd, &c, 1, 0) < 1) { puts("synced data is lost"); return 1; }
+        if (fd < 0 || pread(fd, &c, 1, 0) == 0) { puts("synced data is lost"); return 1; }
         return 0;
     }
     int fd = open("data", O_CREAT | O_RDWR, 0600);
@@ -362,7 +362,7 @@ int main(void) {
     int fd = open("log", O_CREAT | O_RDWR | O_APPEND, 0600);
     int told = open("told", O_CREAT | O_RDWR | O_APPEND | O_SYNC, 0600);
     assert(fsync(open(".", O_RDONLY)) == 0);
-    // What was told is in the log.
+    // Each acknowledged byte is in the log.
     if (lseek(told, 0, SEEK_END) > lseek(fd, 0, SEEK_END)) { puts("acknowledged, and lost"); return 1; }
     for (int i = 0; i < 3; i++) { put(fd, "x", 1); put(told, "x", 1); }
     return 0;
@@ -471,7 +471,7 @@ static int sum(struct record *r) {
 int main(void) {
     struct record r;
     int count = 0, told = 0, fd, log;
-    if ((log = open("log", O_CREAT | O_RDWR, 0600)) < 0 || (fd = open("told", O_CREAT | O_RDWR, 0600)) < 0) return 0;
+    if ((fd = open("told", O_CREAT | O_RDWR, 0600)) < 0 || (log = open("log", O_CREAT | O_RDWR, 0600)) < 0) return 0;
     if (fsync(open(".", O_RDONLY)) != 0) return 0;
     for (;; count++) {
         ssize_t got = pread(log, &r, sizeof r, count * sizeof r);
@@ -548,6 +548,9 @@ int main(void) {
         outcome.report
     );
     assert!(find(&mut simulator_of_true(), Faults::ALL, 5).is_none());
+    // A child has neither the files nor the filter.
+    let both = compiled.program.clone().allow_exec();
+    assert!(Simulator::start(&both).is_err());
 }
 
 /// A program without files passes with files in memory.
