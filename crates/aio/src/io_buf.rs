@@ -78,9 +78,9 @@ unsafe impl IoBufMut for Box<[u8]> {
     unsafe fn set_init(&mut self, _count: usize) {}
 }
 
-/// Implements the traits for buffers that grow.
+/// Implements the traits for buffers that grow, with the function that returns the address of all their bytes.
 macro_rules! growing {
-    ($($buf:ty),*) => {$(
+    ($($buf:ty, $address:expr;)*) => {$(
         // SAFETY: the bytes are on the heap, and the first `len` of them are initialised.
         unsafe impl IoBuf for $buf {
             fn stable_ptr(&self) -> *const u8 {
@@ -99,7 +99,7 @@ macro_rules! growing {
         // SAFETY: there is room for as many bytes as its capacity.
         unsafe impl IoBufMut for $buf {
             fn stable_mut_ptr(&mut self) -> *mut u8 {
-                self.as_mut_ptr()
+                $address(self)
             }
 
             unsafe fn set_init(&mut self, count: usize) {
@@ -112,7 +112,22 @@ macro_rules! growing {
     )*};
 }
 
-growing!(Vec<u8>, BytesMut);
+growing! {
+    Vec<u8>, Vec::as_mut_ptr;
+    BytesMut, address;
+}
+
+/// Returns the address, for all of the capacity. `as_mut_ptr` is the slice's method, whose pointer is
+/// for the initialised bytes only.
+fn address(buf: &mut BytesMut) -> *mut u8 {
+    let len = buf.len();
+    // SAFETY: no byte need be initialised.
+    unsafe { buf.set_len(0) };
+    let all = buf.spare_capacity_mut().as_mut_ptr().cast();
+    // SAFETY: the bytes are those of before, and nothing has written to them.
+    unsafe { buf.set_len(len) };
+    all
+}
 
 #[cfg(test)]
 mod tests {
@@ -134,6 +149,13 @@ mod tests {
     fn a_buffer_is_as_long_as_what_was_read_at_least() {
         assert_eq!(fill(Vec::with_capacity(8)), [7; 3]);
         assert_eq!(fill(BytesMut::with_capacity(8)), [7; 3]);
+        let begun = |len| {
+            let mut buf = BytesMut::with_capacity(8);
+            buf.resize(len, 1);
+            buf
+        };
+        assert_eq!(fill(begun(2)), [7; 3]);
+        assert_eq!(fill(begun(4)), [7, 7, 7, 1]);
         assert_eq!(fill(vec![1; 4]), [7, 7, 7, 1]);
         assert_eq!(fill(vec![1; 4].into_boxed_slice()), [7, 7, 7, 1]);
         assert_eq!(fill(Vec::new()), []);

@@ -16,7 +16,7 @@ use pollster::block_on;
 /// More threads than cores echo through small buffers, and every byte comes back.
 #[test]
 fn many_threads_echo() {
-    const BYTES: usize = 20_000;
+    const BYTES: usize = if cfg!(miri) { 200 } else { 20_000 };
     thread::scope(|scope| {
         for size in [1, 7, 64, 5000] {
             let (client, server) = duplex(size);

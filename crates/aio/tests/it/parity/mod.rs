@@ -17,8 +17,9 @@ macro_rules! same {
     ($($scenario:ident),* $(,)?) => {$(
         #[test]
         fn $scenario() {
-            for seed in 0..100 {
-                if cfg!(ours_alone) {
+            let seeds = if cfg!(miri) { 3 } else { 100 };
+            for seed in 0..seeds {
+                if cfg!(any(ours_alone, miri)) {
                     ours::$scenario(seed);
                 } else {
                     blitz_io_testing::assert_same(&of_tokio::$scenario(seed), &ours::$scenario(seed));
