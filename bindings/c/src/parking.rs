@@ -139,7 +139,7 @@ fn park(
         unsafe { parking::park_with(key, validate, before_sleep, timed_out, park_token, sleeper) }
     } else {
         let deadline = limit.deadline();
-        // SAFETY: as above, with the futex.
+        // SAFETY: rule 5, and what the header says about the key and the callbacks.
         unsafe { parking::park(key, validate, before_sleep, timed_out, park_token, deadline) }
     };
     match result {

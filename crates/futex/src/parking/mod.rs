@@ -138,9 +138,8 @@ pub struct Sleeper<S> {
 ///
 /// # Safety
 ///
-/// As for [`park`]. When the word has changed, `wake` ends the `sleep` of a caller on it, and also the sleep of a
-/// thread that waits for it with [`wait`](crate::wait): a caller that has given up waits so for the thread that
-/// has taken it out.
+/// As for [`park`]. When the word has changed, `wake` ends the `sleep` of a caller on it. It also ends the sleep of a
+/// thread in [`wait`](crate::wait): so a caller that has given up waits for the thread that has taken it out.
 #[doc(hidden)]
 pub unsafe fn park_with(
     key: usize,
