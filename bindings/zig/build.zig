@@ -186,7 +186,7 @@ fn linkTo(other: *std.Build.Module, module: *std.Build.Module) void {
 }
 
 /// The programs in `examples`.
-const examples = [_][]const u8{ "chat", "echo", "http", "parallel_sum", "std_io", "tour", "two_processes" };
+const examples = [_][]const u8{ "chat", "echo", "http", "measure", "parallel_sum", "std_io", "tour", "two_processes" };
 
 /// Returns the module of a program that uses the package.
 fn program(b: *std.Build, module: *std.Build.Module, folder: []const u8, name: []const u8) *std.Build.Module {

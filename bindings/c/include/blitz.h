@@ -242,6 +242,30 @@
 // The lowest two bits of the first word of `space` of a parker with a token. See `blitz_parker`.
 #define BLITZ_PARKER_TOKEN 2
 
+// `blitz_unpark_requeue` does nothing.
+#define BLITZ_REQUEUE_ABORT 0
+
+// `blitz_unpark_requeue` unparks the first one, and moves the others.
+#define BLITZ_REQUEUE_UNPARK_ONE_MOVE_REST 1
+
+// `blitz_unpark_requeue` moves all.
+#define BLITZ_REQUEUE_MOVE_ALL 2
+
+// `blitz_unpark_requeue` unparks the first one, and leaves the others.
+#define BLITZ_REQUEUE_UNPARK_ONE 3
+
+// `blitz_unpark_requeue` moves the first one, and leaves the others.
+#define BLITZ_REQUEUE_MOVE_ONE 4
+
+// `blitz_unpark_filter` unparks this one, and goes on to the next.
+#define BLITZ_FILTER_UNPARK 0
+
+// `blitz_unpark_filter` leaves this one, and goes on to the next.
+#define BLITZ_FILTER_SKIP 1
+
+// `blitz_unpark_filter` leaves this one and all that come after it.
+#define BLITZ_FILTER_STOP 2
+
 // The most worker threads of a runtime.
 #define BLITZ_WORKERS_MAX 1024
 
@@ -529,6 +553,36 @@ typedef struct blitz_parker {
     uint32_t config;
     uint64_t space[9];
 } blitz_parker;
+
+// The callbacks of `blitz_park`. Each may be NULL. The first and the last run while the queue is locked: they
+// return soon, do not wait, and call none of the functions that park and unpark.
+typedef struct blitz_park_callbacks {
+    // Returns true if the caller is to park. NULL: it parks.
+    bool (*validate)(void *argument);
+    // Runs when the caller is in the queue, which is not locked any more. It does not park.
+    void (*before_sleep)(void *argument);
+    // Runs if the caller leaves the queue without an unpark: after its deadline, or a cancellation. `key` is the one
+    // under which it was parked last, and `is_last` is true if no other is parked under it.
+    void (*timed_out)(void *argument, const void *key, bool is_last);
+} blitz_park_callbacks;
+
+// The outcome of an unpark.
+typedef struct blitz_unpark_result {
+    // The number of threads and fibers that are unparked.
+    size_t unparked;
+    // The number of those that were moved to the other queue.
+    size_t requeued;
+    // True if some remain in the queue. Always false if none was unparked or moved, unless a filter skipped one.
+    bool have_more;
+    // True about once in half a millisecond of unparks. A lock should then hand itself over, so that
+    // newcomers do not overtake for ever.
+    bool be_fair;
+} blitz_unpark_result;
+
+// A callback of `blitz_unpark_one` and `blitz_unpark_filter`, or NULL. It runs while the queue is locked: it returns
+// soon, does not wait, and calls none of the functions that park and unpark. It returns the token that the
+// unparked ones get; without it that is 0.
+typedef size_t (*blitz_unpark_callback)(void *argument, const struct blitz_unpark_result *result);
 
 // Makes the next item: writes it to `item`, and returns 1; or returns 0 at the end, or a negative
 // number to fail.
@@ -1778,6 +1832,63 @@ int blitz_parker_unpark(struct blitz_parker *parker);
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `parker` is NULL.
 int blitz_parker_unpark_all(struct blitz_parker *parker);
 
+// Parks the caller under `key` until it is unparked, or until `deadline_ns` (nanoseconds of `blitz_now_ns`, or
+// `BLITZ_NEVER`). Suspends the calling fiber, or blocks the calling thread. The key is the address of an object of
+// the caller, such as a lock of one byte, and is not read; other objects of the library park under theirs. No wait
+// ends without an unpark before the deadline. What was done before the unpark is visible afterwards.
+//
+// The queue has the fibers and threads in the order in which they parked. `callbacks` may be NULL, and gets
+// `argument`. `park_token` is for the filter of `blitz_unpark_filter`; `unpark_token` gets the token of the
+// unpark, and may be NULL. Returns `BLITZ_OK` after an unpark; `BLITZ_ECHANGED` if `validate` returned false, so that
+// nothing happened; `BLITZ_ETIMEDOUT`; `BLITZ_ECANCELED` in a fiber that is cancelled; or `BLITZ_EINVAL` if `key` is
+// NULL.
+int blitz_park(const void *key,
+               const struct blitz_park_callbacks *callbacks,
+               void *argument,
+               size_t park_token,
+               uint64_t deadline_ns,
+               size_t *unpark_token);
+
+// Unparks the thread or fiber that has been parked under `key` for longest. `callback` also runs if none is
+// parked: a lock that is released changes its state there. Does not wait.
+//
+// `result` may be NULL. Returns `BLITZ_OK`, also if none was parked; or `BLITZ_EINVAL` if `key` is NULL.
+int blitz_unpark_one(const void *key,
+                     blitz_unpark_callback callback,
+                     void *argument,
+                     struct blitz_unpark_result *result);
+
+// Unparks all that are parked under `key`. They get `unpark_token`. Does not wait.
+//
+// `unparked` gets their number; it may be NULL. Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `key` is NULL.
+int blitz_unpark_all(const void *key,
+                     size_t unpark_token,
+                     size_t *unparked);
+
+// Unparks those under `key` that `filter` chooses, in the order in which they parked. `filter` gets the `park_token`
+// of each, and returns `BLITZ_FILTER_UNPARK`, `BLITZ_FILTER_SKIP` or `BLITZ_FILTER_STOP` (any other number counts as
+// that). Then `callback` runs. Both run while the queue is locked: see `blitz_unpark_callback`. Does not wait.
+//
+// `result` may be NULL. Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `key` or `filter` is NULL.
+int blitz_unpark_filter(const void *key,
+                        uint32_t (*filter)(void *argument, size_t park_token),
+                        blitz_unpark_callback callback,
+                        void *argument,
+                        struct blitz_unpark_result *result);
+
+// Unparks or moves those that are parked under `from`: moved ones are parked under `to` then, after those that are
+// there already. So a condition variable passes its waiters on to the mutex, and wakes one. `validate` returns one of
+// the constants `BLITZ_REQUEUE_…` (any other number counts as `BLITZ_REQUEUE_ABORT`), and then `callback` runs,
+// unless that was an abort. Both run while both queues are locked: see `blitz_unpark_callback`. Does not wait.
+//
+// `result` may be NULL. Returns `BLITZ_OK`, or `BLITZ_EINVAL` if a key or `validate` is NULL.
+int blitz_unpark_requeue(const void *from,
+                         const void *to,
+                         uint32_t (*validate)(void *argument),
+                         blitz_unpark_callback callback,
+                         void *argument,
+                         struct blitz_unpark_result *result);
+
 // Runs a pipeline to its end: items from `source` go through the stages in parallel, and to `sink`
 // in their order. Suspends the calling fiber while other threads run it, or works in the calling
 // thread. The callbacks run in threads of the library and, if the caller is no fiber, in the calling
@@ -1966,6 +2077,17 @@ BLITZ_MUST_USE int blitz_semaphore_try_acquire(struct blitz_semaphore *semaphore
 // Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `semaphore` is NULL or there would be more than
 // `BLITZ_SEMAPHORE_MAX` permits; then none have been added.
 int blitz_semaphore_release(struct blitz_semaphore *semaphore, uint32_t permits);
+
+// Adds permits as `blitz_semaphore_release` does, if no more than `bound` are free then: permits that go to a waiter are
+// not free. With the number that the semaphore started with as the bound, this refuses a release without an acquire.
+// Does not wait.
+//
+// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `semaphore` is NULL or there would be more than `bound` or
+// `BLITZ_SEMAPHORE_MAX` permits; then none have been added.
+BLITZ_MUST_USE
+int blitz_semaphore_release_within(struct blitz_semaphore *semaphore,
+                                   uint32_t permits,
+                                   uint32_t bound);
 
 // Closes a semaphore: all current and later waits get `BLITZ_ECLOSED`. Does not wait.
 //

@@ -49,6 +49,7 @@ pub mod latch;
 pub mod mutex;
 pub mod once;
 pub mod parker;
+pub mod parking;
 pub mod pipeline;
 pub mod pool;
 pub mod runtime;

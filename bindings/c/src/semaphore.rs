@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use blitz_io::sync::Semaphore;
 
-use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, entry, entry_or};
+use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, entry, entry_or, record};
 use crate::mutex::{try_take, wait_for};
 use crate::storage::Storage;
 use crate::wait::Limit;
@@ -154,6 +154,28 @@ pub unsafe extern "C" fn blitz_semaphore_release(
         } else {
             Err(BLITZ_EINVAL)
         }
+    })
+}
+
+/// Adds permits as `blitz_semaphore_release` does, if no more than `bound` are free then: permits that go to a waiter are
+/// not free. With the number that the semaphore started with as the bound, this refuses a release without an acquire.
+/// Does not wait.
+///
+/// Returns `BLITZ_OK`, or `BLITZ_EINVAL` if `semaphore` is NULL or there would be more than `bound` or
+/// `BLITZ_SEMAPHORE_MAX` permits; then none have been added.
+#[doc = safety!()]
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn blitz_semaphore_release_within(
+    semaphore: *mut blitz_semaphore,
+    permits: u32,
+    bound: u32,
+) -> c_int {
+    entry(|| {
+        let bound = bound.min(BLITZ_SEMAPHORE_MAX) as usize;
+        blitz_semaphore::of(semaphore)?
+            .add_permits_within(permits as usize, bound)
+            .map_err(|error| record(BLITZ_EINVAL, error))
     })
 }
 

@@ -37,6 +37,14 @@ static void *null_body(void *argument) {
     EXPECT(BLITZ_EINVAL, blitz_event_wait(NULL));
     EXPECT(BLITZ_EINVAL, blitz_event_wait_until(NULL, 0));
     EXPECT(BLITZ_EINVAL, blitz_event_try_wait(NULL));
+    EXPECT(BLITZ_EINVAL, blitz_park(NULL, NULL, NULL, 0, 0, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_unpark_one(NULL, NULL, NULL, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_unpark_all(NULL, 0, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_unpark_filter(NULL, NULL, NULL, NULL, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_unpark_requeue(NULL, NULL, NULL, NULL, NULL, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_unpark_filter("key", NULL, NULL, NULL, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_unpark_requeue("key", "to", NULL, NULL, NULL, NULL));
+    EXPECT(BLITZ_EINVAL, blitz_semaphore_release_within(NULL, 0, 0));
     EXPECT(BLITZ_EINVAL, blitz_futex_wait(NULL, 0, 0));
     EXPECT(BLITZ_EINVAL, blitz_futex_wait_until(NULL, 0, 0, 0));
     EXPECT(BLITZ_EINVAL, blitz_futex_wake(NULL, 0, 0, NULL));

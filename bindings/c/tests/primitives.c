@@ -313,6 +313,13 @@ static void semaphore_limits(void) {
     for (size_t i = 0; i < WORKERS; i++) start(&workers[i], use_tickets, (void *)i);
     for (int i = 0; i < WORKERS; i++) finish(&workers[i]);
     CHECK(blitz_semaphore_available(&tickets) == 3);
+    // No more than it began with.
+    EXPECT(BLITZ_EINVAL, blitz_semaphore_release_within(&tickets, 1, 3));
+    OK(blitz_semaphore_release_within(&tickets, 0, 3));
+    CHECK(blitz_semaphore_available(&tickets) == 3);
+    OK(blitz_semaphore_acquire(&tickets, 2));
+    EXPECT(BLITZ_EINVAL, blitz_semaphore_release_within(&tickets, 3, 3));
+    OK(blitz_semaphore_release_within(&tickets, 2, UINT32_MAX));
     EXPECT(BLITZ_EAGAIN, blitz_semaphore_try_acquire(&tickets, 4));
     EXPECT(BLITZ_ETIMEDOUT, blitz_semaphore_acquire_until(&tickets, 4, after_ms(5)));
     EXPECT(BLITZ_EINVAL, blitz_semaphore_acquire(&tickets, UINT32_MAX));

@@ -361,6 +361,46 @@ TEST(LibipcProcesses, SurviveTheDeathOfOthers) {
     EXPECT_EQ(successor.recv_count(), 1U);
 }
 
+// Both ends are killed in the middle, and nothing disconnects. The name works again at once, without phantoms.
+template <class Chan>
+void begins_again_after_all_have_died() {
+    const std::string name = new_name();
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    for (int round = 0; round < 3; round++) {
+        const pid_t receives = in_child([&] {
+            Chan rx(name.c_str(), ipc::receiver);
+            for (int i = 0; i < 1000; i++)
+                if (rx.recv().empty()) return false;
+            if (write(ready[1], "x", 1) != 1) return false;
+            while (!rx.recv().empty()) {}
+            return false;
+        });
+        const pid_t sends = in_child([&] {
+            Chan tx(name.c_str(), ipc::sender);
+            if (!tx.wait_for_recv(1)) return false;
+            for (int i = 0;; i++) (void)tx.send(&i, sizeof(i), ipc::invalid_value);
+        });
+        char byte = 0;
+        ASSERT_EQ(read(ready[0], &byte, 1), 1);
+        kill_and_wait(round == 1 ? sends : receives);
+        kill_and_wait(round == 1 ? receives : sends);
+
+        Chan rx(name.c_str(), ipc::receiver);
+        Chan tx(name.c_str(), ipc::sender);
+        EXPECT_EQ(tx.recv_count(), 1U);
+        EXPECT_TRUE(tx.send("again"));
+        EXPECT_EQ(text_of(rx.recv()), "again");
+    }
+    close(ready[0]);
+    close(ready[1]);
+}
+
+TEST(LibipcProcesses, BeginAgainAfterAllHaveDied) {
+    begins_again_after_all_have_died<ipc::route>();
+    begins_again_after_all_have_died<ipc::channel>();
+}
+
 TEST(LibipcShm, IsSharedAndCounted) {
     const std::string name = "libipc-" + std::to_string(getpid()) + "-shm";
     EXPECT_EQ(ipc::shm::acquire(nullptr, 8), nullptr);

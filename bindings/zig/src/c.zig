@@ -99,6 +99,24 @@ pub const BLITZ_FUTEX_PRIVATE: u32 = 0;
 /// The word is in memory that processes share.
 pub const BLITZ_FUTEX_SHARED: u32 = 1;
 
+/// `blitz_unpark_requeue` does nothing.
+pub const BLITZ_REQUEUE_ABORT: u32 = 0;
+/// `blitz_unpark_requeue` unparks the first one, and moves the others.
+pub const BLITZ_REQUEUE_UNPARK_ONE_MOVE_REST: u32 = 1;
+/// `blitz_unpark_requeue` moves all.
+pub const BLITZ_REQUEUE_MOVE_ALL: u32 = 2;
+/// `blitz_unpark_requeue` unparks the first one, and leaves the others.
+pub const BLITZ_REQUEUE_UNPARK_ONE: u32 = 3;
+/// `blitz_unpark_requeue` moves the first one, and leaves the others.
+pub const BLITZ_REQUEUE_MOVE_ONE: u32 = 4;
+
+/// `blitz_unpark_filter` unparks this one, and goes on to the next.
+pub const BLITZ_FILTER_UNPARK: u32 = 0;
+/// `blitz_unpark_filter` leaves this one, and goes on to the next.
+pub const BLITZ_FILTER_SKIP: u32 = 1;
+/// `blitz_unpark_filter` leaves this one and all that come after it.
+pub const BLITZ_FILTER_STOP: u32 = 2;
+
 /// Reading does not wait.
 pub const BLITZ_FD_READ: u32 = 1;
 /// Writing does not wait.
@@ -219,6 +237,24 @@ pub const blitz_futex_waiter = extern struct {
     word: *const u32,
     expected: u32,
 };
+
+/// The callbacks of `blitz_park`.
+pub const blitz_park_callbacks = extern struct {
+    validate: ?*const fn (argument: ?*anyopaque) callconv(.c) bool = null,
+    before_sleep: ?*const fn (argument: ?*anyopaque) callconv(.c) void = null,
+    timed_out: ?*const fn (argument: ?*anyopaque, key: *const anyopaque, is_last: bool) callconv(.c) void = null,
+};
+
+/// The outcome of an unpark.
+pub const blitz_unpark_result = extern struct {
+    unparked: usize,
+    requeued: usize,
+    have_more: bool,
+    be_fair: bool,
+};
+
+/// A callback of `blitz_unpark_one` and `blitz_unpark_filter`.
+pub const blitz_unpark_callback = ?*const fn (argument: ?*anyopaque, result: *const blitz_unpark_result) callconv(.c) usize;
 
 /// An address of the internet with a port.
 pub const blitz_address = extern struct {
@@ -683,6 +719,36 @@ pub extern fn blitz_parker_park_until(parker: *blitz_parker, deadline_ns: u64) c
 pub extern fn blitz_parker_try_park(parker: *blitz_parker) c_int;
 pub extern fn blitz_parker_unpark(parker: *blitz_parker) c_int;
 pub extern fn blitz_parker_unpark_all(parker: *blitz_parker) c_int;
+pub extern fn blitz_park(
+    key: *const anyopaque,
+    callbacks: ?*const blitz_park_callbacks,
+    argument: ?*anyopaque,
+    park_token: usize,
+    deadline_ns: u64,
+    unpark_token: ?*usize,
+) c_int;
+pub extern fn blitz_unpark_one(
+    key: *const anyopaque,
+    callback: blitz_unpark_callback,
+    argument: ?*anyopaque,
+    result: ?*blitz_unpark_result,
+) c_int;
+pub extern fn blitz_unpark_all(key: *const anyopaque, unpark_token: usize, unparked: ?*usize) c_int;
+pub extern fn blitz_unpark_filter(
+    key: *const anyopaque,
+    filter: *const fn (argument: ?*anyopaque, park_token: usize) callconv(.c) u32,
+    callback: blitz_unpark_callback,
+    argument: ?*anyopaque,
+    result: ?*blitz_unpark_result,
+) c_int;
+pub extern fn blitz_unpark_requeue(
+    from: *const anyopaque,
+    to: *const anyopaque,
+    validate: *const fn (argument: ?*anyopaque) callconv(.c) u32,
+    callback: blitz_unpark_callback,
+    argument: ?*anyopaque,
+    result: ?*blitz_unpark_result,
+) c_int;
 pub extern fn blitz_pipeline_run(
     pipeline: *const blitz_pipeline,
     result: ?*blitz_pipeline_result,
@@ -737,6 +803,7 @@ pub extern fn blitz_semaphore_acquire_until(
 ) c_int;
 pub extern fn blitz_semaphore_try_acquire(semaphore: *blitz_semaphore, permits: u32) c_int;
 pub extern fn blitz_semaphore_release(semaphore: *blitz_semaphore, permits: u32) c_int;
+pub extern fn blitz_semaphore_release_within(semaphore: *blitz_semaphore, permits: u32, bound: u32) c_int;
 pub extern fn blitz_semaphore_close(semaphore: *blitz_semaphore) c_int;
 pub extern fn blitz_semaphore_available(semaphore: *const blitz_semaphore) u32;
 pub extern fn blitz_sleep_until(deadline_ns: u64) c_int;

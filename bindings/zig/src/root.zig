@@ -22,6 +22,7 @@ pub const fs = @import("fs.zig");
 pub const futex = @import("futex.zig");
 pub const ipc = @import("ipc.zig");
 pub const net = @import("net.zig");
+pub const parking = @import("parking.zig");
 pub const pipeline = @import("pipeline.zig");
 pub const pool = @import("pool.zig");
 pub const process = @import("process.zig");

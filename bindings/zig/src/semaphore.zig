@@ -54,6 +54,14 @@ pub const Semaphore = struct {
         errors.expectOk(c.blitz_semaphore_release(&semaphore.raw, permits));
     }
 
+    /// Adds permits as `release` does, if no more than `bound` are free then: permits that go to a waiter are not
+    /// free. With the number that the semaphore started with as the bound, this refuses a release without an
+    /// acquire; `catch @panic("over-release")` ends the program there.
+    pub fn releaseWithin(semaphore: *Semaphore, permits: u32, bound: u32) error{OverRelease}!void {
+        const result = c.blitz_semaphore_release_within(&semaphore.raw, permits, bound);
+        if (result != c.BLITZ_OK) return error.OverRelease;
+    }
+
     /// Closes the semaphore: present and later waiters get `error.Closed`.
     pub fn close(semaphore: *Semaphore) void {
         errors.expectOk(c.blitz_semaphore_close(&semaphore.raw));
@@ -73,7 +81,9 @@ test Semaphore {
     try std.testing.expectError(error.WouldBlock, semaphore.tryAcquire(2));
     try std.testing.expectError(error.TimedOut, semaphore.acquireUntil(2, .passed));
     try std.testing.expectEqual(1, semaphore.available());
-    semaphore.release(2);
+    try std.testing.expectError(error.OverRelease, semaphore.releaseWithin(3, 3));
+    try semaphore.releaseWithin(2, 3);
+    try std.testing.expectError(error.OverRelease, semaphore.releaseWithin(1, 3));
     try semaphore.tryAcquire(3);
     semaphore.close();
     try std.testing.expectError(error.Closed, semaphore.acquire(1));

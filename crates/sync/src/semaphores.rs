@@ -1,5 +1,17 @@
 //! Error and permit implementations that the semaphores of threads and of tasks share.
 
+use blitz_io_core::error_text;
+
+/// The semaphore cannot hold that many permits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OverRelease(pub(crate) ());
+
+error_text! {
+    Display for OverRelease {
+        _ => "number of added permits would overflow MAX_PERMITS or the bound",
+    }
+}
+
 /// Implements `Display` and `Error` for the two errors of a semaphore.
 macro_rules! errors {
     ($acquire:ident, $try_acquire:ident) => {

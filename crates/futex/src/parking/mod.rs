@@ -38,7 +38,8 @@
 //! 1. **Parking.** The thread locks the bucket and calls `validate`. If that returns `true`, it appends its node
 //!    and unlocks; it calls `before_sleep`, and sleeps while its word is `PARKED`.
 //! 2. **Unparking.** A thread locks the bucket and takes nodes out of the queue. It calls back, and writes the
-//!    token into the nodes. Then it unlocks, and for each node stores `UNPARKED` and wakes the word's address.
+//!    token into the nodes. Then it unlocks, and for each node stores `UNPARKED` and wakes the word's address, in
+//!    the way that the node names.
 //! 3. **Requeueing.** A thread locks both buckets in the order of the table. It moves nodes from one queue to the
 //!    other and changes their key. No thread wakes.
 //! 4. **Timing out.** The thread reads its node's key, locks that bucket and reads the key again. If it has
@@ -77,7 +78,8 @@ pub use tokens::{
     UnparkResult, UnparkToken,
 };
 
-use crate::{block_until_different, wait_deadline};
+use crate::atomic::AtomicU32;
+use crate::{WaitResult, block_until_different, wait_deadline, wake_one};
 
 /// Parks the calling thread under `key`, until it is unparked or `deadline` passes.
 ///
@@ -112,7 +114,42 @@ pub unsafe fn park(
     park_token: ParkToken,
     deadline: Option<Instant>,
 ) -> ParkResult {
-    let node = Node::new(key, park_token);
+    let sleep =
+        |word: &AtomicU32, value| wait_deadline(word, value, deadline) != WaitResult::TimedOut;
+    let wake = |word| {
+        wake_one(word);
+    };
+    let sleeper = Sleeper { sleep, wake };
+    // SAFETY: the caller's promise.
+    unsafe { park_with(key, validate, before_sleep, timed_out, park_token, sleeper) }
+}
+
+/// The way in which the caller of [`park_with`] sleeps.
+#[doc(hidden)]
+pub struct Sleeper<S> {
+    /// Sleeps while the word holds the value. Returns `false` if the caller gives up.
+    pub sleep: S,
+    /// Wakes a caller that sleeps on the word, which may have been freed. Called by threads that unpark.
+    pub wake: fn(*const AtomicU32),
+}
+
+/// Parks as [`park`] does, but sleeps in another way: for fibers. The result is `TimedOut` if the caller gave
+/// up.
+///
+/// # Safety
+///
+/// As for [`park`]. When the word has changed, `wake` ends the `sleep` of a caller on it. It also ends the sleep of a
+/// thread in [`wait`](crate::wait): so a caller that has given up waits for the thread that has taken it out.
+#[doc(hidden)]
+pub unsafe fn park_with(
+    key: usize,
+    validate: impl FnOnce() -> bool,
+    before_sleep: impl FnOnce(),
+    timed_out: impl FnOnce(usize, bool),
+    park_token: ParkToken,
+    mut sleeper: Sleeper<impl FnMut(&AtomicU32, u32) -> bool>,
+) -> ParkResult {
+    let node = Node::new(key, park_token, sleeper.wake);
     {
         let mut bucket = lock_bucket(key);
         if !validate() {
@@ -123,17 +160,17 @@ pub unsafe fn park(
     }
     let leaver = Leaver(&node);
     before_sleep();
+    let unparked = loop {
+        let goes_on = (sleeper.sleep)(&node.word, PARKED);
+        let unparked = node.unparked();
+        if unparked.is_some() || !goes_on {
+            break unparked;
+        }
+    };
     std::mem::forget(leaver);
-    loop {
-        let result = wait_deadline(&node.word, PARKED, deadline);
-        if let Some(token) = node.unparked() {
-            return ParkResult::Unparked(token);
-        }
-        if result == crate::WaitResult::TimedOut {
-            break;
-        }
-    }
-    leave(&node, timed_out).map_or(ParkResult::TimedOut, ParkResult::Unparked)
+    unparked
+        .or_else(|| leave(&node, timed_out))
+        .map_or(ParkResult::TimedOut, ParkResult::Unparked)
 }
 
 /// Removes the node and calls `timed_out`, or returns the token of the thread that has taken it out.

@@ -14,7 +14,6 @@ use std::ptr;
 
 use super::tokens::{DEFAULT_UNPARK_TOKEN, FilterOp, ParkToken, UnparkToken};
 use crate::atomic::{AtomicU32, AtomicUsize, Ordering};
-use crate::wake_one;
 
 /// The states of a node's word.
 pub(super) const PARKED: u32 = 0;
@@ -30,10 +29,12 @@ pub(super) struct Node {
     queued: Cell<bool>,
     park_token: ParkToken,
     unpark_token: Cell<UnparkToken>,
+    /// Wakes the owner, by the address of the word.
+    wake: fn(*const AtomicU32),
 }
 
 impl Node {
-    pub(super) fn new(key: usize, park_token: ParkToken) -> Self {
+    pub(super) fn new(key: usize, park_token: ParkToken, wake: fn(*const AtomicU32)) -> Self {
         Self {
             word: AtomicU32::new(PARKED),
             key: AtomicUsize::new(key),
@@ -41,6 +42,7 @@ impl Node {
             queued: Cell::new(false),
             park_token,
             unpark_token: Cell::new(DEFAULT_UNPARK_TOKEN),
+            wake,
         }
     }
 
@@ -282,10 +284,10 @@ impl Drop for Chain {
         // SAFETY: invariant 1: a node in a chain lives, until its word says `UNPARKED`.
         while let Some(node) = unsafe { current.as_ref() } {
             current = node.next.get();
-            let word = &raw const node.word;
+            let (word, wake) = (&raw const node.word, node.wake);
             node.word.store(UNPARKED, Ordering::Release);
             // The node may be gone. A wake uses only the address.
-            wake_one(word);
+            wake(word);
         }
     }
 }

@@ -54,6 +54,13 @@ fn bounds_and_texts() {
     let none = empty.try_acquire().unwrap_err();
     assert_eq!(none, TryAcquireError::NoPermits);
     assert_eq!(none.to_string(), "no permits available");
+    let bounded = Semaphore::new(2);
+    assert!(bounded.add_permits_within(1, 2).is_err());
+    bounded.acquire_many(2).unwrap().forget();
+    assert_eq!(bounded.add_permits_within(2, 2), Ok(()));
+    assert_eq!(bounded.add_permits_within(0, 0), Ok(()));
+    assert!(bounded.add_permits_within(usize::MAX, usize::MAX).is_err());
+    assert_eq!(bounded.available_permits(), 2);
     let over = Semaphore::new(MAX).try_add_permits(1).unwrap_err();
     assert!(over.to_string().contains("MAX_PERMITS"));
 }

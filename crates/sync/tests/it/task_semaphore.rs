@@ -361,6 +361,36 @@ fn an_addition_serves_the_queue_before_it_is_too_much() {
     permit.forget();
 }
 
+#[test]
+fn a_bound_counts_what_no_waiter_takes() {
+    let semaphore = Semaphore::new(2);
+    assert!(semaphore.add_permits_within(1, 2).is_err());
+    assert!(semaphore.add_permits_within(0, 0).is_ok());
+    assert!(
+        semaphore
+            .add_permits_within(usize::MAX, usize::MAX)
+            .is_err()
+    );
+    assert_eq!(semaphore.available_permits(), 2);
+    {
+        let mut waiter = pin!(semaphore.acquire_many(5));
+        assert!(poll_once(waiter.as_mut(), Waker::noop()).is_pending());
+        // Three more go to the waiter, and two are left.
+        assert!(semaphore.add_permits_within(6, 2).is_err());
+        assert!(semaphore.add_permits_within(5, 2).is_ok());
+        let Poll::Ready(Ok(permits)) = poll_once(waiter.as_mut(), Waker::noop()) else {
+            panic!("it has its permits");
+        };
+        assert_eq!(
+            (permits.num_permits(), semaphore.available_permits()),
+            (5, 2)
+        );
+    }
+    assert_eq!(semaphore.available_permits(), 7);
+    assert!(semaphore.add_permits_within(1, 7).is_err());
+    assert!(semaphore.add_permits_within(1, 8).is_ok());
+}
+
 /// A guard that brings too many back says so, and the surplus is dropped.
 #[test]
 fn what_comes_back_to_a_full_semaphore_is_dropped() {

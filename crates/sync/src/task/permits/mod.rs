@@ -431,8 +431,15 @@ impl Permits {
     /// If there would be more than [`MAX_PERMITS`]. Nothing has changed then.
     #[track_caller]
     pub fn add(&self, n: usize) {
+        if !self.add_within(n, MAX_PERMITS) {
+            would_overflow(n);
+        }
+    }
+
+    /// Adds new permits, if no more than `bound` are free then, and returns `true` if so.
+    pub fn add_within(&self, n: usize, bound: usize) -> bool {
         if n == 0 {
-            return;
+            return true;
         }
         coop::acted();
         // Waiting requests use up permits before the limit applies to the rest.
@@ -440,13 +447,11 @@ impl Permits {
             list.iter()
                 .fold(0, |sum: usize, node| sum.saturating_add(node.request.need))
         };
+        let bound = bound.min(MAX_PERMITS);
         let fits = |there: usize, list: Option<&List<Request>>| {
-            n <= MAX_PERMITS
-                && (there + n).saturating_sub(list.map_or(0, need_of_all)) <= MAX_PERMITS
+            n <= MAX_PERMITS && (there + n).saturating_sub(list.map_or(0, need_of_all)) <= bound
         };
-        if !self.add_if_fits(n, fits) {
-            would_overflow(n);
-        }
+        self.add_if_fits(n, fits)
     }
 
     /// Adds new permits if `fits` agrees to the number that is free, or is kept for waiters. Returns

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::permits::{MAX_PERMITS, Permits, Taken};
+pub use crate::semaphores::OverRelease;
 use crate::semaphores::errors;
 use blitz_io_core::coop;
 use blitz_io_core::{const_unless_loom, debug_fields};
@@ -139,6 +140,33 @@ impl Semaphore {
     #[inline]
     pub fn add_permits(&self, n: usize) {
         self.permits.add(n);
+    }
+
+    /// Adds `n` new permits, if there are then no more than `bound` that neither have an owner nor go to a
+    /// waiter. With the number that the semaphore started with as the bound, this refuses a release without an
+    /// acquire.
+    ///
+    /// # Errors
+    ///
+    /// If there would be more. The semaphore is as it was then.
+    ///
+    /// ```
+    /// use blitz_io::sync::Semaphore;
+    ///
+    /// let places = Semaphore::new(4);
+    /// places.try_acquire()?.forget();
+    /// assert!(places.add_permits_within(1, 4).is_ok());
+    /// assert!(places.add_permits_within(1, 4).is_err());
+    /// assert_eq!(places.available_permits(), 4);
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
+    /// ```
+    #[doc(alias = "max_permits")]
+    pub fn add_permits_within(&self, n: usize, bound: usize) -> Result<(), OverRelease> {
+        if self.permits.add_within(n, bound) {
+            Ok(())
+        } else {
+            Err(OverRelease(()))
+        }
     }
 
     /// Adds `n` new permits if `fits` agrees to the number of permits that have no owner. (Unlike

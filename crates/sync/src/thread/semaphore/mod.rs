@@ -49,13 +49,14 @@
 //!
 //! Dijkstra's semaphore; names as in Tokio's `Semaphore`.
 
-use blitz_io_core::{debug_fields, error_text};
+use blitz_io_core::debug_fields;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use blitz_io_futex::atomic::{AtomicU64, Ordering, fence};
 
+pub use crate::semaphores::OverRelease;
 use crate::semaphores::errors;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::deadline;
@@ -119,16 +120,6 @@ pub enum TryAcquireError {
 }
 
 errors!(AcquireError, TryAcquireError);
-
-/// The semaphore cannot hold that many permits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OverRelease(());
-
-error_text! {
-    Display for OverRelease {
-        _ => "number of added permits would overflow MAX_PERMITS",
-    }
-}
 
 /// The request of a node in the queue.
 struct Request {
@@ -410,10 +401,32 @@ impl Semaphore {
     /// ```
     #[inline]
     pub fn try_add_permits(&self, n: usize) -> Result<(), OverRelease> {
-        let room = |state| (Self::MAX_PERMITS as u64).saturating_sub(state / PERMIT);
+        self.add_permits_within(n, Self::MAX_PERMITS)
+    }
+
+    /// Adds `n` permits, if there are then no more than `bound` that no thread has taken. With the number that the
+    /// semaphore started with as the bound, this refuses a release without an acquire.
+    ///
+    /// # Errors
+    ///
+    /// If there would be more. The semaphore is as it was then.
+    ///
+    /// ```
+    /// use blitz_io::thread::Semaphore;
+    ///
+    /// let places = Semaphore::new(4);
+    /// places.acquire().unwrap().forget();
+    /// assert!(places.add_permits_within(1, 4).is_ok());
+    /// assert!(places.add_permits_within(1, 4).is_err());
+    /// assert_eq!(places.available_permits(), 4);
+    /// ```
+    #[doc(alias = "max_permits")]
+    #[inline]
+    pub fn add_permits_within(&self, n: usize, bound: usize) -> Result<(), OverRelease> {
+        let bound = bound.min(Self::MAX_PERMITS) as u64;
         let added = self.change(|state| {
-            let fits = n as u64 <= room(state);
-            fits.then(|| state + n as u64 * PERMIT)
+            let fits = n as u64 <= bound.saturating_sub(state / PERMIT);
+            (n == 0 || fits).then(|| state + n as u64 * PERMIT)
         });
         if added.map_err(|_| OverRelease(()))? & WAKE_NEEDED != 0 {
             self.serve_queue();
