@@ -79,7 +79,7 @@ use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_task_lock, is_un
 use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
-use crate::names::{of_target, of_waiter};
+use crate::names::{of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
 use crate::overdue::overdue_timers;
 use crate::snapshot::{Snapshot, TaskState, Wait, Waiter};
@@ -271,8 +271,9 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         (
             "self-wait",
             format!(
-                "{} waits for {target}, which only it can end",
-                of_waiter(snapshot, *waiter)
+                "{} waits for {target}, which only it can end{}",
+                of_waiter(snapshot, *waiter),
+                of_own(wait),
             ),
         )
     } else {
@@ -296,6 +297,14 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         summary,
         waiters,
         waits,
+    }
+}
+
+/// Says where a waiter has taken what it waits for itself.
+fn of_own(wait: &Wait) -> String {
+    match since_taken(wait) {
+        place if place.is_empty() => place,
+        place => format!(": it has it{place}"),
     }
 }
 

@@ -60,6 +60,8 @@ mod protocol;
 mod reader;
 #[cfg(feature = "records")]
 mod runtimes;
+#[cfg(feature = "records")]
+mod selection;
 #[cfg(all(any(unix, windows), feature = "records"))]
 mod server;
 #[cfg(all(unix, feature = "records"))]
@@ -101,8 +103,9 @@ pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Contention, End, Fill, Frame, Job, Maker, Object, Overdue, Peer, Process, ProcessState,
-    Resource, Runtime, Snapshot, Spawned, Stack, Task, TaskState, Thread, Wait, Waiter, Worker,
+    Contention, End, Fill, Frame, Group, Job, LeftOut, Maker, Object, Overdue, Peer, Process,
+    ProcessState, Resource, Runtime, Snapshot, Spawned, Stack, Task, TaskState, Thread, Wait,
+    Waiter, Worker,
 };
 pub use tree::tree;
 

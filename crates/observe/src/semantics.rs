@@ -56,6 +56,8 @@ words! {
         Task "task",
         /// The closures that run on threads for blocking work.
         Jobs "jobs",
+        /// The closures that threads of the runtime run which the wait names: each of them has to.
+        RunningJobs "running-jobs",
         /// The other participants of shared memory.
         Peers "peers",
     }

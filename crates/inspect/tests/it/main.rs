@@ -6,3 +6,4 @@ mod judgement;
 mod lint;
 mod makers;
 mod processes;
+mod services;

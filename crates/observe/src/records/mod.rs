@@ -25,6 +25,8 @@ mod about;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod block;
 #[cfg(all(feature = "inspect", not(loom)))]
+mod brief;
+#[cfg(all(feature = "inspect", not(loom)))]
 mod clock;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod current;
@@ -90,6 +92,7 @@ pub use named::Named;
 pub use {
     about::{About, AboutRef},
     block::{Block, Facts, NAMES, ObjectRecord},
+    brief::Brief,
     clock::{keep_time, now},
     current::Entered,
     descriptor::{Descriptor, Source},
@@ -98,7 +101,7 @@ pub use {
     object::Object,
     origin::Origin,
     place::{TaskFacts, TaskState},
-    registry::{Record, TaskRecord, objects, read},
+    registry::{Record, TaskRecord, for_each_object, read, read_chosen},
     request::Request,
     root::Root,
     threads::{ThreadRecord, runs_tasks},

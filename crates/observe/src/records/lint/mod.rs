@@ -33,6 +33,6 @@ mod points;
 mod switch;
 
 pub(super) use frames::Polled;
-pub(super) use lock::{Lock, locked_at};
+pub(super) use lock::Lock;
 pub(super) use points::{acquired, blocked, may_block, poll_begins, poll_ends, released, slept};
 pub(super) use switch::is_on;
