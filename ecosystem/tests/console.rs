@@ -121,10 +121,8 @@ async fn the_console_counts_wakers() {
             let Some(stats) = seen.next(&mut updates).await else { continue };
             let wakers = stats.waker_clones - stats.waker_drops;
             let polls = stats.poll_stats.as_ref().map_or(0, |poll| poll.polls);
-            if polls == 1 && wakers == 1 {
-                if let Some(give) = give.take() {
-                    give.send(7).unwrap();
-                }
+            if let Some(give) = give.take_if(|_| polls == 1 && wakers == 1) {
+                give.send(7).unwrap();
             }
             if stats.dropped_at.is_some() {
                 assert_eq!((wakers, stats.wakes), (0, 1));

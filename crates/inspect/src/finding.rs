@@ -20,7 +20,7 @@ pub struct Finding {
     /// How sure it is.
     pub certainty: Certainty,
     /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `all-asleep`,
-    /// `stopped-peer`, `long-poll`, `not-polled` or `long-wait`.
+    /// `stopped-peer`, `never-woken`, `long-poll`, `not-polled`, `not-driven` or `long-wait`.
     pub kind: String,
     /// One sentence.
     pub summary: String,

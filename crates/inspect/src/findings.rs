@@ -368,7 +368,10 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
         };
         let mut before = earlier.waits_for(object.id).iter();
         let has_lasted = before.any(|other| other.object.as_ref() == Some(object));
-        let lives = later.task(holder).is_some() || later.snapshot.job(holder).is_some();
+        let left_out = later.snapshot.left_out.as_ref();
+        let lives = later.task(holder).is_some()
+            || later.snapshot.job(holder).is_some()
+            || left_out.is_some_and(|left_out| left_out.alive.contains(&holder));
         if wait.is_timed || !has_lasted || lives || !seen.insert(object.id) {
             continue;
         }

@@ -7,13 +7,14 @@
 //! 1. **Chains.** Each member of a cycle waits, and another member waits for it. So a waiter is a candidate if a
 //!    candidate waits for it; at first, all waiters are candidates. Each round keeps at least all cycles. It notes
 //!    the waiters that candidates wait for in a filter of one bit each, which may name too many, and never too few.
-//! 2. **Threads.** Those that sleep in a wait, the futures that they drive, and the tasks that they poll.
+//! 2. **Threads.** All that sleep in a wait, the futures that they drive, and the tasks that they poll. The system has a
+//!    limit for these, so they count separately.
 //! 3. **Examples.** Some waits of each kind and location, and some tasks that are ready.
 //! 4. **Neighbours.** The threads and tasks for which a chosen one waits.
 //!
 //! All waits of a chosen waiter are copied, in both snapshots of a judgement. A waiter that is not chosen counts as one
 //! that may proceed, so a selection hides findings and makes none. Where a rule needs all waiters of an object,
-//! `graph.rs` asks if there is a selection.
+//! `graph.rs` asks if there is a selection. A holder that is not chosen has not ended: the snapshot names those that live.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
@@ -27,12 +28,13 @@ use crate::snapshot::{Group, LeftOut, Snapshot};
 const ALL: usize = 16_384;
 /// The largest number of chosen waiters, without their neighbours.
 const MOST: usize = 4_096;
-/// The largest numbers of chosen threads, of members of chains, and of ready tasks.
-const THREADS: usize = 1_024;
+/// The largest numbers of chosen members of chains, and of ready tasks.
 const CHAINS: usize = 2_048;
 const READY: usize = 256;
 /// The examples of each kind of wait at one location.
 const EXAMPLES: usize = 16;
+/// The examples of all groups.
+const EXAMPLES_OF_ALL: usize = MOST - CHAINS - READY;
 /// The largest number of kinds and locations that are told apart.
 const GROUPS: usize = 512;
 /// The largest number of rounds in the search for chains.
@@ -163,6 +165,7 @@ impl Selection {
         Some(LeftOut {
             groups,
             others: chosen.others,
+            alive: alive(snapshot),
         })
     }
 }
@@ -173,6 +176,26 @@ fn group(of: &Likeness, count: u64) -> Group {
         location: of.location.map(place).unwrap_or_default(),
         count,
     }
+}
+
+/// Returns the tasks that live, have an object for which a wait of the snapshot is, and are not in the snapshot.
+fn alive(snapshot: &Snapshot) -> Vec<u64> {
+    let is_here = |id: u64| snapshot.task(id).is_some() || snapshot.job(id).is_some();
+    let holders = snapshot
+        .waits
+        .iter()
+        .filter_map(|wait| wait.object.as_ref()?.holder?.task());
+    let absent: HashSet<u64> = holders.filter(|&id| !is_here(id)).collect();
+    let mut found = Vec::new();
+    if !absent.is_empty() {
+        for_each(|brief| {
+            let id = brief.waiter.number();
+            if brief.kind == Kind::Task && absent.contains(&id) {
+                found.push(id);
+            }
+        });
+    }
+    found
 }
 
 /// Returns a filter with all waiters that may be in a cycle.
@@ -202,7 +225,7 @@ fn choose(chains: &Filter) -> Chosen {
         groups: HashMap::new(),
         others: 0,
     };
-    let (mut members, mut threads, mut ready) = (0, 0, 0);
+    let (mut members, mut ready, mut others) = (0, 0, 0);
     for_each(|brief| {
         if brief.kind == Kind::Idle {
             return;
@@ -212,11 +235,12 @@ fn choose(chains: &Filter) -> Chosen {
         let of_thread = brief.blocks_thread || brief.is_root || runs;
         let is_ready = brief.state == Some(TaskState::Scheduled);
         let is_member = is_wait(brief) && chains.may_have(brief.waiter);
-        let is_wanted = take(&mut threads, THREADS, of_thread)
+        let is_example = count.is_some_and(|count| count <= EXAMPLES as u64);
+        let is_wanted = of_thread
             || take(&mut members, CHAINS, is_member)
             || take(&mut ready, READY, is_ready)
-            || count.is_some_and(|count| count <= EXAMPLES as u64);
-        if is_wanted && chosen.waiters.len() < MOST {
+            || take(&mut others, EXAMPLES_OF_ALL, is_example);
+        if is_wanted {
             chosen.waiters.insert(brief.waiter.word());
         }
     });

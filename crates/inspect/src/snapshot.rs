@@ -90,6 +90,8 @@ pub struct LeftOut {
     pub groups: Vec<Group>,
     /// The number of those that are in no group, as there are too many groups.
     pub others: u64,
+    /// The tasks without details that have not ended, and have an object for which a wait of the snapshot is.
+    pub alive: Vec<u64>,
 }
 
 /// Waits or tasks that are alike.
