@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use console_api::field::{Name, Value};
+use console_api::tasks::Stats;
 use console_api::instrument::{InstrumentRequest, Update, instrument_client::InstrumentClient};
 use console_subscriber::{ConsoleLayer, ServerParts};
 use tokio::sync::{Mutex, Semaphore};
@@ -60,21 +61,10 @@ async fn the_console_sees_tasks() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         });
-        let id: u64 = task.id().to_string().parse().unwrap();
-        let (mut span, mut polls) = (None, 0);
+        let mut seen = Seen::of(task.id());
+        let mut polls = 0;
         loop {
-            let update = updates.message().await.unwrap().unwrap();
-            let Some(tasks) = update.task_update else { continue };
-            for new in tasks.new_tasks {
-                let is_id = |field: &console_api::Field| {
-                    matches!(&field.value, Some(console_api::field::Value::U64Val(value)) if *value == id)
-                };
-                if new.fields.iter().any(is_id) {
-                    span = new.id.map(|span| span.id);
-                    assert!(new.location.is_some());
-                }
-            }
-            let Some(stats) = span.and_then(|span| tasks.stats_update.get(&span)) else { continue };
+            let Some(stats) = seen.next(&mut updates).await else { continue };
             polls = polls.max(stats.poll_stats.as_ref().map_or(0, |poll| poll.polls));
             if stats.dropped_at.is_some() {
                 break;
@@ -82,6 +72,65 @@ async fn the_console_sees_tasks() {
         }
         assert!(polls >= 50, "{polls}");
         task.await.unwrap();
+    })
+    .await;
+}
+
+/// What the console knows of a task.
+struct Seen {
+    id: u64,
+    span: Option<u64>,
+}
+
+impl Seen {
+    fn of(id: tokio::task::Id) -> Self {
+        Self {
+            id: id.to_string().parse().unwrap(),
+            span: None,
+        }
+    }
+
+    /// Waits for an update, and returns the task's figures, if it has some.
+    async fn next(&mut self, updates: &mut Streaming<Update>) -> Option<Stats> {
+        let update = updates.message().await.unwrap().unwrap();
+        let tasks = update.task_update?;
+        for new in tasks.new_tasks {
+            let is_id = |field: &console_api::Field| {
+                matches!(&field.value, Some(Value::U64Val(value)) if *value == self.id)
+            };
+            if new.fields.iter().any(is_id) {
+                self.span = new.id.map(|span| span.id);
+                assert!(new.location.is_some());
+            }
+        }
+        tasks.stats_update.get(&self.span?).cloned()
+    }
+}
+
+/// The console warns of a task that waits without a waker.
+#[tokio::test]
+async fn the_console_counts_wakers() {
+    let (address, _guards) = console().await;
+    limit(async {
+        let mut updates = updates(address).await;
+        let (give, take) = tokio::sync::oneshot::channel();
+        let task = tokio::spawn(take);
+        let mut seen = Seen::of(task.id());
+        let mut give = Some(give);
+        loop {
+            let Some(stats) = seen.next(&mut updates).await else { continue };
+            let wakers = stats.waker_clones - stats.waker_drops;
+            let polls = stats.poll_stats.as_ref().map_or(0, |poll| poll.polls);
+            if let Some(give) = give.take_if(|_| polls == 1 && wakers == 1) {
+                give.send(7).unwrap();
+            }
+            if stats.dropped_at.is_some() {
+                assert_eq!((wakers, stats.wakes), (0, 1));
+                break;
+            }
+        }
+        assert!(give.is_none(), "the task had one waker while it waited");
+        assert_eq!(task.await.unwrap(), Ok(7));
     })
     .await;
 }

@@ -78,7 +78,7 @@ use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_task_lock, is_un
 use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
-use crate::names::{of_target, of_waiter};
+use crate::names::{of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
 use crate::overdue::overdue_timers;
 use crate::snapshot::{Certainty, Finding, Snapshot, TaskState, Wait, Waiter};
@@ -270,8 +270,9 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         (
             "self-wait",
             format!(
-                "{} waits for {target}, which only it can end",
-                of_waiter(snapshot, *waiter)
+                "{} waits for {target}, which only it can end{}",
+                of_waiter(snapshot, *waiter),
+                of_own(wait),
             ),
         )
     } else {
@@ -295,6 +296,14 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         summary,
         waiters,
         waits,
+    }
+}
+
+/// Says where a waiter has taken what it waits for itself.
+fn of_own(wait: &Wait) -> String {
+    match since_taken(wait) {
+        place if place.is_empty() => place,
+        place => format!(": it has it{place}"),
     }
 }
 
@@ -358,7 +367,10 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
         };
         let mut before = earlier.waits_for(object.id).iter();
         let has_lasted = before.any(|other| other.object.as_ref() == Some(object));
-        let lives = later.task(holder).is_some() || later.snapshot.job(holder).is_some();
+        let left_out = later.snapshot.left_out.as_ref();
+        let lives = later.task(holder).is_some()
+            || later.snapshot.job(holder).is_some()
+            || left_out.is_some_and(|left_out| left_out.alive.contains(&holder));
         if wait.is_timed || !has_lasted || lives || !seen.insert(object.id) {
             continue;
         }

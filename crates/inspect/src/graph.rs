@@ -31,6 +31,12 @@
 //! closures ends. The threads of several runtimes are not told apart: a closure that may proceed in one of
 //! them hides a finding about another one. So this is likely only.
 //!
+//! # Snapshots with a part of the waits
+//!
+//! A snapshot of a large process has all waits of some waiters, and no wait of the others (`selection.rs`). These count
+//! as waiters that may proceed. The rules that need all waits for an object, those for a lock without a holder and
+//! for a reader behind writers, say then that the wait may end.
+//!
 //! # Processes
 //!
 //! A wait for shared memory is ended by other participants. Which thread or task uses the end of a
@@ -363,6 +369,14 @@ impl<'a> Graph<'a> {
                 needs_all: true,
             };
         }
+        // All of them have to end.
+        if wait.runtime.is_some() {
+            return Enders {
+                waiters: self.jobs_of(wait.runtime).collect(),
+                is_certain: true,
+                needs_all: false,
+            };
+        }
         let Some(object) = &wait.object else {
             return Enders::default();
         };
@@ -403,10 +417,20 @@ impl<'a> Graph<'a> {
             EndedBy::Peers => self
                 .end(wait)
                 .map_or_else(Enders::default, |end| self.enders_of_end(wait, end)),
-            EndedBy::OtherMembers | EndedBy::Nobody | EndedBy::Task | EndedBy::Jobs => {
-                Enders::default()
-            }
+            EndedBy::OtherMembers
+            | EndedBy::Nobody
+            | EndedBy::Task
+            | EndedBy::Jobs
+            | EndedBy::RunningJobs => Enders::default(),
         }
+    }
+
+    /// Returns the jobs that threads of a runtime run.
+    fn jobs_of(&self, runtime: Option<u64>) -> impl Iterator<Item = Waiter> + '_ {
+        let jobs = self.snapshot.jobs.iter();
+        let of_runtime = jobs.filter(move |job| Some(job.runtime) == runtime);
+        let running = of_runtime.filter(|job| job.thread.is_some());
+        running.map(|job| Waiter::Task(job.id))
     }
 
     /// Returns the jobs that have a thread.
@@ -549,6 +573,10 @@ impl<'a> Graph<'a> {
     /// itself down, or to wake a waiter.
     fn enders_of_free_lock(&self, wait: &Wait, object: u64) -> Enders {
         let tasks = self.handed_to(wait);
+        // A waiter that is left out may have got the lock.
+        if tasks.is_empty() && self.snapshot.left_out.is_some() {
+            return Enders::default();
+        }
         if tasks.is_empty() {
             let waits = self.waits_for(object).iter();
             return Enders {

@@ -43,6 +43,12 @@ pub fn join(parts: impl IntoIterator<Item = (Process, Option<Snapshot>)>) -> Sna
         joined.waits.append(&mut snapshot.waits);
         joined.ends.append(&mut snapshot.ends);
         joined.stacks.append(&mut snapshot.stacks);
+        if let Some(mut left_out) = snapshot.left_out {
+            let all = joined.left_out.get_or_insert_default();
+            all.groups.append(&mut left_out.groups);
+            all.others += left_out.others;
+            all.alive.append(&mut left_out.alive);
+        }
         // A thread of another process may wake one of these.
         joined.all_asleep = None;
     }
@@ -66,6 +72,7 @@ impl Renumber {
         }
         for job in &mut snapshot.jobs {
             self.number(&mut job.id);
+            self.number(&mut job.runtime);
             job.thread.iter_mut().for_each(|thread| self.number(thread));
         }
         for wait in &mut snapshot.waits {
@@ -74,9 +81,15 @@ impl Renumber {
             self.waiter(&mut wait.waiter);
             self.number(&mut wait.thread);
             wait.task.iter_mut().for_each(|task| self.number(task));
+            let runtime = wait.runtime.iter_mut();
+            runtime.for_each(|runtime| self.number(runtime));
             wait.object
                 .iter_mut()
                 .for_each(|object| self.object(object));
+        }
+        let left_out = snapshot.left_out.iter_mut();
+        for task in left_out.flat_map(|left_out| &mut left_out.alive) {
+            self.number(task);
         }
         for End { object, user, .. } in &mut snapshot.ends {
             self.number(object);

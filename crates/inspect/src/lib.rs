@@ -60,6 +60,8 @@ mod protocol;
 mod reader;
 #[cfg(feature = "records")]
 mod runtimes;
+#[cfg(feature = "records")]
+mod selection;
 #[cfg(all(any(unix, windows), feature = "records"))]
 mod server;
 #[cfg(all(unix, feature = "records"))]
@@ -100,9 +102,9 @@ pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Certainty, Contention, End, Fill, Finding, Frame, Job, Maker, Object, Overdue, Peer, Process,
-    ProcessState, Resource, Runtime, Snapshot, Spawned, Stack, Task, TaskState, Thread, Wait,
-    Waiter, Worker,
+    Certainty, Contention, End, Fill, Finding, Frame, Group, Job, LeftOut, Maker, Object, Overdue,
+    Peer, Process, ProcessState, Resource, Runtime, Snapshot, Spawned, Stack, Task, TaskState,
+    Thread, Wait, Waiter, Worker,
 };
 pub use tree::tree;
 

@@ -1,4 +1,4 @@
-//! Waits that last much longer than others for the same object have lasted.
+//! Waits that last much longer than others for the same object have lasted, and ends of runtimes that last.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,6 +10,8 @@ use crate::snapshot::{Certainty, Contention, Finding, Resource, Snapshot, Wait, 
 const TIMES: f64 = 100.0;
 /// Fewer waits than this do not tell how long 999 of 1,000 last.
 const ENOUGH: u64 = 1_000;
+/// The end of a runtime that takes less is no finding, in milliseconds.
+const LONG_SHUTDOWN: u64 = 2_000;
 /// A shorter wait is no finding, in milliseconds.
 const SHORT: u64 = 1_000;
 
@@ -22,7 +24,18 @@ pub(crate) fn long_waits(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
         objects.map(|object| (object.object.id, object)).collect();
     for wait in &snapshot.waits {
         let has_lasted = wait.waiting_ms >= SHORT && earlier.same(wait).is_some();
-        if wait.is_timed || !has_lasted || explained.contains(&wait.waiter) {
+        if wait.is_timed || !has_lasted {
+            continue;
+        }
+        if wait.runtime.is_some() && wait.waiting_ms >= LONG_SHUTDOWN {
+            // That all threads sleep does not name the closure.
+            let mut others = found.iter().filter(|finding| finding.kind != "all-asleep");
+            if !others.any(|finding| finding.waiters.contains(&wait.waiter)) {
+                found.push(of_shutdown(snapshot, wait));
+            }
+            continue;
+        }
+        if explained.contains(&wait.waiter) {
             continue;
         }
         if let Some(usual) = usual(&objects, wait) {
@@ -52,6 +65,18 @@ fn percentile(contention: &Contention) -> Option<f64> {
     };
     let bucket = contention.buckets.iter().position(is_enough)?;
     Some(contention.upper_end(bucket) * 1e3)
+}
+
+fn of_shutdown(snapshot: &Snapshot, wait: &Wait) -> Finding {
+    let (waiter, target) = (of_waiter(snapshot, wait.waiter), of_target(snapshot, wait));
+    let time = wait.waiting_ms as f64 / 1e3;
+    Finding {
+        certainty: Certainty::Probable,
+        kind: "long-wait".into(),
+        summary: format!("{waiter} has waited {time:.1} s for the {target}"),
+        waiters: vec![wait.waiter],
+        waits: vec![wait.clone()],
+    }
 }
 
 fn finding(snapshot: &Snapshot, wait: &Wait, usual: f64) -> Finding {

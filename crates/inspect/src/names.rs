@@ -7,6 +7,8 @@ use blitz_io_observe::Mode;
 use crate::graph::is_unknown;
 use crate::snapshot::{End, Object, Process, Snapshot, Wait, Waiter, process_and_number};
 
+/// A name lists so many closures.
+const NAMES: usize = 4;
 /// Set in the number of a thread that this library has given none. The rest is the system's number.
 pub(crate) const SYSTEM_NUMBER: u64 = 1 << 40;
 
@@ -84,6 +86,9 @@ pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
             _ => format!("{} of {segment}", wait.kind),
         };
     }
+    if wait.runtime.is_some() {
+        return of_shutdown(snapshot, wait);
+    }
     let object = wait.object.as_ref().map(of_object);
     match (object, wait.task) {
         (Some(name), _) => format!("{} {name}", wait.kind),
@@ -102,12 +107,38 @@ pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
     }
 }
 
+/// Says where the object of a wait was taken, if that is known.
+pub(crate) fn since_taken(wait: &Wait) -> String {
+    let object = wait.object.as_ref();
+    match object.map(|object| short(&object.taken_at)) {
+        None | Some("") => String::new(),
+        Some(place) => format!(" since {place}"),
+    }
+}
+
 /// Returns the name of the shared memory of an end.
 pub(crate) fn of_segment(end: &End) -> String {
     if end.path.is_empty() {
         format!("{} {:#x}", end.kind, end.segment)
     } else {
         format!("{} \"{}\"", end.kind, end.path)
+    }
+}
+
+/// Returns the name of the end of a runtime, with the closures that have not ended.
+fn of_shutdown(snapshot: &Snapshot, wait: &Wait) -> String {
+    let jobs = snapshot.jobs.iter();
+    let jobs = jobs.filter(|job| job.thread.is_some() && Some(job.runtime) == wait.runtime);
+    let mut names: Vec<String> = jobs
+        .map(|job| of_waiter(snapshot, Waiter::Task(job.id)))
+        .collect();
+    if let more @ 1.. = names.len().saturating_sub(NAMES) {
+        names.truncate(NAMES);
+        names.push(format!("{more} more"));
+    }
+    match names.as_slice() {
+        [] => wait.kind.clone(),
+        names => format!("{}, which waits for {}", wait.kind, names.join(", ")),
     }
 }
 

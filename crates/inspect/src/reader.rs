@@ -11,6 +11,7 @@ use crate::ends;
 use crate::findings::{LONG_SCHEDULED, findings, never_polled};
 use crate::process;
 use crate::runtimes::runtimes;
+use crate::selection::Selection;
 use crate::sleepers;
 use crate::snapshot::{
     Contention, Fill, Finding, Job, Maker, Object, Overdue, Resource, Snapshot, Spawned, Task,
@@ -19,6 +20,8 @@ use crate::snapshot::{
 #[cfg(any(unix, windows))]
 use crate::stacks::{self, Way};
 
+/// The number of objects in a snapshot that leaves waits out, beside those of its waits.
+const OBJECTS: usize = 1_024;
 /// The time between the two snapshots that a judgement needs.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -33,18 +36,56 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// ```
 #[must_use]
 pub fn snapshot() -> Snapshot {
-    let mut snapshot = waits();
-    let (objects, dropped) = records::objects();
-    snapshot.objects = Some(objects.into_iter().map(resource).collect());
+    snapshot_of(&Selection::ALL)
+}
+
+/// Copies the waits of the chosen waiters, their objects, and the runtimes.
+fn snapshot_of(selection: &Selection) -> Snapshot {
+    let mut snapshot = waits_of(selection);
+    let (objects, dropped) = resources(&snapshot);
+    snapshot.objects = Some(objects);
     snapshot.dropped = dropped.into_iter().map(contention).collect();
     snapshot.runtimes = Some(runtimes());
     snapshot
 }
 
+/// Copies objects. If the snapshot leaves waits out: those of its waits, and those for which waiters have waited longest.
+fn resources(snapshot: &Snapshot) -> (Vec<Resource>, Vec<records::Contention>) {
+    let is_partial = snapshot.left_out.is_some();
+    let objects = snapshot
+        .waits
+        .iter()
+        .filter_map(|wait| wait.object.as_ref());
+    let own: HashSet<u64> = objects.map(|object| object.id).collect();
+    let waited = |object: &Resource| -> u64 {
+        let contention = object.contention.iter();
+        contention.map(|contention| contention.waited_ns).sum()
+    };
+    let (mut found, mut others) = (Vec::new(), Vec::new());
+    let dropped = records::for_each_object(|record| {
+        if !is_partial || own.contains(&record.facts.id) {
+            found.push(resource(record));
+        } else if !record.contention.is_empty() {
+            others.push(resource(record));
+        }
+        if others.len() >= 2 * OBJECTS {
+            others.sort_by_key(|object| std::cmp::Reverse(waited(object)));
+            others.truncate(OBJECTS);
+        }
+    });
+    found.append(&mut others);
+    (found, dropped)
+}
+
 /// Copies the waits, tasks and threads. A judgement needs no more.
 pub(crate) fn waits() -> Snapshot {
+    waits_of(&Selection::ALL)
+}
+
+/// Does the same for the chosen waiters.
+fn waits_of(selection: &Selection) -> Snapshot {
     let system = sleepers::read();
-    let (records, threads) = records::read();
+    let (records, threads) = records::read_chosen(|brief| selection.has(brief));
     let now = records::now();
     let moment = Instant::now();
     let mut snapshot = Snapshot {
@@ -95,6 +136,7 @@ pub(crate) fn waits() -> Snapshot {
                     name: task.name,
                     location,
                     thread: runs.then_some(task.thread),
+                    runtime: task.runtime,
                 });
                 continue;
             }
@@ -148,6 +190,7 @@ pub(crate) fn waits() -> Snapshot {
             object: record.object.map(object),
             task: (record.kind.semantics().ended_by == records::EndedBy::Task)
                 .then_some(record.number),
+            runtime: (record.kind == Kind::Shutdown).then_some(record.number),
             source,
             location,
             since_ms: record.since,
@@ -177,6 +220,7 @@ pub(crate) fn waits() -> Snapshot {
         .sort_by_key(|wait| (wait.waiter, std::cmp::Reverse(wait.waiting_ms)));
     snapshot.tasks.sort_by_key(|task| task.id);
     snapshot.jobs.sort_by_key(|job| job.id);
+    snapshot.left_out = selection.left_out(&snapshot);
     snapshot.ends = ends::read();
     if !snapshot.ends.is_empty() {
         snapshot.processes.push(process::own());
@@ -247,14 +291,16 @@ pub fn deadlocks() -> Vec<Finding> {
     judged().1
 }
 
-/// Makes two snapshots and judges them. Returns the second one and the findings.
+/// Makes two snapshots and judges them. Returns the second one and the findings. If there are very many waits, both
+/// have a part of them (`selection.rs`).
 pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
-    let earlier = waits();
+    let selection = Selection::choose();
+    let earlier = waits_of(&selection);
     thread::sleep(PAUSE);
-    let mut later = snapshot();
+    let mut later = snapshot_of(&selection);
     if !never_polled(&earlier, &later).is_empty() {
         thread::sleep(Duration::from_millis(LONG_SCHEDULED));
-        later = snapshot();
+        later = snapshot_of(&selection);
     }
     let findings = findings(&earlier, &later);
     (later, findings)
@@ -280,6 +326,7 @@ fn queued(job: &records::Record, now: u64) -> Wait {
         semantics: kind.semantics(),
         object: None,
         task: None,
+        runtime: None,
         source: None,
         location: job.location.map(place).unwrap_or_default(),
         since_ms: job.since,
@@ -302,7 +349,7 @@ fn is_handed(record: &records::Record) -> bool {
     object.any(|object| object.is_handed_to(record.waker))
 }
 
-fn place(location: &Location<'_>) -> String {
+pub(crate) fn place(location: &Location<'_>) -> String {
     format!("{}:{}", location.file(), location.line())
 }
 
@@ -337,15 +384,18 @@ fn object(facts: records::Facts) -> Object {
         is_beside_readers: facts.is_beside_readers,
         readers: facts.readers.into_iter().map(waiter).collect(),
         unnamed: facts.unnamed,
+        taken_at: facts.taken_at.map(place).unwrap_or_default(),
         sender: facts.sender.map(waiter),
         receiver: facts.receiver.map(waiter),
     }
 }
 
-/// The kinds of waits for an object whose other end is a plain value.
-const MADE: [Kind; 13] = [
+/// The kinds of waits for an object whose other end is a plain value, at least before its first use.
+const MADE: [Kind; 16] = [
     Kind::OneshotReceive,
     Kind::OneshotClosed,
+    Kind::MpscSend,
+    Kind::MpscReceive,
     Kind::MpscClosed,
     Kind::MpmcSend,
     Kind::MpmcReceive,
@@ -357,6 +407,7 @@ const MADE: [Kind; 13] = [
     Kind::Cancelled,
     Kind::Notify,
     Kind::Barrier,
+    Kind::OnceCell,
 ];
 
 /// Returns `true` if the maker of the object of such a wait matters.

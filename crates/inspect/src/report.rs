@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use blitz_io_observe::Mode;
+use blitz_io_observe::{Kind, Mode};
 
 use crate::alike::{blocks, without_waits};
 use crate::graph::Graph;
-use crate::names::{of_target, of_time, of_waiter, short, within_process};
+use crate::names::{of_target, of_time, of_waiter, short, since_taken, within_process};
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter,
 };
@@ -14,6 +14,8 @@ use crate::snapshot::{
 const COLUMNS: usize = 60;
 /// A finding shows each of so many waits.
 const EACH: usize = 16;
+/// The role of the thread or task that has an object.
+const HELD: &str = "held by";
 /// The functions of a stack that are shown.
 const FRAMES: usize = 16;
 
@@ -52,12 +54,12 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
             describe_blocks(&mut text, snapshot, &finding.waits);
         }
     }
-    let (tasks, waits) = (snapshot.tasks.len(), snapshot.waits.len());
-    _ = writeln!(text, "\n{tasks} tasks, {waits} waits");
+    summarise(&mut text, snapshot);
     describe_blocks(&mut text, snapshot, &snapshot.waits);
     for (waiter, more) in without_waits(snapshot) {
         describe_task(&mut text, snapshot, waiter, more);
     }
+    describe_left_out(&mut text, snapshot);
     for missing in &snapshot.missing {
         wrap(&mut text, "", missing);
     }
@@ -68,6 +70,47 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
         describe_process(&mut text, process);
     }
     text
+}
+
+/// Writes the numbers of tasks and waits.
+fn summarise(text: &mut String, snapshot: &Snapshot) {
+    let (tasks, waits) = (snapshot.tasks.len() as u64, snapshot.waits.len() as u64);
+    let Some(left_out) = &snapshot.left_out else {
+        _ = writeln!(text, "\n{tasks} tasks, {waits} waits");
+        return;
+    };
+    let more = |is_task: bool| -> u64 {
+        let groups = left_out.groups.iter();
+        let wanted = groups.filter(|group| (group.kind == Kind::Task.name()) == is_task);
+        wanted.map(|group| group.count).sum()
+    };
+    text.push('\n');
+    let (all_tasks, all_waits) = (tasks + more(true), waits + more(false));
+    let line = format!(
+        "{all_tasks} tasks, {all_waits} waits; {tasks} tasks and {waits} waits are examined in detail, the others counted below"
+    );
+    wrap(text, "", &line);
+}
+
+/// Writes how many waits and tasks were counted only.
+fn describe_left_out(text: &mut String, snapshot: &Snapshot) {
+    let Some(left_out) = &snapshot.left_out else {
+        return;
+    };
+    for group in &left_out.groups {
+        let (what, role) = if group.kind == Kind::Task.name() {
+            ("tasks".to_owned(), "spawned at")
+        } else {
+            (format!("waits for {}", group.kind), "at")
+        };
+        wrap(text, "  ", &format!("{} more {what}", group.count));
+        if !group.location.is_empty() {
+            wrap(text, "    ", &format!("{role} {}", short(&group.location)));
+        }
+    }
+    if left_out.others != 0 {
+        wrap(text, "  ", &format!("{} others", left_out.others));
+    }
 }
 
 /// Writes the waits of each waiter, and the number of the waiters that look the same.
@@ -237,17 +280,18 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
     }
     let Some(object) = &wait.object else { return };
     let roles = [
-        ("held by", object.holder),
+        (HELD, object.holder),
         ("last sender", object.sender),
         ("last receiver", object.receiver),
     ];
     for (role, waiter) in roles {
         if let Some(waiter) = waiter {
-            wrap(
-                text,
-                "    ",
-                &format!("{role} {}", of_waiter(snapshot, waiter)),
-            );
+            let since = match role {
+                HELD => since_taken(wait),
+                _ => String::new(),
+            };
+            let name = of_waiter(snapshot, waiter);
+            wrap(text, "    ", &format!("{role} {name}{since}"));
         }
     }
     if let Some(channel) = snapshot.channel(object.id) {
@@ -258,6 +302,13 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
             text,
             "    ",
             &format!("read by {}", of_waiter(snapshot, reader)),
+        );
+    }
+    if object.holder.is_none() && !object.readers.is_empty() && !object.taken_at.is_empty() {
+        wrap(
+            text,
+            "    ",
+            &format!("taken last at {}", short(&object.taken_at)),
         );
     }
     if object.unnamed != 0 {

@@ -71,6 +71,7 @@ impl Sleeper {
             semantics: Kind::UnknownFutex.semantics(),
             object: None,
             task: None,
+            runtime: None,
             source: Some(format!("{:#x}", self.address)),
             location: String::new(),
             since_ms: snapshot.at_ms,

@@ -76,9 +76,34 @@ pub struct Snapshot {
     /// The timers that are due, and whose runtime no thread drives, as far as is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overdue: Vec<Overdue>,
+    /// What is counted only, as there is too much of it. `None` if the snapshot has all waits and tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
     /// The process itself, if it has such ends. After [`join`](crate::join), the other processes, too.
     #[serde(default)]
     pub processes: Vec<Process>,
+}
+
+/// The waits and tasks that a snapshot of a large process does not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Those that are alike, the largest groups first.
+    pub groups: Vec<Group>,
+    /// The number of those that are in no group, as there are too many groups.
+    pub others: u64,
+    /// The tasks without details that have not ended, and have an object for which a wait of the snapshot is.
+    pub alive: Vec<u64>,
+}
+
+/// Waits or tasks that are alike.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// The kind of the waits, such as `Mutex`; `task` for tasks.
+    pub kind: String,
+    /// The location of the waits, or at which the tasks were spawned; or an empty string.
+    pub location: String,
+    /// The number of those without a detailed record.
+    pub count: u64,
 }
 
 /// The task or thread that made the object of a wait.
@@ -357,6 +382,9 @@ pub struct Job {
     pub location: String,
     /// The thread that runs it; `None` while it is queued.
     pub thread: Option<u64>,
+    /// The number of its runtime; 0 if the version of the process does not say.
+    #[serde(default)]
+    pub runtime: u64,
 }
 
 /// The state of a task.
@@ -389,6 +417,9 @@ pub struct Wait {
     pub object: Option<Object>,
     /// The task that is awaited, for a `JoinHandle`, or the future that a `block_on` drives.
     pub task: Option<u64>,
+    /// The runtime whose end is awaited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<u64>,
     /// The awaited event of a source of the operating system, such as `read from 127.0.0.1:80`. For a
     /// futex, its address, and the value that it holds if that is known.
     #[serde(default)]
@@ -432,6 +463,9 @@ pub struct Object {
     pub readers: Vec<Waiter>,
     /// The number of readers that are not known; of a `JoinSet`, not 0 if its tasks are not known.
     pub unnamed: u32,
+    /// The location at which the object was taken last, or an empty string.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub taken_at: String,
     /// The last thread or task that sent to a channel.
     pub sender: Option<Waiter>,
     /// The last thread or task that received from it.

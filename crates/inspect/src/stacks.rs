@@ -1,5 +1,5 @@
-//! The stacks of the threads that a report cannot explain: those that have been in one poll for long, and
-//! those in a futex without a record.
+//! The stacks of the threads that a report cannot explain: those that have been in one poll for long, those in a
+//! futex without a record, and those that hold what another thread or task has wanted for long.
 //!
 //! By default, no thread notices that it is looked at: `outside.rs` has what the system shows of a thread that
 //! sleeps. At the client's request, each thread gets a signal and copies its stack itself (`capture.rs`).
@@ -45,11 +45,13 @@ mod system {
     use crate::graph::is_unknown;
     use crate::long_poll::in_long_poll;
     use crate::outside::{Seen, look};
-    use crate::snapshot::{Frame, Snapshot, Stack};
+    use crate::snapshot::{Frame, Snapshot, Stack, Waiter};
     use crate::unwind::callers;
 
     use super::Way;
 
+    /// The holder of an object matters when a wait for it has lasted so many milliseconds.
+    const LONG_WAIT: u64 = 1_000;
     /// More threads are not asked.
     const THREADS: usize = 16;
     /// A thread that does not run within this time has no stack.
@@ -102,7 +104,8 @@ mod system {
         let waits = snapshot.waits.iter().filter(|wait| is_unknown(wait));
         let wanted = tasks
             .map(|task| task.thread)
-            .chain(waits.map(|wait| wait.thread));
+            .chain(waits.map(|wait| wait.thread))
+            .chain(holders(snapshot));
         let mut found: Vec<(u64, u32)> = Vec::new();
         for id in wanted {
             let thread = snapshot.threads.iter().find(|thread| thread.id == id);
@@ -113,6 +116,20 @@ mod system {
         }
         found.truncate(THREADS);
         found
+    }
+
+    /// Returns the threads that hold an object for which a wait has lasted, or run a closure that does.
+    fn holders(snapshot: &Snapshot) -> impl Iterator<Item = u64> + '_ {
+        let lasting = snapshot
+            .waits
+            .iter()
+            .filter(|wait| wait.waiting_ms >= LONG_WAIT);
+        let holders = lasting.filter_map(|wait| wait.object.as_ref()?.holder);
+        holders.filter_map(|holder| match holder {
+            Waiter::Thread(thread) => Some(thread),
+            Waiter::Task(id) => snapshot.job(id)?.thread,
+            Waiter::Process(_) => None,
+        })
     }
 
     /// Returns the function at this address, after those that the compiler has inlined there.
@@ -150,7 +167,7 @@ mod system {
 
         use super::*;
         use crate::proc_files::runs;
-        use crate::snapshot::{Thread, Wait, Waiter};
+        use crate::snapshot::{Thread, Wait};
 
         fn own_number() -> u32 {
             // SAFETY: the call has no preconditions.
@@ -245,6 +262,7 @@ mod system {
                 semantics: Kind::UnknownFutex.semantics(),
                 object: None,
                 task: None,
+                runtime: None,
                 source: None,
                 location: String::new(),
                 since_ms: 0,

@@ -52,6 +52,9 @@ pub(crate) fn wait_stays(
 
 /// Returns `true` if writers wait for the same lock, and none of them may proceed.
 fn writers_stay(graph: &Graph<'_>, read: &Wait, all: &BTreeSet<Waiter>) -> bool {
+    if graph.snapshot.left_out.is_some() {
+        return false;
+    }
     let mut writers = graph.writers(read).peekable();
     writers.peek().is_some() && writers.all(|wait| !wait.is_timed && all.contains(&wait.waiter))
 }

@@ -62,6 +62,7 @@ kinds! {
     Mutex             "Mutex"                              Holder        Lock            Lock,
     Read              "RwLock (read)"                      Holder        Read            Lock,
     Write             "RwLock (write)"                     Holder        Write           Lock,
+    OnceCell          "OnceCell"                           Holder        Lock            Nothing,
     Semaphore         "Semaphore"                          LastUser      Permit          Share,
     Barrier           "Barrier"                            Nobody        Meet            Nothing,
     Notify            "Notify"                             Nobody        Event           Share,
@@ -82,6 +83,7 @@ kinds! {
     ForkJoin          "fork-join"                          Holder        Join            Nothing,
     BlockOn           "block_on"                           Task          Drive           Nothing,
     QueuedJob         "thread for blocking work"           Jobs          Queue           Nothing,
+    Shutdown          "end of a runtime"                   RunningJobs   Join            Nothing,
     Sleep             "Sleep"                              Nobody        Other           Nothing,
     Scope             "scope"                              AllMembers    Join            Nothing,
     Pipeline          "pipeline"                           AllMembers    Join            Nothing,
@@ -165,6 +167,8 @@ words! {
         Task "task",
         /// The closures that run on threads for blocking work.
         Jobs "jobs",
+        /// The closures that threads of the runtime run which the wait names: each of them has to.
+        RunningJobs "running-jobs",
         /// The other participants of shared memory.
         Peers "peers",
     }

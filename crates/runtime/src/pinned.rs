@@ -27,7 +27,7 @@ pub unsafe trait Pinnable: Future {}
 
 #[cfg(feature = "tracing")]
 // SAFETY: a span may be sent and dropped anywhere.
-unsafe impl<F: Pinnable> Pinnable for tracing::instrument::Instrumented<F> {}
+unsafe impl<F: Pinnable> Pinnable for crate::trace::Traced<F> {}
 
 /// Starts a task on the current runtime. The task stays on the thread of its first poll.
 ///

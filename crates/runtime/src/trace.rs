@@ -51,17 +51,22 @@ macro_rules! traced {
 pub(crate) use {spawn_meta, traced};
 
 #[cfg(feature = "tracing")]
-pub(crate) use spans::{block_on, blocking, task};
+pub(crate) use spans::{Traced, block_on, blocking, task};
 
 #[cfg(feature = "tracing")]
 mod spans {
     use std::any::type_name;
+    use std::pin::Pin;
+    use std::ptr::NonNull;
+    use std::task::{Context, Poll};
 
+    use pin_project_lite::pin_project;
     use tracing::instrument::{Instrument, Instrumented};
-    use tracing::trace_span;
+    use tracing::{Span, trace_span};
 
     use super::SpawnMeta;
-    use crate::kernel::task::Id;
+    use crate::kernel::context;
+    use crate::kernel::task::{Header, Id};
 
     impl SpawnMeta<'_> {
         /// Returns the original size, if the task's is another one.
@@ -70,8 +75,48 @@ mod spans {
         }
     }
 
-    /// Polls and drops `future` within its span.
-    pub(crate) fn task<F>(
+    pin_project! {
+        /// The future of a task, whose header knows the span.
+        pub(crate) struct Traced<F> {
+            is_known: bool,
+            #[pin]
+            future: Instrumented<F>,
+        }
+    }
+
+    impl<F: Future> Future for Traced<F> {
+        type Output = F::Output;
+
+        fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+            let this = self.project();
+            if !*this.is_known {
+                *this.is_known = true;
+                make_known(this.future.as_ref().get_ref().span());
+            }
+            this.future.poll(cx)
+        }
+    }
+
+    /// Lets the current task know its span.
+    #[cold]
+    fn make_known(span: &Span) {
+        let header = context::with(context::Context::task).cast_mut();
+        let header = NonNull::new(header.cast::<Header>());
+        if let Some((header, span)) = header.zip(span.id()) {
+            // SAFETY: the task is being polled, and so exists.
+            unsafe { header.as_ref() }.span.set(span.into_u64());
+        }
+    }
+
+    /// Polls and drops the future of a task within its span.
+    pub(crate) fn task<F>(future: F, kind: &'static str, meta: SpawnMeta<'_>, id: Id) -> Traced<F> {
+        Traced {
+            is_known: false,
+            future: within_span(future, kind, meta, id),
+        }
+    }
+
+    fn within_span<F>(
         future: F,
         kind: &'static str,
         meta: SpawnMeta<'_>,
@@ -96,7 +141,7 @@ mod spans {
     /// Polls and drops a future that a thread blocks for within its span.
     #[track_caller]
     pub(crate) fn block_on<F>(future: F) -> Instrumented<F> {
-        task(future, "block_on", spawn_meta!(F), Id::next())
+        within_span(future, "block_on", spawn_meta!(F), Id::next())
     }
 
     /// Polls and drops the future of a closure `F`, which a thread of the pool runs, within its span.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 
+use blitz_io_channel::oneshot;
 use blitz_io_runtime::runtime::{Builder, Runtime};
 use blitz_io_runtime::task::{self, JoinSet, LocalSet};
 use tracing::field::{Field, Visit};
@@ -40,8 +41,11 @@ impl Visit for Span {
     }
 }
 
+/// The spans, and the operations of wakers with the numbers of their tasks' spans.
 #[derive(Clone, Default)]
-struct Spans(Arc<Mutex<Vec<Span>>>);
+struct Spans(Arc<Mutex<Vec<Span>>>, Arc<Mutex<Vec<(String, String)>>>);
+
+const WAKERS: &str = "tokio::task::waker";
 
 impl Spans {
     /// Collects the spans of this thread until the guard is dropped.
@@ -63,6 +67,20 @@ impl Spans {
         spans.remove(0)
     }
 
+    /// Counts the operations of the wakers of the task with this name.
+    fn of_wakers(&self, task: &str) -> BTreeMap<String, usize> {
+        let spans = self.0.lock().unwrap();
+        let mut names = spans.iter().map(|span| span.field("task.name"));
+        let number = names.position(|name| name == task).expect("it was spawned") + 1;
+        let mut found = BTreeMap::new();
+        for (id, operation) in &*self.1.lock().unwrap() {
+            if *id == number.to_string() {
+                *found.entry(operation.clone()).or_default() += 1;
+            }
+        }
+        found
+    }
+
     fn add(&self, id: &Id, what: char) {
         let index = id.into_u64() as usize - 1;
         self.0.lock().unwrap()[index].moves.push(what);
@@ -71,7 +89,7 @@ impl Spans {
 
 impl Subscriber for Spans {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_span()
+        metadata.is_span() || metadata.target() == WAKERS
     }
 
     fn new_span(&self, attributes: &Attributes<'_>) -> Id {
@@ -91,7 +109,15 @@ impl Subscriber for Spans {
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
-    fn event(&self, _: &Event<'_>) {}
+    fn event(&self, event: &Event<'_>) {
+        let mut told = Span::default();
+        event.record(&mut told);
+        let operation = (
+            told.field("task.id").to_owned(),
+            told.field("op").to_owned(),
+        );
+        self.1.lock().unwrap().push(operation);
+    }
 
     fn enter(&self, id: &Id) {
         self.add(id, '>');
@@ -136,6 +162,33 @@ fn a_task_has_a_span() {
     assert_ne!(span.field("loc.col"), "");
     assert_ne!(span.field("size.bytes"), "");
     assert_eq!(span.field("original_size.bytes"), "");
+}
+
+/// tokio-console counts the wakers of a task, and takes one without any for lost.
+#[test]
+fn wakers_have_events() {
+    let (spans, _guard) = Spans::collect();
+    let (give, take) = oneshot::channel();
+    runtime().block_on(async {
+        let named = |name: &'static str| task::Builder::new().name(name);
+        let waits = named("waits").spawn(take).unwrap();
+        let yields = named("yields").spawn(task::yield_now()).unwrap();
+        yields.await.unwrap();
+        let of_waits = BTreeMap::from([("waker.clone".to_owned(), 1)]);
+        assert_eq!(spans.of_wakers("waits"), of_waits, "it has one waker");
+        give.send(7).unwrap();
+        assert_eq!(waits.await.unwrap(), Ok(7));
+    });
+    let of_waits = spans.of_wakers("waits");
+    let count = |name: &str| of_waits.get(name).copied().unwrap_or(0);
+    assert!(
+        count("waker.wake") + count("waker.wake_by_ref") > 0,
+        "{of_waits:?}"
+    );
+    let gone = count("waker.wake") + count("waker.drop");
+    assert_eq!(count("waker.clone"), gone, "{of_waits:?}");
+    let of_yields = BTreeMap::from([("waker.wake_by_ref".to_owned(), 1)]);
+    assert_eq!(spans.of_wakers("yields"), of_yields);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
 use blitz_io::runtime::Builder;
-use blitz_io::sync::{Barrier, Mutex, RwLock, Semaphore, oneshot};
+use blitz_io::sync::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore, oneshot};
 use blitz_io::{task, thread, time};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -316,4 +316,68 @@ pub async fn unordered() {
         }
     });
     _ = both.await;
+}
+
+/// Very many tasks, which wait for a channel, a lock, a notification or the time. The variable has their number.
+pub async fn many() {
+    let count = std::env::var("BLITZ_HANGS_COUNT");
+    let count = count
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(100);
+    let lock = Arc::new(Mutex::new(()));
+    let ready = Arc::new(Notify::new());
+    let _guard = lock.lock().await;
+    for n in 0..count {
+        match n % 4 {
+            0 => drop(task::spawn(async {
+                let (sender, receiver) = oneshot::channel::<u32>();
+                _ = receiver.await;
+                drop(sender);
+            })),
+            1 => {
+                let lock = lock.clone();
+                drop(task::spawn(async move { drop(lock.lock().await) }));
+            }
+            2 => {
+                let ready = ready.clone();
+                drop(task::spawn(async move { ready.notified().await }));
+            }
+            _ => drop(task::spawn(time::sleep(LONG))),
+        }
+    }
+    println!("{count} tasks");
+    time::sleep(LONG).await;
+}
+
+/// A task has a future that reads under a lock, and another one that waits for that lock.
+pub async fn read_under_own_lock() {
+    let lock = Arc::new(Mutex::new(()));
+    _ = spawn("both", async move {
+        let reads = async {
+            let _guard = lock.lock().await;
+            time::sleep(LONG).await;
+        };
+        let wants = async { drop(lock.lock().await) };
+        blitz_io::join!(reads, wants);
+    })
+    .await;
+}
+
+/// A value that is made once takes long, and tasks wait for it.
+pub async fn cell_is_made() {
+    let cell = Arc::new(OnceCell::new());
+    let tasks = ["one", "two", "three"].map(|name| {
+        let cell = cell.clone();
+        spawn(name, async move {
+            let made = async {
+                time::sleep(LONG).await;
+                1
+            };
+            *cell.get_or_init(|| made).await
+        })
+    });
+    for task in tasks {
+        _ = task.await;
+    }
 }

@@ -1,8 +1,10 @@
 //! Programs that hang, each after a public report, and programs that are only slow or idle.
 //! `blitz-io-hangs NAME` runs one; with `BLITZ_INSPECT=1`, `blitz why blitz-io-hangs` says why it hangs.
 
+mod blocks;
 mod busy;
 mod channels;
+mod ends;
 mod futexes;
 #[cfg(unix)]
 mod handlers;
@@ -10,6 +12,7 @@ mod idle;
 #[cfg(unix)]
 mod live;
 mod locks;
+mod owners;
 #[cfg(unix)]
 mod processes;
 #[cfg(unix)]
@@ -146,6 +149,59 @@ const PROGRAMS: &[(&str, fn())] = &[
         || run_system(handlers::holder_reads()),
     ),
     ("root_blocks", || run(tasks::root_blocks())),
+    ("oneshot_in_a_shared_map", || {
+        run(ends::oneshot_in_a_shared_map())
+    }),
+    ("notified_once_for_two", || {
+        run(ends::notified_once_for_two())
+    }),
+    ("one_task_too_many", || run(ends::one_task_too_many())),
+    ("watch_value_seen_before", || {
+        run(ends::watch_value_seen_before())
+    }),
+    ("lagged_broadcast", || run(ends::lagged_broadcast())),
+    ("arc_cycle", || run(ends::arc_cycle())),
+    ("cancelled_after_its_task", || {
+        run(ends::cancelled_after_its_task())
+    }),
+    ("select_with_a_guard", || run(ends::select_with_a_guard())),
+    ("stop_after_join", || run(ends::stop_after_join())),
+    ("ring_of_oneshots", || run(ends::ring_of_oneshots())),
+    ("answer_before_question", || {
+        run(ends::answer_before_question())
+    }),
+    ("set_with_a_full_channel", || {
+        run(ends::set_with_a_full_channel())
+    }),
+    ("send_under_a_lock", || run(ends::send_under_a_lock())),
+    ("reserved_place_kept", || run(ends::reserved_place_kept())),
+    ("actor_asks_itself", || run(ends::actor_asks_itself())),
+    ("actors_ask_each_other", || {
+        run(ends::actors_ask_each_other())
+    }),
+    ("write_while_reading", || run(owners::write_while_reading())),
+    ("read_while_writing", || run(owners::read_while_writing())),
+    ("two_tables", || run(owners::two_tables())),
+    ("cell_needs_itself", || run(owners::cell_needs_itself())),
+    ("cells_need_each_other", || {
+        run(owners::cells_need_each_other())
+    }),
+    ("cell_set_too_late", || run(owners::cell_set_too_late())),
+    ("permits_collected", || run(owners::permits_collected())),
+    ("two_permits_each", || run(owners::two_permits_each())),
+    ("permits_leaked_one_by_one", || {
+        run(owners::permits_leaked_one_by_one())
+    }),
+    ("unordered_holds_lock", || {
+        run(owners::unordered_holds_lock())
+    }),
+    ("join_itself", || run(owners::join_itself())),
+    ("watch_borrow_kept", || run(owners::watch_borrow_kept())),
+    ("biased_select_spins", || run(owners::biased_select_spins())),
+    ("job_waits_for_value", || run(blocks::job_waits_for_value())),
+    ("root_waits_for_a_channel", blocks::root_waits_for_a_channel),
+    ("shutdown_waits_for_job", blocks::shutdown_waits_for_job),
+    ("shutdown_waits_for_stdin", blocks::shutdown_waits_for_stdin),
     #[cfg(unix)]
     ("peer_never_answers", || {
         run_system(system::peer_never_answers())
@@ -209,6 +265,11 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("idle_foreign_future", || run(idle::foreign_future())),
     ("idle_unordered", || run(idle::unordered())),
     ("idle_abort", || run(idle::abort())),
+    ("idle_many", || run(idle::many())),
+    ("idle_read_under_own_lock", || {
+        run(idle::read_under_own_lock())
+    }),
+    ("idle_cell_is_made", || run(idle::cell_is_made())),
     ("contended", || run(busy::contended())),
     ("idle_pending", || run(std::future::pending())),
 ];

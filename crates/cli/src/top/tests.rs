@@ -52,6 +52,7 @@ fn wait(task: u64, waiting_ms: u64, object: Object) -> Wait {
         waiting_ms,
         is_timed: false,
         blocks_thread: false,
+        runtime: None,
         source: None,
         is_direct: true,
         is_handed: false,

@@ -30,6 +30,7 @@ fn wait(task: u64, kind: Kind) -> Wait {
         semantics: kind.semantics(),
         object: None,
         task: None,
+        runtime: None,
         source: None,
         location: format!("{REGISTRY}axum-0.8.9/src/lib.rs:7"),
         since_ms: 0,

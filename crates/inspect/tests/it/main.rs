@@ -6,4 +6,5 @@ mod judgement;
 mod lint;
 mod makers;
 mod processes;
+mod services;
 mod trace;

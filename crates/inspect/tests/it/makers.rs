@@ -26,6 +26,7 @@ fn wait(id: u64, waiter: Waiter, kind: Kind) -> Wait {
         waiting_ms: 2_000,
         is_timed: kind == Kind::Sleep,
         blocks_thread: matches!(waiter, H(_)),
+        runtime: None,
         source: None,
         is_direct: matches!(waiter, T(_)),
         is_handed: false,

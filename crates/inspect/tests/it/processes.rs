@@ -65,6 +65,7 @@ fn wait(kind: Kind, segment: u64) -> Wait {
         blocks_thread: true,
         is_direct: false,
         is_handed: false,
+        runtime: None,
         source: None,
     }
 }

@@ -88,6 +88,10 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn taken_at(&self, _caller: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn locked_at_once(&self, _kind: Kind, _made_at: Caller, _caller: Caller) {}
 
     /// Does nothing.
@@ -324,6 +328,10 @@ impl Wait {
     /// Does nothing.
     #[inline(always)]
     pub fn begin_blocking(&mut self, _kind: WaitKind, _object: &Object, _is_timed: bool) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin_blocking_with(&mut self, _kind: WaitKind, _number: u64, _is_timed: bool) {}
 
     /// Returns the result of the poll.
     #[inline(always)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use blitz_io_core::coop::{self, Budget};
 use blitz_io_core::{OnDrop, deadline};
-use blitz_io_observe::{About, decisions};
+use blitz_io_observe::{About, Caller, Kind, Wait, WaitKind, decisions};
 
 use super::threads::Threads;
 use crate::common::RuntimeRef;
@@ -304,6 +304,9 @@ impl Spawner {
             return;
         }
         let until = timeout.and_then(deadline::after);
+        let mut record = Wait::new(Caller::UNKNOWN);
+        let number = runtime.common().id.number();
+        record.begin_blocking_with(WaitKind::new(Kind::Shutdown), number, until.is_some());
         if self.queue.wait_until_empty(until) {
             // A thread that was started late may start another.
             while let Some(thread) = self.threads.pop() {

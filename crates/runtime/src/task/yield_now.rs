@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker, ready};
 use blitz_io_core::coop;
 
 use crate::kernel::context;
-use crate::kernel::task::task_of;
+use crate::kernel::task::{WakerEvent, task_of};
 
 /// Lets the others that are ready run first.
 ///
@@ -65,8 +65,12 @@ impl Future for YieldNow {
 /// Makes sure that the task of `waker` is polled again, behind the others.
 #[inline]
 pub(super) fn step_back(waker: &Waker) {
-    if !task_of(waker).is_some_and(context::step_back) {
-        context::yields();
-        waker.wake_by_ref();
+    match task_of(waker).filter(|&task| context::step_back(task)) {
+        // SAFETY: the waker's reference keeps the task.
+        Some(task) => unsafe { task.as_ref() }.span.emit(WakerEvent::WakeByRef),
+        None => {
+            context::yields();
+            waker.wake_by_ref();
+        }
     }
 }

@@ -132,8 +132,9 @@ impl<T> SetOnce<T> {
     /// assert_eq!(cell.wait().await, &7);
     /// # });
     /// ```
-    pub async fn wait(&self) -> &T {
-        self.cell.wait().await
+    #[track_caller]
+    pub fn wait(&self) -> impl Future<Output = &T> {
+        self.cell.wait()
     }
 
     /// Blocks the thread until there is a value.

@@ -22,13 +22,21 @@ impl Program {
     }
 
     /// The same, with further variables in the environment.
+    #[allow(dead_code, reason = "not all tests use it")]
     pub fn start_with(name: &str, variables: &[(&str, &OsStr)]) -> Self {
+        Self::start_piped(name, variables, Stdio::inherit())
+    }
+
+    /// The same, with its standard output. Standard input is a pipe that stays open.
+    pub fn start_piped(name: &str, variables: &[(&str, &OsStr)], stdout: Stdio) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_blitz-io-hangs"));
         Self(
             command
                 .arg(name)
                 .env("BLITZ_INSPECT", "1")
                 .envs(variables.iter().copied())
+                .stdin(Stdio::piped())
+                .stdout(stdout)
                 .stderr(Stdio::piped())
                 .spawn()
                 .expect("it was built"),
@@ -36,6 +44,7 @@ impl Program {
     }
 
     /// Panics if the process has ended.
+    #[allow(dead_code, reason = "not all tests use it")]
     pub fn still_runs(&mut self) {
         let ended = self.0.try_wait().expect("it is our child");
         assert_eq!(ended, None, "the program ended");

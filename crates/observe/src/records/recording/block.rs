@@ -47,8 +47,8 @@ pub struct Block {
     pub(super) maker: AtomicU64,
     pub(super) made: AtomicU64,
     pub(super) name: AtomicPtr<&'static str>,
-    /// The location at which the lock was taken last, or null. Only the recorder of `lint` writes it.
-    pub(super) locked_at: AtomicPtr<Location<'static>>,
+    /// The location at which the object was taken last, or null.
+    pub(super) taken_at: AtomicPtr<Location<'static>>,
     /// See `totals.rs`.
     totals: KindList<Totals>,
     /// Set while reports can read the fill of a channel. The last receiver or the last sender owns the slot.
@@ -86,6 +86,8 @@ pub struct Facts {
     pub is_movable: bool,
     /// The holder keeps writers out, but not readers.
     pub is_beside_readers: bool,
+    /// The location at which the object was taken last, if it is known.
+    pub taken_at: Option<&'static Location<'static>>,
     /// The address in the waker of the future that the object was handed to; 0 if there is none.
     handed: usize,
     /// The readers that are known; of a `JoinSet`, its tasks.
@@ -128,7 +130,7 @@ impl Block {
                 maker: AtomicU64::new(0),
                 made: AtomicU64::new(0),
                 name: AtomicPtr::new(ptr::null_mut()),
-                locked_at: AtomicPtr::new(ptr::null_mut()),
+                taken_at: AtomicPtr::new(ptr::null_mut()),
                 totals: KindList::new(),
                 fill: Slot::new(),
                 older: BLOCKS.load(Ordering::Relaxed),
@@ -160,7 +162,7 @@ impl Block {
         }
         self.handed.store(0, Ordering::Relaxed);
         self.name.store(ptr::null_mut(), Ordering::Relaxed);
-        self.locked_at.store(ptr::null_mut(), Ordering::Relaxed);
+        self.taken_at.store(ptr::null_mut(), Ordering::Relaxed);
         totals::retire(&self.totals);
         POOL.lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -222,6 +224,17 @@ impl Block {
         ptr::from_ref(self).addr() as u64
     }
 
+    /// Returns the word of the exclusive holder, or 0.
+    pub(super) fn holder_word(&self) -> u64 {
+        self.holder.load(Ordering::Relaxed) & !(MOVABLE | BESIDE_READERS)
+    }
+
+    /// Returns the location at which the object was taken last, if it is known.
+    pub(super) fn taken_at(&self) -> Option<&'static Location<'static>> {
+        // SAFETY: null, or from a `&'static`.
+        unsafe { self.taken_at.load(Ordering::Relaxed).as_ref() }
+    }
+
     pub(super) fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }
@@ -249,6 +262,7 @@ impl Block {
             holder: Waiter::from_word(holder & !(MOVABLE | BESIDE_READERS)),
             is_movable: holder & MOVABLE != 0,
             is_beside_readers: holder & BESIDE_READERS != 0,
+            taken_at: self.taken_at(),
             handed: self.handed.load(Ordering::Relaxed),
             readers: self.readers.iter().filter_map(waiter).collect(),
             unnamed: self.unnamed.load(Ordering::Relaxed),
@@ -271,9 +285,8 @@ pub struct ObjectRecord {
     pub fill: Option<Fill>,
 }
 
-/// Copies the objects for which a wait has ended, and the channels.
-pub(super) fn objects(reading: &Reading<'_>) -> Vec<ObjectRecord> {
-    let mut found = Vec::new();
+/// Copies the objects for which a wait has ended, and the channels, one after another.
+pub(super) fn for_each_object(reading: &Reading<'_>, mut f: impl FnMut(ObjectRecord)) {
     let mut next: *const Block = BLOCKS.load(Ordering::Acquire);
     // SAFETY: blocks are never freed.
     while let Some(block) = unsafe { next.as_ref() } {
@@ -288,12 +301,11 @@ pub(super) fn objects(reading: &Reading<'_>) -> Vec<ObjectRecord> {
         }
         let facts = block.facts();
         if block.is_still(generation) {
-            found.push(ObjectRecord {
+            f(ObjectRecord {
                 facts,
                 contention,
                 fill,
             });
         }
     }
-    found
 }

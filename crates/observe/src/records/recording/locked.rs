@@ -1,13 +1,14 @@
-//! The points of a lock for the recorders, beside those for the holder in `object.rs`.
+//! The points of a lock for its location and the recorders, beside those for the holder in `object.rs`.
 
 use super::lint::{self, Lock};
 use super::{Caller, Kind, Object, Waiter, recorders, trace};
 
 impl Object {
-    /// Tells the recorders that the current task or thread has this lock, and would have waited for it without a
-    /// limit. `acquired` or its kin has recorded the holder. The lock was created at `made_at`.
+    /// Records where the current task or thread has taken this lock, and tells the recorders that it has it, and
+    /// would have waited for it without a limit. `acquired` or its kin has recorded the holder. The lock was created at `made_at`.
     #[inline]
     pub fn locked(&self, kind: Kind, made_at: Caller, caller: Caller) {
+        self.taken_at(caller);
         if recorders::is_any_on() {
             self.note_lock(kind, made_at, caller, true);
         }
@@ -16,6 +17,7 @@ impl Object {
     /// Like [`locked`](Self::locked), but without a wait, or with one that has a deadline.
     #[inline]
     pub fn locked_at_once(&self, kind: Kind, made_at: Caller, caller: Caller) {
+        self.taken_at(caller);
         if recorders::is_any_on() {
             self.note_lock(kind, made_at, caller, false);
         }

@@ -3,6 +3,7 @@
 mod about;
 mod at_exit;
 mod block;
+mod brief;
 mod clock;
 mod current;
 mod descriptor;
@@ -34,6 +35,7 @@ use crate::Kind;
 pub use self::{
     about::{About, AboutRef},
     block::{Block, Facts, NAMES, ObjectRecord},
+    brief::Brief,
     clock::{keep_time, now},
     current::Entered,
     descriptor::{Descriptor, Source},
@@ -42,7 +44,7 @@ pub use self::{
     object::Object,
     origin::Origin,
     place::{TaskFacts, TaskState},
-    registry::{Record, TaskRecord, objects, read},
+    registry::{Record, TaskRecord, for_each_object, read, read_chosen},
     root::Root,
     threads::{ThreadRecord, runs_tasks},
     totals::{Contention, WAIT_BUCKETS},

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
-use super::{Fill, Filled, Origin, Waiter, current, recorders, trace};
+use super::{Caller, Fill, Filled, Origin, Waiter, current, recorders, trace};
 use crate::decisions::Numbered;
 use blitz_io_futex::debug_is_name;
 
@@ -111,6 +111,16 @@ impl Object {
             let origin = Origin::of_object();
             block.made.store(origin.number(), Ordering::Relaxed);
             block.maker.store(origin.maker_word(), Ordering::Release);
+        }
+    }
+
+    /// Records the location at which the current task or thread has taken the object. One of the following
+    /// methods records that it has.
+    #[inline]
+    pub fn taken_at(&self, caller: Caller) {
+        if let Some(location) = caller.location() {
+            let location = ptr::from_ref(location).cast_mut();
+            self.block().taken_at.store(location, Ordering::Relaxed);
         }
     }
 

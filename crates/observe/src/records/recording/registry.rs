@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use super::about::Copied;
 use super::block::{self, Facts, ObjectRecord, READER};
+use super::brief::Brief;
 use super::descriptor::{Source, Sources};
 use super::local::{KEPT, LOCAL, Local};
 use super::place::{Place, Target, TaskFacts, TaskState, Value};
@@ -249,6 +250,13 @@ struct Seen {
 /// Copies all records, and the threads. Does not wait for a thread that waits.
 #[must_use]
 pub fn read() -> (Vec<Record>, Vec<ThreadRecord>) {
+    read_chosen(|_| true)
+}
+
+/// Copies the records that `chooses` returns `true` for, those of tasks in their first polls, and the threads. `chooses`
+/// waits for nothing, and uses no primitive of this library.
+#[must_use]
+pub fn read_chosen(mut chooses: impl FnMut(&Brief) -> bool) -> (Vec<Record>, Vec<ThreadRecord>) {
     clock::keep_time();
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let reading = READER.begin();
@@ -290,6 +298,12 @@ pub fn read() -> (Vec<Record>, Vec<ThreadRecord>) {
                 } else {
                     None
                 };
+                if poll.is_some() {
+                    seen.state = TaskState::Running;
+                }
+                if !chooses(&Brief::new(&value, task.as_ref(), seen.state)) {
+                    continue;
+                }
                 let mut record = record(place, &value, task, &seen, poll);
                 record.source = sources.of(value.kind, record.number).filter(|_| {
                     // Otherwise the descriptor may be another source's by now.
@@ -304,14 +318,14 @@ pub fn read() -> (Vec<Record>, Vec<ThreadRecord>) {
     (records, threads::all())
 }
 
-/// Copies the objects for which a wait has ended, the channels, and the totals of objects that were
-/// dropped. Does not wait for a thread that waits.
-#[must_use]
-pub fn objects() -> (Vec<ObjectRecord>, Vec<Contention>) {
+/// Copies the objects for which a wait has ended and the channels, one after another, for `f`. Returns the totals of
+/// objects that were dropped. Does not wait for a thread that waits.
+pub fn for_each_object(f: impl FnMut(ObjectRecord)) -> Vec<Contention> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     // First, so that the totals of an object that is dropped at the same time are not read twice.
     let dropped = totals::dropped();
-    (block::objects(&READER.begin()), dropped)
+    block::for_each_object(&READER.begin(), f);
+    dropped
 }
 
 /// Returns the address of the futex on which the thread of this wait sleeps, or `None` if the wait has

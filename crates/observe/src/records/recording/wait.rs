@@ -253,6 +253,17 @@ impl Wait {
         });
     }
 
+    /// Like [`begin_blocking`](Self::begin_blocking), but for an object that is only a number: a runtime.
+    pub fn begin_blocking_with(&mut self, kind: WaitKind, number: u64, is_timed: bool) {
+        let caller = self.leave();
+        self.set(Value {
+            target: Target::Number(number),
+            is_timed,
+            blocks_thread: true,
+            ..Value::begun(kind.0, caller, coarse())
+        });
+    }
+
     /// The current task or thread drives the root with this number, and nothing else until that is
     /// ready.
     pub(super) fn begin_block_on(&mut self, root: u64) {
@@ -573,7 +584,7 @@ impl Intent {
     fn sleeping(mut self, word: usize) -> (u64, Wait) {
         if self.since == 0 {
             self.since = nanos();
-            self.holder_at = self.block.and_then(lint::locked_at);
+            self.holder_at = self.block.and_then(super::Block::taken_at);
             INTENT.set(Some(self));
         }
         let mut wait = Wait::new(self.caller);

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::state::State;
+use super::waker_events::TaskSpan;
 use crate::kernel::token::Token;
 use blitz_io_core::{Watched, coop};
 
@@ -33,6 +34,8 @@ pub struct Header {
     /// The list in which the task is or was.
     pub list_id: ListId,
     id: Id,
+    /// The span of the task, for the events of its wakers.
+    pub span: TaskSpan,
     /// The time at which the task became ready: nanoseconds since its runtime began. Belongs to the holder of
     /// the token.
     #[cfg(feature = "schedule-latency")]
@@ -123,6 +126,7 @@ impl Header {
             join_waker: Watched::new(MaybeUninit::uninit()),
             stage: Watched::new(Stage::Future),
             list_id,
+            span: TaskSpan::new(),
             #[cfg(feature = "schedule-latency")]
             ready_at: AtomicU64::new(0),
         }

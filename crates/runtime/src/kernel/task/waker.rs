@@ -6,6 +6,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 use blitz_io_observe::trace;
 
 use super::header::{self, Header};
+use super::waker_events::WakerEvent;
 
 pub static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
@@ -32,7 +33,9 @@ unsafe fn header<'a>(task: *const ()) -> (NonNull<Header>, &'a Header) {
 
 unsafe fn clone(task: *const ()) -> RawWaker {
     // SAFETY: the pointer is the waker's.
-    unsafe { header(task) }.1.state.acquire();
+    let header = unsafe { header(task) }.1;
+    header.span.emit(WakerEvent::Clone);
+    header.state.acquire();
     RawWaker::new(task, &VTABLE)
 }
 
@@ -40,6 +43,7 @@ unsafe fn wake(task: *const ()) {
     // SAFETY: the pointer is the waker's.
     let (task, header) = unsafe { header(task) };
     trace::woken(header.id().as_u64());
+    header.span.emit(WakerEvent::Wake);
     // SAFETY: the waker's reference is given up with this call.
     unsafe { (header.vtable.wake_by_value)(task) }
 }
@@ -48,6 +52,7 @@ unsafe fn wake_by_ref(task: *const ()) {
     // SAFETY: the pointer is the waker's.
     let (task, header) = unsafe { header(task) };
     trace::woken(header.id().as_u64());
+    header.span.emit(WakerEvent::WakeByRef);
     if header.state.wake() {
         // SAFETY: `wake` made a token, which is for this call; the waker has a reference.
         unsafe { (header.vtable.schedule)(task) }
@@ -55,6 +60,9 @@ unsafe fn wake_by_ref(task: *const ()) {
 }
 
 unsafe fn drop_waker(task: *const ()) {
-    // SAFETY: the pointer is the waker's, whose reference this is.
-    unsafe { header::release(header(task).0) }
+    // SAFETY: the pointer is the waker's.
+    let (task, header) = unsafe { header(task) };
+    header.span.emit(WakerEvent::Drop);
+    // SAFETY: the reference is the waker's.
+    unsafe { header::release(task) }
 }

@@ -49,6 +49,8 @@ use blitz_io_futex::atomic::{AtomicU8, Ordering};
 use blitz_io_core::{List, Node, WaitQueue, coop};
 use blitz_io_core::{const_unless_loom, debug_fields, error_text};
 
+use blitz_io_observe::{Caller, Object, named};
+
 use crate::cell_traits::cell_traits;
 
 /// There is no value.
@@ -86,6 +88,8 @@ pub struct OnceCell<T> {
     /// Initialised exactly when the state is `SET`.
     value: UnsafeCell<MaybeUninit<T>>,
     waiters: WaitQueue<Request>,
+    /// The owner of the turn, for reports.
+    object: Object,
     /// Dropping the cell drops a `T`.
     owns: PhantomData<T>,
 }
@@ -120,6 +124,7 @@ impl<T> OnceCell<T> {
                 state: AtomicU8::new(EMPTY),
                 value: UnsafeCell::new(MaybeUninit::uninit()),
                 waiters: WaitQueue::new(),
+                object: Object::new(),
                 owns: PhantomData,
             }
         }
@@ -160,6 +165,7 @@ impl<T> OnceCell<T> {
                 state: AtomicU8::new(SET),
                 value: UnsafeCell::new(MaybeUninit::new(value)),
                 waiters: WaitQueue::new(),
+                object: Object::new(),
                 owns: PhantomData,
             }
         }
@@ -256,17 +262,21 @@ impl<T> OnceCell<T> {
     /// assert_eq!(cell.get_or_init(|| async { 2 }).await, &1);
     /// # });
     /// ```
-    pub async fn get_or_init<F, Fut>(&self, f: F) -> &T
+    #[track_caller]
+    pub fn get_or_init<F, Fut>(&self, f: F) -> impl Future<Output = &T>
     where
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
-        if let Some(value) = self.get() {
-            return value;
-        }
-        match self.turn().await {
-            Ok(turn) => turn.fill(f().await),
-            Err(value) => value,
+        let caller = Caller::here();
+        async move {
+            if let Some(value) = self.get() {
+                return value;
+            }
+            match self.turn(caller).await {
+                Ok(turn) => turn.fill(f().await),
+                Err(value) => value,
+            }
         }
     }
 
@@ -290,17 +300,21 @@ impl<T> OnceCell<T> {
     /// assert_eq!(cell.get_or_try_init(|| async { "1".parse() }).await.ok(), Some(&1));
     /// # });
     /// ```
-    pub async fn get_or_try_init<E, F, Fut>(&self, f: F) -> Result<&T, E>
+    #[track_caller]
+    pub fn get_or_try_init<E, F, Fut>(&self, f: F) -> impl Future<Output = Result<&T, E>>
     where
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
-        if let Some(value) = self.get() {
-            return Ok(value);
-        }
-        match self.turn().await {
-            Ok(turn) => Ok(turn.fill(f().await?)),
-            Err(value) => Ok(value),
+        let caller = Caller::here();
+        async move {
+            if let Some(value) = self.get() {
+                return Ok(value);
+            }
+            match self.turn(caller).await {
+                Ok(turn) => Ok(turn.fill(f().await?)),
+                Err(value) => Ok(value),
+            }
         }
     }
 
@@ -328,7 +342,7 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return value;
         }
-        match self.blocking_turn() {
+        match self.blocking_turn(Caller::here()) {
             Ok(turn) => turn.fill(f()),
             Err(value) => value,
         }
@@ -358,7 +372,7 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
-        match self.blocking_turn() {
+        match self.blocking_turn(Caller::here()) {
             Ok(turn) => Ok(turn.fill(f()?)),
             Err(value) => Ok(value),
         }
@@ -382,10 +396,14 @@ impl<T> OnceCell<T> {
     /// });
     /// # });
     /// ```
-    pub async fn wait(&self) -> &T {
-        match self.get() {
-            Some(value) => value,
-            None => self.value().await,
+    #[track_caller]
+    pub fn wait(&self) -> impl Future<Output = &T> {
+        let caller = Caller::here();
+        async move {
+            match self.get() {
+                Some(value) => value,
+                None => self.value(caller).await,
+            }
         }
     }
 
@@ -408,7 +426,8 @@ impl<T> OnceCell<T> {
     #[track_caller]
     pub fn blocking_wait(&self) -> &T {
         coop::assert_may_block();
-        self.get().unwrap_or_else(|| self.blocking_value())
+        let caller = Caller::here();
+        self.get().unwrap_or_else(|| self.blocking_value(caller))
     }
 
     /// Returns the value, if there is one.
@@ -460,6 +479,7 @@ impl<T> OnceCell<T> {
     fn fill(&self, value: T) -> &T {
         // SAFETY: the caller owns the turn, so no other thread writes or reads the value.
         unsafe { self.write(value) };
+        self.object.released();
         let publish = |_: &mut List<Request>| {
             self.publish();
             true
@@ -472,6 +492,7 @@ impl<T> OnceCell<T> {
     /// Lets the next waiter try. For the owner of the turn.
     #[cold]
     fn give_up(&self) {
+        self.object.released();
         let wake = self.waiters.locked(|list| {
             let next = Self::next(list);
             if next.is_null() {
@@ -513,6 +534,8 @@ impl<T> Drop for OnceCell<T> {
 debug_fields!(impl<T: Debug> OnceCell<T>, |this| { value: this.get() });
 
 cell_traits!(OnceCell);
+
+named!(OnceCell<T>: object);
 
 /// The reason why [`OnceCell::set`] has not set the value, with the value.
 #[derive(Debug, PartialEq, Eq)]

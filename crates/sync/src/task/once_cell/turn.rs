@@ -11,6 +11,7 @@ use super::{BUSY, EMPTY, OnceCell, Request, SET};
 use blitz_io_core::Node;
 use blitz_io_core::coop;
 use blitz_io_core::spin::Spin;
+use blitz_io_observe::{Blocking, Caller, Kind, Wait as Record, WaitKind};
 
 /// The right to make the value. Dropped without [`fill`](Turn::fill), it goes to
 /// the next waiter that wants it.
@@ -36,25 +37,25 @@ impl<T> Drop for Turn<'_, T> {
 impl<T> OnceCell<T> {
     /// Waits for the turn, or the value.
     #[inline]
-    pub(super) fn turn(&self) -> Wait<'_, T> {
-        Wait::new(self, Request::Turn)
+    pub(super) fn turn(&self, caller: Caller) -> Wait<'_, T> {
+        Wait::new(self, Request::Turn, caller)
     }
 
     /// Waits for the value.
-    pub(super) async fn value(&self) -> &T {
-        expect_value(Wait::new(self, Request::Value).await)
+    pub(super) async fn value(&self, caller: Caller) -> &T {
+        expect_value(Wait::new(self, Request::Value, caller).await)
     }
 
     /// Waits for the [`turn`](OnceCell::turn) as a thread.
     #[cold]
-    pub(super) fn blocking_turn(&self) -> Outcome<'_, T> {
-        pin!(self.turn()).block()
+    pub(super) fn blocking_turn(&self, caller: Caller) -> Outcome<'_, T> {
+        pin!(self.turn(caller)).block()
     }
 
     /// Waits for the [`value`](OnceCell::value) as a thread.
     #[cold]
-    pub(super) fn blocking_value(&self) -> &T {
-        expect_value(pin!(Wait::new(self, Request::Value)).block())
+    pub(super) fn blocking_value(&self, caller: Caller) -> &T {
+        expect_value(pin!(Wait::new(self, Request::Value, caller)).block())
     }
 }
 
@@ -69,29 +70,34 @@ pub(super) struct Wait<'a, T> {
     /// Its node is in the queue, or has been chosen without its knowing.
     waits: bool,
     node: Node<Request>,
+    record: Record,
 }
 
 impl<'a, T> Wait<'a, T> {
     #[inline]
-    fn new(cell: &'a OnceCell<T>, request: Request) -> Self {
+    fn new(cell: &'a OnceCell<T>, request: Request, caller: Caller) -> Self {
         Self {
             cell,
             waits: false,
             node: Node::new(request),
+            record: Record::new(caller),
         }
     }
 
     fn poll_wait(self: Pin<&mut Self>, waker: &Waker) -> Poll<Outcome<'a, T>> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        if this.waits {
-            return this.look_again(waker);
-        }
-        // SAFETY: it is pinned, and `drop` unlinks it.
-        match unsafe { this.join(Some(waker)) } {
-            Some(outcome) => Poll::Ready(outcome),
-            None => Poll::Pending,
-        }
+        let polled = if this.waits {
+            this.look_again(waker)
+        } else {
+            // SAFETY: it is pinned, and `drop` unlinks it.
+            match unsafe { this.join(Some(waker)) } {
+                Some(outcome) => Poll::Ready(outcome),
+                None => Poll::Pending,
+            }
+        };
+        let kind = WaitKind::new(Kind::OnceCell);
+        this.record.note(kind, &this.cell.object, waker, polled)
     }
 
     /// Takes the turn, or finds the value, or joins the queue: with this waker, or
@@ -150,7 +156,11 @@ impl<'a, T> Wait<'a, T> {
     fn outcome(&self) -> Outcome<'a, T> {
         match self.cell.get() {
             Some(value) => Err(value),
-            None => Ok(Turn(self.cell)),
+            None => {
+                self.cell.object.taken_at(self.record.caller());
+                self.cell.object.acquired();
+                Ok(Turn(self.cell))
+            }
         }
     }
 
@@ -164,7 +174,11 @@ impl<'a, T> Wait<'a, T> {
         if let Some(outcome) = unsafe { this.join(None) } {
             return outcome;
         }
-        this.cell.waiters.sleep(&this.node, None);
+        {
+            let object = &this.cell.object;
+            let _waits = Blocking::new(Kind::OnceCell, object, this.record.caller(), false);
+            this.cell.waiters.sleep(&this.node, None);
+        }
         this.waits = false;
         this.outcome()
     }

@@ -254,7 +254,7 @@ impl Semaphore {
                     .wait(n as usize, Kind::Semaphore, caller)
                     .await?;
             }
-            Ok(self.permit(n as usize))
+            Ok(self.permit(n as usize, caller))
         }
     }
 
@@ -273,6 +273,7 @@ impl Semaphore {
     /// # Ok::<(), TryAcquireError>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.try_acquire_many(1)
     }
@@ -296,9 +297,10 @@ impl Semaphore {
     /// assert!(semaphore.try_acquire_many(6).is_err());
     /// ```
     #[inline]
+    #[track_caller]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.try_take(n as usize)?;
-        Ok(self.permit(n as usize))
+        Ok(self.permit(n as usize, Caller::here()))
     }
 
     /// Acquires as [`acquire`](Semaphore::acquire) does, for a thread, which is blocked until then.
@@ -348,7 +350,7 @@ impl Semaphore {
     #[track_caller]
     pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.take_blocking(n as usize)?;
-        Ok(self.permit(n as usize))
+        Ok(self.permit(n as usize, Caller::here()))
     }
 
     /// Acquires as [`acquire`](Semaphore::acquire) does, with a permit that keeps the semaphore
@@ -420,7 +422,7 @@ impl Semaphore {
                     .wait(n as usize, Kind::Semaphore, caller)
                     .await?;
             }
-            Ok(self.owned_permit(n as usize))
+            Ok(self.owned_permit(n as usize, caller))
         }
     }
 
@@ -441,6 +443,7 @@ impl Semaphore {
     /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_acquire_many_owned(1)
     }
@@ -467,12 +470,13 @@ impl Semaphore {
     /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn try_acquire_many_owned(
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_take(n as usize)?;
-        Ok(self.owned_permit(n as usize))
+        Ok(self.owned_permit(n as usize, Caller::here()))
     }
 
     /// Acquires as [`acquire_owned`](Semaphore::acquire_owned) does, for a thread, which is blocked
@@ -525,7 +529,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.take_blocking(n as usize)?;
-        Ok(self.owned_permit(n as usize))
+        Ok(self.owned_permit(n as usize, Caller::here()))
     }
 
     /// Ends all waiting, now and in future, with an error. Permits that are out
@@ -591,14 +595,16 @@ impl Semaphore {
 
     /// Returns the guard of permits that have been taken.
     #[inline]
-    fn permit(&self, n: usize) -> SemaphorePermit<'_> {
+    fn permit(&self, n: usize, caller: Caller) -> SemaphorePermit<'_> {
+        self.permits.observed.object.taken_at(caller);
         self.permits.observed.object.acquired_movable();
         SemaphorePermit::new(self, n)
     }
 
     /// Like [`permit`](Self::permit), with a guard that keeps the semaphore alive.
     #[inline]
-    fn owned_permit(self: Arc<Self>, n: usize) -> OwnedSemaphorePermit {
+    fn owned_permit(self: Arc<Self>, n: usize, caller: Caller) -> OwnedSemaphorePermit {
+        self.permits.observed.object.taken_at(caller);
         self.permits.observed.object.acquired_movable();
         OwnedSemaphorePermit::new(self, n)
     }

@@ -176,8 +176,9 @@ impl Semaphore {
     #[inline]
     #[track_caller]
     pub fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
+        let caller = Caller::here();
         self.take_until(n, None)
-            .map(|()| self.permit(n))
+            .map(|()| self.permit(n, caller))
             .map_err(|_| AcquireError(()))
     }
 
@@ -188,6 +189,7 @@ impl Semaphore {
     /// If there is none, if others have waited too long for one, or if the
     /// semaphore is closed.
     #[inline]
+    #[track_caller]
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.try_acquire_many(1)
     }
@@ -198,9 +200,10 @@ impl Semaphore {
     ///
     /// See [`try_acquire`](Semaphore::try_acquire).
     #[inline]
+    #[track_caller]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take(n, FAIR)?;
-        Ok(self.permit(n))
+        Ok(self.permit(n, Caller::here()))
     }
 
     /// Takes one permit; waits for it no longer than `timeout`.
@@ -272,8 +275,9 @@ impl Semaphore {
         n: u32,
         timeout: Duration,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        let caller = Caller::here();
         self.take_until(n, deadline::after(timeout))
-            .map(|()| self.permit(n))
+            .map(|()| self.permit(n, caller))
     }
 
     /// The former name of [`acquire_many_timeout`](Self::acquire_many_timeout).
@@ -300,7 +304,9 @@ impl Semaphore {
         n: u32,
         deadline: Instant,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.take_until(n, Some(deadline)).map(|()| self.permit(n))
+        let caller = Caller::here();
+        self.take_until(n, Some(deadline))
+            .map(|()| self.permit(n, caller))
     }
 
     /// The former name of [`acquire_many_deadline`](Self::acquire_many_deadline).
@@ -500,7 +506,8 @@ impl Semaphore {
 
     /// Returns the guard of permits that have been taken.
     #[inline]
-    fn permit(&self, n: u32) -> SemaphorePermit<'_> {
+    fn permit(&self, n: u32, caller: Caller) -> SemaphorePermit<'_> {
+        self.object.taken_at(caller);
         self.object.acquired_movable();
         SemaphorePermit::new(self, n as usize)
     }

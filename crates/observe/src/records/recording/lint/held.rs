@@ -95,10 +95,6 @@ impl List {
         } else {
             edges::lost(|lost| &mut lost.held);
         }
-        if let Some(at) = at {
-            let at = ptr::from_ref(at).cast_mut();
-            lock.block.locked_at.store(at, Ordering::Relaxed);
-        }
     }
 
     /// Removes the lock with this block, which the task or thread is about to release.

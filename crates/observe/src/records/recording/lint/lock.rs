@@ -57,9 +57,3 @@ impl Lock {
         !matches!(self.kind, Kind::Mutex | Kind::Read | Kind::Write)
     }
 }
-
-/// Returns the line at which the lock with this block was taken last.
-pub(in crate::records::recording) fn locked_at(block: &Block) -> At {
-    // SAFETY: null, or from a `&'static`.
-    unsafe { block.locked_at.load(Ordering::Relaxed).as_ref() }
-}

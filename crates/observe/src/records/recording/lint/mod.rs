@@ -32,7 +32,7 @@ mod lock;
 mod points;
 
 pub(super) use frames::Polled;
-pub(super) use lock::{Lock, locked_at};
+pub(super) use lock::Lock;
 pub(super) use points::{acquired, blocked, may_block, poll_begins, poll_ends, released, slept};
 
 use super::at_exit;

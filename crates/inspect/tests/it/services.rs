@@ -1,0 +1,228 @@
+//! The judgement of what services add: connections that wait for their own locks, ends of runtimes, and snapshots with a
+//! part of the waits.
+
+use blitz_io_inspect::{
+    Certainty, Group, Job, Kind, LeftOut, Object, Snapshot, Task, Wait, Waiter, findings, report,
+};
+
+use Waiter::{Task as T, Thread as H};
+
+use crate::judgement::task;
+
+fn wait(id: u64, waiter: Waiter, kind: Kind) -> Wait {
+    Wait {
+        id,
+        waiter,
+        thread: 1,
+        kind: kind.name().into(),
+        semantics: kind.semantics(),
+        object: None,
+        task: None,
+        runtime: None,
+        source: None,
+        location: "main.rs:2".into(),
+        since_ms: 0,
+        waiting_ms: 5_000,
+        is_timed: false,
+        blocks_thread: matches!(waiter, H(_)),
+        is_direct: matches!(waiter, T(_)),
+        is_handed: false,
+    }
+}
+
+fn socket(id: u64, waiter: Waiter) -> Wait {
+    Wait {
+        kind: "socket".into(),
+        source: Some("read from 192.0.2.7:80".into()),
+        ..wait(id, waiter, Kind::Readable)
+    }
+}
+
+fn lock_of(holder: Waiter) -> Option<Object> {
+    Some(Object {
+        id: 10,
+        holder: Some(holder),
+        taken_at: "main.rs:1".into(),
+        ..Object::default()
+    })
+}
+
+/// Task 1 waits for its own lock, and for so many sockets.
+fn own_lock(sockets: u64) -> Snapshot {
+    let own = Wait {
+        object: lock_of(T(1)),
+        ..wait(1, T(1), Kind::Mutex)
+    };
+    let mut waits = vec![own];
+    waits.extend((0..sockets).map(|n| socket(2 + n, T(1))));
+    Snapshot {
+        tasks: vec![task(1, waits.len())],
+        waits,
+        ..Snapshot::default()
+    }
+}
+
+#[test]
+fn a_connection_that_waits_for_its_own_lock_is_a_probable_self_wait() {
+    let snapshot = own_lock(1);
+    let found = findings(&snapshot, &snapshot);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].certainty, Certainty::Probable);
+    assert_eq!(
+        (&*found[0].kind, &*found[0].waiters),
+        ("self-wait", &[T(1)][..])
+    );
+    let says = "which it has itself since main.rs:1, and can go on only if a client goes away";
+    assert!(found[0].summary.contains(says), "{found:#?}");
+    // A service that can be told to stop.
+    let mut stops = own_lock(1);
+    stops.waits.push(wait(9, T(1), Kind::WatchClosed));
+    stops.tasks[0].wakers += 1;
+    assert_eq!(findings(&stops, &stops).len(), 1);
+}
+
+/// Another future of the task may have the lock, and wait for the second socket or the timer.
+#[test]
+fn a_task_that_waits_for_its_own_lock_and_more_is_no_finding() {
+    let two = own_lock(2);
+    assert_eq!(findings(&two, &two), []);
+    let mut sleeps = own_lock(1);
+    sleeps.waits.push(wait(9, T(1), Kind::Sleep));
+    sleeps.tasks[0].wakers += 1;
+    assert_eq!(findings(&sleeps, &sleeps), []);
+    let mut foreign = own_lock(1);
+    foreign.tasks[0].wakers += 1;
+    assert_eq!(findings(&foreign, &foreign), []);
+    let mut short = own_lock(1);
+    short.waits[0].waiting_ms = 500;
+    assert_eq!(findings(&short, &short), []);
+}
+
+/// Thread 1 waits for the end of runtime 3, of which thread 2 runs job 7.
+fn shutdown(waits: Vec<Wait>) -> Snapshot {
+    let ends = Wait {
+        runtime: Some(3),
+        ..wait(1, H(1), Kind::Shutdown)
+    };
+    let job = |id, runtime, name: &str| Job {
+        id,
+        name: name.into(),
+        thread: Some(id),
+        runtime,
+        ..Job::default()
+    };
+    Snapshot {
+        jobs: vec![job(7, 3, "read stdin"), job(8, 4, "")],
+        waits: std::iter::once(ends).chain(waits).collect(),
+        ..Snapshot::default()
+    }
+}
+
+#[test]
+fn a_runtime_that_does_not_end_names_the_closure() {
+    let snapshot = shutdown(Vec::new());
+    let found = findings(&snapshot, &snapshot);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].kind, "long-wait");
+    let says = "for the end of a runtime, which waits for job 7 \"read stdin\"";
+    assert!(found[0].summary.ends_with(says), "{found:#?}");
+    let mut short = snapshot.clone();
+    short.waits[0].waiting_ms = 1_500;
+    assert_eq!(findings(&short, &short), []);
+    let mut timed = snapshot;
+    timed.waits[0].is_timed = true;
+    assert_eq!(findings(&timed, &timed), []);
+}
+
+#[test]
+fn a_closure_that_waits_for_the_thread_which_ends_its_runtime_is_a_deadlock() {
+    let wants = |id| Wait {
+        object: lock_of(H(1)),
+        blocks_thread: true,
+        ..wait(2, T(id), Kind::ThreadMutex)
+    };
+    let stuck = shutdown(vec![wants(7)]);
+    let found = findings(&stuck, &stuck);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(
+        (found[0].certainty, &*found[0].kind),
+        (Certainty::Certain, "deadlock")
+    );
+    assert!(report(&stuck, &found).contains("since main.rs:1"));
+    // The closure of another runtime.
+    let other = shutdown(vec![wants(8)]);
+    let found = findings(&other, &other);
+    assert!(
+        found.iter().all(|f| f.certainty == Certainty::Probable),
+        "{found:#?}"
+    );
+}
+
+fn part(mut snapshot: Snapshot) -> Snapshot {
+    let group = |kind: &str, count| Group {
+        kind: kind.into(),
+        location: "main.rs:9".into(),
+        count,
+    };
+    snapshot.left_out = Some(LeftOut {
+        groups: vec![group("task", 1_000), group("Mutex", 900)],
+        others: 3,
+        alive: Vec::new(),
+    });
+    snapshot
+}
+
+/// A waiter that is left out may have got the lock that has no holder.
+#[test]
+fn a_lock_without_a_holder_is_no_finding_if_waits_are_left_out() {
+    let object = Some(Object {
+        id: 10,
+        ..Object::default()
+    });
+    let of = |id| Wait {
+        object: object.clone(),
+        ..wait(id, T(id), Kind::Mutex)
+    };
+    let tasks: Vec<Task> = vec![task(1, 1), task(2, 1)];
+    let whole = Snapshot {
+        tasks,
+        waits: vec![of(1), of(2)],
+        ..Snapshot::default()
+    };
+    assert_ne!(findings(&whole, &whole), []);
+    let part = part(whole);
+    assert_eq!(findings(&part, &part), []);
+}
+
+/// A task that is left out has not ended.
+#[test]
+fn a_holder_that_is_left_out_is_not_lost() {
+    let wants = Wait {
+        object: lock_of(T(5)),
+        ..wait(1, T(1), Kind::Mutex)
+    };
+    let mut snapshot = part(Snapshot {
+        tasks: vec![task(1, 1)],
+        waits: vec![wants],
+        ..Snapshot::default()
+    });
+    assert_eq!(findings(&snapshot, &snapshot)[0].kind, "lost-holder");
+    snapshot.left_out.as_mut().unwrap().alive.push(5);
+    assert_eq!(findings(&snapshot, &snapshot), []);
+}
+
+#[test]
+fn a_report_counts_what_is_left_out() {
+    let snapshot = part(own_lock(1));
+    let text = report(&snapshot, &findings(&snapshot, &snapshot));
+    for line in [
+        "1001 tasks, 902 waits; 1 tasks and 2 waits are examined in\n",
+        "  1000 more tasks\n    spawned at main.rs:9\n",
+        "  900 more waits for Mutex\n    at main.rs:9\n",
+        "  3 others\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let json = serde_json::to_string(&snapshot).unwrap();
+    assert_eq!(serde_json::from_str::<Snapshot>(&json).unwrap(), snapshot);
+}
