@@ -11,6 +11,7 @@ const GREETING: &str = "\
 blitz-io: everything in a program that waits.
 
   blitz why PID          why a program hangs
+  blitz trace PID        where its requests wait
   blitz sim run -- TEST  a test that fails once in a thousand
   blitz lint -- PROGRAM  what could hang in another run
   blitz top PID          what a program does now
