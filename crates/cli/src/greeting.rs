@@ -11,7 +11,8 @@ const GREETING: &str = "\
 blitz-io: everything in a program that waits.
 
   blitz why PID          why a program hangs
-  blitz sim run -- TEST  a test that fails once in a thousand
+  blitz trace PID        where its requests wait
+  blitz sim run -- TEST  tests that fail once in a thousand
   blitz lint -- PROGRAM  what could hang in another run
   blitz top PID          what a program does now
   blitz migrate --check  what blitz-io could replace here

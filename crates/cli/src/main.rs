@@ -36,7 +36,7 @@ use exit::Exit;
 #[global_allocator]
 static ALLOCATOR: blitz_io_bench::CountingAllocator = blitz_io_bench::CountingAllocator;
 
-/// Says why a program hangs, runs its tests in a thousand orders, moves it from Tokio to blitz-io, and
+/// Says why a program hangs and where it is slow, runs its tests in a thousand orders, moves it from Tokio to blitz-io, and
 /// measures the parts of blitz-io beside the best other libraries.
 #[derive(Parser)]
 #[command(name = "blitz", version, propagate_version = true, after_help = exit::CODES)]

@@ -226,7 +226,7 @@ fn no_arguments_are_greeted_on_a_terminal_only() {
         .lines()
         .filter(|line| line.starts_with("  blitz "))
         .count();
-    assert_eq!(offered, 9, "{text}");
+    assert_eq!(offered, 10, "{text}");
     for line in text.lines() {
         assert!(line.trim_end().len() <= usize::from(COLUMNS), "{line:?}");
     }
