@@ -52,7 +52,7 @@ enum Command {
     Ipc(ipc::Arguments),
     /// Compresses, decompresses or hashes files and streams on all processors.
     Pipe(pipe::Arguments),
-    /// Puts blitz-io in the place of Tokio, rayon-core, parking_lot and parking_lot_core in the tree of a program.
+    /// Puts blitz-io in the place of Tokio, rayon-core, parking_lot, parking_lot_core and atomic-wait in a program's tree.
     Migrate(migrate::Arguments),
     /// Runs a program or tests in orders that seeds decide, and repeats the one that fails.
     Sim(sim::Arguments),
