@@ -101,8 +101,9 @@ pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Contention, End, Fill, Frame, Job, Maker, Object, Overdue, Peer, Process, ProcessState,
-    Resource, Runtime, Snapshot, Spawned, Stack, Task, TaskState, Thread, Wait, Waiter, Worker,
+    Contention, End, Fill, Frame, Job, Maker, Monitor, Object, Overdue, Peer, Process,
+    ProcessState, Resource, Runtime, Scheduler, Snapshot, Spawned, Stack, Task, TaskState, Thread,
+    Wait, Waiter, Waiting, Worker,
 };
 pub use tree::tree;
 
