@@ -94,7 +94,8 @@ static void wait_until(atomic_int *number, int expected) {
 static void waiters_move_to_the_lock(void) {
     for (int is_locked = 0; is_locked < 2; is_locked++) {
         struct worker workers[WORKERS];
-        counted = waiting = 0;
+        counted = 0;
+        waiting = 0;
         open_gate = false;
         for (int i = 0; i < WORKERS; i++) start(&workers[i], wait_for_gate, NULL);
         wait_until(&waiting, WORKERS);
