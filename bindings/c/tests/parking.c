@@ -94,7 +94,8 @@ static void wait_until(atomic_int *number, int expected) {
 static void waiters_move_to_the_lock(void) {
     for (int is_locked = 0; is_locked < 2; is_locked++) {
         struct worker workers[WORKERS];
-        counted = waiting = 0;
+        counted = 0;
+        waiting = 0;
         open_gate = false;
         for (int i = 0; i < WORKERS; i++) start(&workers[i], wait_for_gate, NULL);
         wait_until(&waiting, WORKERS);
@@ -190,6 +191,36 @@ static void a_cancelled_fiber_leaves(void) {
     CHECK(second.result == BLITZ_OK);
 }
 
+struct meeting {
+    char *key;
+    blitz_unpark_result result;
+};
+
+static void *unpark_first(void *argument) {
+    struct meeting *meeting = argument;
+    OK(blitz_unpark_one(meeting->key, NULL, NULL, &meeting->result));
+    return NULL;
+}
+
+// A wait ends by an unpark or by a cancellation (of a thread by its deadline), and both ends agree which it was.
+static void an_unpark_meets_the_end_of_a_wait(void) {
+    static char key;
+    for (int round = 0; round < 300; round++) {
+        struct seen seen = {.address = &key, .validates = true, .deadline = BLITZ_NEVER};
+        struct meeting meeting = {.key = &key};
+        struct worker parks, unparks;
+        if (flavour != FIBERS) seen.deadline = blitz_now_ns() + 150000;
+        start(&parks, park_once, &seen);
+        wait_until(&seen.asleep, 1);
+        start(&unparks, unpark_first, &meeting);
+        if (parks.is_fiber) OK(blitz_task_cancel(parks.task));
+        finish(&unparks);
+        finish(&parks);
+        CHECK(seen.result == BLITZ_OK || seen.result == BLITZ_ECANCELED || seen.result == BLITZ_ETIMEDOUT);
+        CHECK(meeting.result.unparked == (seen.result == BLITZ_OK));
+    }
+}
+
 static uint32_t even(void *argument, size_t park_token) {
     (void)argument;
     if (park_token == 3) return BLITZ_FILTER_STOP;
@@ -231,6 +262,7 @@ int main(void) {
         {"waiters_move_to_the_lock", waiters_move_to_the_lock},
         {"a_wait_ends_without_an_unpark", a_wait_ends_without_an_unpark},
         {"a_cancelled_fiber_leaves", a_cancelled_fiber_leaves},
+        {"an_unpark_meets_the_end_of_a_wait", an_unpark_meets_the_end_of_a_wait},
         {"a_filter_chooses", a_filter_chooses},
     };
     return RUN_TESTS(tests);

@@ -58,7 +58,7 @@ enum Command {
     Ipc(ipc::Arguments),
     /// Compresses, decompresses or hashes files and streams on all processors.
     Pipe(pipe::Arguments),
-    /// Replaces Tokio, rayon-core, parking_lot and parking_lot_core by blitz-io in all dependencies of a program.
+    /// Replaces Tokio, rayon-core, parking_lot, parking_lot_core and atomic-wait by blitz-io in all dependencies.
     Migrate(migrate::Arguments),
     /// Runs a program or tests in orders that seeds decide, and repeats an order that fails.
     Sim(sim::Arguments),

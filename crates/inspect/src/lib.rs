@@ -102,9 +102,9 @@ pub use join::join;
 pub use names::{of_target, of_waiter};
 pub use report::report;
 pub use snapshot::{
-    Certainty, Contention, End, Fill, Finding, Frame, Group, Job, LeftOut, Maker, Object, Overdue,
-    Peer, Process, ProcessState, Resource, Runtime, Snapshot, Spawned, Stack, Task, TaskState,
-    Thread, Wait, Waiter, Worker,
+    Certainty, Contention, End, Fill, Finding, Frame, Group, Job, LeftOut, Maker, Monitor, Object,
+    Overdue, Peer, Process, ProcessState, Resource, Runtime, Scheduler, Snapshot, Spawned, Stack,
+    Task, TaskState, Thread, Wait, Waiter, Waiting, Worker,
 };
 pub use tree::tree;
 

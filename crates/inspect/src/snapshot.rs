@@ -274,6 +274,51 @@ pub struct Runtime {
     /// The histogram of the times of polls: pairs of the upper end in nanoseconds and the count, in
     /// ascending order. Empty unless the runtime has the histogram of poll times.
     pub poll_times: Vec<(u64, u64)>,
+    /// Which workers sleep, and where. `None` for a runtime of one thread.
+    #[serde(default)]
+    pub scheduler: Option<Scheduler>,
+    /// The number of tasks that were made ready from outside of the workers.
+    #[serde(default)]
+    pub injected: u64,
+    /// The number of polls that ended because the task had used up its budget.
+    #[serde(default)]
+    pub forced_yields: u64,
+}
+
+/// The state of a scheduler's idle protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduler {
+    /// The number of workers that are awake. One that was called is, before it gets up.
+    pub awake: usize,
+    /// The number of these that look for tasks of others.
+    pub searching: usize,
+    /// The numbers of the workers that are parked; the one that has slept for longest is first.
+    pub parked: Vec<usize>,
+    /// The workers that wait in each driver.
+    pub drivers: Vec<Waiting>,
+    /// The sleepers that look for stalled workers.
+    pub monitor: Option<Monitor>,
+    /// The monitor has found all quiet for a while, and looks rarely.
+    pub is_dozing: bool,
+}
+
+/// The workers that wait in a driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The number of workers that were not called.
+    pub waiting: usize,
+    /// The number of calls that no worker has taken yet.
+    pub called: usize,
+}
+
+/// The sleepers that look for stalled workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Monitor {
+    /// The parked worker with this number.
+    Worker(usize),
+    /// The workers that wait in the driver with this number.
+    Driver(usize),
 }
 
 /// A worker of a runtime.
@@ -291,6 +336,18 @@ pub struct Worker {
     pub queued: usize,
     /// The number of tasks that it has stolen.
     pub stolen: u64,
+    /// The number of times that it has stolen some.
+    #[serde(default)]
+    pub steals: u64,
+    /// The number of times that it went to sleep.
+    #[serde(default)]
+    pub parks: u64,
+    /// The number of times that it got up and went to sleep without a poll.
+    #[serde(default)]
+    pub noops: u64,
+    /// The number of times that its queue was full, and a part of it went to the queue of all workers.
+    #[serde(default)]
+    pub overflows: u64,
 }
 
 impl Contention {

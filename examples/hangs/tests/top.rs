@@ -6,9 +6,10 @@ use program::{Program, blitz};
 use serde_json::Value;
 
 /// Asks for the view of a process; `None` while it does not answer yet.
-fn view(pid: u32) -> Option<Value> {
+fn view(pid: u32, more: &[&str]) -> Option<Value> {
     let pid = pid.to_string();
-    let output = blitz().args(["top", &pid, "--once", "--json"]).output();
+    let mut command = blitz();
+    let output = command.args(["top", &pid, "--json"]).args(more).output();
     let output = output.expect("the command starts");
     let text = String::from_utf8(output.stdout).expect("it writes UTF-8");
     if !output.status.success() {
@@ -24,7 +25,7 @@ fn a_contended_lock_and_a_full_channel_are_shown() {
     let mut program = Program::start("contended");
     loop {
         program.still_runs();
-        let Some(view) = view(program.0.id()) else {
+        let Some(view) = view(program.0.id(), &["--once"]) else {
             continue;
         };
         let contention = view["contention"].as_array().expect("this version says it");
@@ -35,9 +36,40 @@ fn a_contended_lock_and_a_full_channel_are_shown() {
         let channels = view["channels"].as_array().expect("this version says it");
         let is_full = |channel: &Value| channel["used"] == 4 && channel["capacity"] == 4;
         if sessions["waits"].as_u64() > Some(10) && channels.iter().any(is_full) {
-            return check(&view, sessions);
+            check(&view, sessions);
+            break;
         }
     }
+}
+
+#[test]
+fn the_scheduler_of_a_program_is_shown() {
+    let mut program = Program::start("contended");
+    let view = loop {
+        program.still_runs();
+        let view = view(program.0.id(), &["--scheduler"]);
+        // It has its runtime, whose tasks sleep again and again, and so the workers do.
+        let sleeps = |worker: &Value| worker["parks"].as_f64() > Some(0.0);
+        let slept = |view: &Value| {
+            let workers = view["runtimes"][0]["workers"].as_array();
+            workers.is_some_and(|workers| workers.iter().any(sleeps))
+        };
+        if let Some(view) = view.filter(slept) {
+            break view;
+        }
+    };
+    let runtime = &view["runtimes"][0];
+    assert_eq!(
+        runtime["workers"].as_array().map(Vec::len),
+        Some(2),
+        "{view}"
+    );
+    let idle = &runtime["idle"];
+    assert!(idle["awake"].as_u64() <= Some(2), "{view}");
+    assert!(
+        idle["searching"].as_u64() <= idle["awake"].as_u64(),
+        "{view}"
+    );
 }
 
 fn check(view: &Value, sessions: &Value) {

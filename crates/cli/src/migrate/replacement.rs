@@ -21,7 +21,7 @@ impl Replacement {
 
 /// Tokio first: it may be the only package that needs parking_lot, which may be the only one that needs
 /// parking_lot_core.
-pub const REPLACEMENTS: [Replacement; 4] = [
+pub const REPLACEMENTS: [Replacement; 5] = [
     Replacement {
         name: "tokio",
         series: "1.",
@@ -44,6 +44,12 @@ pub const REPLACEMENTS: [Replacement; 4] = [
         name: "parking_lot_core",
         series: "0.9.",
         versions: "0.9",
+        own_features: &[],
+    },
+    Replacement {
+        name: "atomic-wait",
+        series: "1.",
+        versions: "1",
         own_features: &[],
     },
 ];

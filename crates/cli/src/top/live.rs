@@ -14,6 +14,7 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 use super::page::Page;
+use super::scheduler::Schedulers;
 use super::view::{View, WaitView};
 use crate::exit::Exit;
 use crate::output;
@@ -30,7 +31,7 @@ enum News {
 }
 
 /// Shows the process until the user or the process ends that.
-pub fn run(pid: u32, name: &str, every: Duration) -> Result<Exit, Exit> {
+pub fn run(pid: u32, name: &str, every: Duration, scheduler: bool) -> Result<Exit, Exit> {
     let (news, answers) = channel();
     // Dropped when the page ends; then the thread ends within its next question.
     let (_page, page) = channel::<()>();
@@ -38,7 +39,9 @@ pub fn run(pid: u32, name: &str, every: Duration) -> Result<Exit, Exit> {
     thread::spawn(move || question(pid, &program, every, &news, &page));
     let failed = |error: io::Error| Exit::Failed(format!("the terminal: {error}"));
     let mut terminal = ratatui::try_init().map_err(failed)?;
-    let ended = Screen::new(name, output::has_colours()).run(&mut terminal, &answers);
+    let mut screen = Screen::new(name, output::has_colours());
+    screen.shows_schedulers = scheduler;
+    let ended = screen.run(&mut terminal, &answers);
     ratatui::try_restore().map_err(failed)?;
     if ended.map_err(failed)? == End::Process {
         output::print(&format!("process {pid} has ended\n"))?;
@@ -84,6 +87,9 @@ pub(super) struct Screen {
     selected: usize,
     is_open: bool,
     has_colours: bool,
+    /// The page is that of the schedulers.
+    pub(super) shows_schedulers: bool,
+    schedulers: Option<Schedulers>,
 }
 
 impl Screen {
@@ -96,6 +102,8 @@ impl Screen {
             selected: 0,
             is_open: false,
             has_colours,
+            schedulers: None,
+            shows_schedulers: false,
         }
     }
 
@@ -127,6 +135,8 @@ impl Screen {
             .chosen_in(&view)
             .unwrap_or(self.selected)
             .min(view.waits.len().saturating_sub(1));
+        self.schedulers = (self.shows_schedulers)
+            .then(|| Schedulers::new(self.last.as_ref(), &answer, &self.program));
         self.view = Some(view);
         self.last = Some(answer);
     }
@@ -171,6 +181,10 @@ impl Screen {
         let (columns, lines) = (usize::from(body.width), usize::from(body.height));
         let lines = match &self.view {
             None => vec![Line::from("asks the process")],
+            Some(_) if self.shows_schedulers => {
+                let view = self.schedulers.as_ref();
+                view.map_or_else(Vec::new, |view| view.lines(columns))
+            }
             Some(view) => {
                 let page = Page {
                     selected: (!view.waits.is_empty()).then_some(self.selected),
@@ -184,6 +198,7 @@ impl Screen {
         frame.render_widget(Paragraph::new(lines), body);
         let keys = match &self.silence {
             Some(error) => format!("no answer: {error}; q ends"),
+            None if self.shows_schedulers => "q ends".to_owned(),
             None => "q ends · Up, Down select a wait · Enter its chain".to_owned(),
         };
         frame.render_widget(Paragraph::new(keys), foot);

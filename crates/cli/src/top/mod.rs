@@ -2,6 +2,7 @@
 
 mod live;
 mod page;
+mod scheduler;
 #[cfg(test)]
 mod tests;
 mod units;
@@ -12,11 +13,14 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io_inspect::ask_without_stacks;
+use ratatui::text::Line;
+use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::output;
 use crate::why::{choose, failed};
 use page::{Page, text};
+use scheduler::Schedulers;
 use view::View;
 
 /// The options of `blitz top`.
@@ -26,6 +30,9 @@ pub struct Arguments {
     /// The process id, or the program's name; may be left out if there is one such process.
     #[arg(value_name = "PID|NAME")]
     process: Option<String>,
+    /// Shows the scheduler instead: queues, steals, and which workers sleep, where.
+    #[arg(long)]
+    scheduler: bool,
     /// Prints one page as text and ends, as without a terminal.
     #[arg(long)]
     once: bool,
@@ -63,22 +70,37 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         .map_err(|error| Exit::usage(format!("--every: {error}"), "Give it some seconds."))?;
     let (pid, name) = choose(arguments.process.as_deref())?;
     if arguments.once || arguments.json || !io::stdout().is_terminal() {
-        once(pid, &name, arguments.json)
+        once(pid, &name, arguments)
     } else {
-        live::run(pid, &name, every)
+        live::run(pid, &name, every, arguments.scheduler)
     }
 }
 
-fn once(pid: u32, name: &str, json: bool) -> Result<Exit, Exit> {
+fn once(pid: u32, name: &str, arguments: &Arguments) -> Result<Exit, Exit> {
     let look = || ask_without_stacks(pid, name).map_err(|error| failed(pid, &error));
     let earlier = look()?;
     thread::sleep(A_MOMENT);
-    let view = View::new(Some(&earlier), &look()?, name);
+    let (later, columns) = (look()?, output::width().unwrap_or(COLUMNS));
+    if arguments.scheduler {
+        let view = Schedulers::new(Some(&earlier), &later, name);
+        return show(&view, arguments.json, || view.lines(columns));
+    }
+    let view = View::new(Some(&earlier), &later, name);
+    show(&view, arguments.json, || {
+        Page::unlimited(columns).lines(&view)
+    })
+}
+
+/// Prints a view as JSON, or its page.
+fn show<'a>(
+    view: &impl Serialize,
+    json: bool,
+    page: impl FnOnce() -> Vec<Line<'a>>,
+) -> Result<Exit, Exit> {
     if json {
-        output::print_json(&view)?;
+        output::print_json(view)?;
     } else {
-        let page = Page::unlimited(output::width().unwrap_or(COLUMNS));
-        output::print(&text(&page.lines(&view)))?;
+        output::print(&text(&page()))?;
     }
     Ok(Exit::Done)
 }

@@ -9,7 +9,7 @@ use super::view::{Channel, Contended, Judged, RuntimeView, View};
 /// A page of this width or more has locations and wide histograms.
 const WIDE: usize = 100;
 /// Stands for a part that the answer lacks.
-const UNKNOWN: &str = "  not reported by the program's version of blitz-io";
+pub const UNKNOWN: &str = "  not reported by the program's version of blitz-io";
 
 /// The settings with which the page is drawn.
 pub struct Page {

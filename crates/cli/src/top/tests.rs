@@ -1,8 +1,8 @@
 //! Draws pages of 60 and of 120 columns.
 
 use blitz_io_inspect::{
-    Answer, Contention, Fill, Kind, Object, Resource, Runtime, Snapshot, Task, TaskState, Wait,
-    Waiter, Worker, findings,
+    Answer, Contention, Fill, Kind, Monitor, Object, Resource, Runtime, Scheduler, Snapshot, Task,
+    TaskState, Wait, Waiter, Waiting, Worker, findings,
 };
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -12,6 +12,7 @@ use ratatui::style::{Color, Modifier};
 
 use super::live::Screen;
 use super::page::{Page, text};
+use super::scheduler::Schedulers;
 use super::units::{count, fit, fit_end, histogram, time};
 use super::view::View;
 
@@ -310,6 +311,117 @@ fn an_older_version_has_no_figures_of_objects_and_runtimes() {
         lines.iter().any(|line| line.starts_with("LONGEST WAITS")),
         "{lines:#?}"
     );
+}
+
+/// The scheduler of three workers: one polls, one is parked as the monitor, and one waits in a driver.
+fn scheduler_answer(at_ms: u64) -> Answer {
+    let mut answer = answer(at_ms);
+    let worker = |is_busy, events: u64| Worker {
+        is_busy,
+        busy_ns: at_ms * events * 1_000,
+        polls: at_ms * events,
+        queued: if is_busy { 7 } else { 0 },
+        stolen: at_ms * 3,
+        steals: at_ms,
+        parks: at_ms / 10,
+        noops: at_ms / 100,
+        ..Worker::default()
+    };
+    answer.snapshot.runtimes = Some(vec![
+        Runtime {
+            id: 1,
+            workers: vec![worker(true, 900), worker(false, 20), worker(false, 100)],
+            global_queue: 12,
+            injected: at_ms / 4,
+            spawned_tasks: at_ms * 2,
+            scheduler: Some(Scheduler {
+                awake: 1,
+                searching: 0,
+                parked: vec![1],
+                drivers: vec![Waiting {
+                    waiting: 1,
+                    called: 0,
+                }],
+                monitor: Some(Monitor::Worker(1)),
+                is_dozing: true,
+            }),
+            ..Runtime::default()
+        },
+        Runtime {
+            id: 2,
+            workers: vec![worker(false, 0)],
+            ..Runtime::default()
+        },
+    ]);
+    answer
+}
+
+#[test]
+fn the_page_of_the_schedulers() {
+    let view = Schedulers::new(
+        Some(&scheduler_answer(1_000)),
+        &scheduler_answer(2_000),
+        "server",
+    );
+    let page = text(&view.lines(80));
+    let expected = "\
+server (4242)
+runtime 1: 1 of 3 workers awake, 0 searching; monitor: worker 1 (dozes)
+  asleep: parked: 1; in driver 0: 1, and 0 called
+  inject queue: 12 tasks, 250/s; 2000/s spawned, 0/s forced to yield
+  WORKER  STATE   QUEUED  POLLS/S  STEALS/S  STOLEN/S  PARKS/S  NOOPS/S   BUSY
+  0       awake        7    900 k      1000      3000      100       10   90 %
+  1       parked       0     20 k      1000      3000      100       10    2 %
+  2       waits        0    100 k      1000      3000      100       10   10 %
+runtime 2: one thread
+  inject queue: 0 tasks, 0/s; 0/s spawned, 0/s forced to yield
+  WORKER  STATE   QUEUED  POLLS/S  STEALS/S  STOLEN/S  PARKS/S  NOOPS/S   BUSY
+  0       asleep       0        0      1000      3000      100       10    0 %
+";
+    assert_eq!(page, expected, "{page}");
+}
+
+#[test]
+fn the_first_look_at_a_scheduler_has_no_rates() {
+    let view = Schedulers::new(None, &scheduler_answer(1_000), "server");
+    let page = text(&view.lines(80));
+    assert!(page.contains("12 tasks, -/s"), "{page}");
+    let row = "  0       awake        7        -         -         -        -        -      -";
+    assert!(page.lines().any(|line| line == row), "{page}");
+    // An older version does not say, and a narrow terminal has the first columns.
+    let mut older = scheduler_answer(1_000);
+    older.snapshot.runtimes = None;
+    let page = text(&Schedulers::new(None, &older, "server").lines(80));
+    assert!(
+        page.ends_with("not reported by the program's version of blitz-io\n"),
+        "{page}"
+    );
+    let narrow = text(&view.lines(30));
+    assert!(
+        narrow.lines().all(|line| line.chars().count() <= 30),
+        "{narrow}"
+    );
+}
+
+#[test]
+fn a_terminal_shows_the_schedulers() {
+    let mut screen = Screen::new("server", false);
+    screen.shows_schedulers = true;
+    for at_ms in [1_000, 2_000] {
+        screen.show(scheduler_answer(at_ms));
+    }
+    let mut terminal = Terminal::new(TestBackend::new(80, 20)).unwrap();
+    terminal.draw(|frame| screen.draw(frame)).unwrap();
+    let lines = lines(terminal.backend().buffer());
+    assert!(
+        lines[1].starts_with("runtime 1: 1 of 3 workers awake"),
+        "{lines:#?}"
+    );
+    assert!(
+        lines[5].starts_with("  0       awake        7    900 k"),
+        "{lines:#?}"
+    );
+    assert_eq!(lines.last().unwrap(), "q ends");
 }
 
 #[test]

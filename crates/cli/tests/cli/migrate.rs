@@ -61,6 +61,7 @@ impl World {
             ("rayon-core", "1.13.0", "blitz-io-pool"),
             ("parking_lot", "0.12.5", "blitz-io-sync"),
             ("parking_lot_core", "0.9.12", "blitz-io-futex"),
+            ("atomic-wait", "1.1.0", "blitz-io-futex"),
         ] {
             let folder = self.at(&format!("blitz-io/drop-in/{name}"));
             library(&folder, name, version, &ours(on));

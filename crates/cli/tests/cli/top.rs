@@ -1,7 +1,7 @@
 //! `blitz top` from outside, with a process that the test stands in for. `examples/hangs` asks a real
 //! program.
 
-use blitz_io_inspect::{Contention, Fill, Object, Resource};
+use blitz_io_inspect::{Contention, Fill, Monitor, Object, Resource, Runtime, Scheduler, Worker};
 
 use super::why::{process, run, stuck};
 
@@ -37,6 +37,33 @@ fn without_a_terminal_it_prints_one_page() {
         );
         assert!(!ran.out.contains('\x1b'), "{ran:?}");
     }
+}
+
+#[test]
+fn the_schedulers_are_a_page_of_their_own() {
+    let mut answer = stuck();
+    answer.snapshot.runtimes = Some(vec![Runtime {
+        id: 3,
+        workers: vec![Worker::default(), Worker::default()],
+        global_queue: 5,
+        scheduler: Some(Scheduler {
+            searching: 1,
+            parked: vec![1],
+            monitor: Some(Monitor::Driver(0)),
+            ..Scheduler::default()
+        }),
+        ..Runtime::default()
+    }]);
+    let home = process(&answer);
+    let ran = run(0, home.path(), &["top", "--scheduler"]);
+    let head = "server (4242)\nruntime 3: 0 of 2 workers awake, 1 searching; monitor: driver 0\n";
+    assert!(ran.out.starts_with(head), "{ran:?}");
+    assert!(ran.out.contains("\n  1       parked       0"), "{ran:?}");
+    let view = run(0, home.path(), &["top", "--scheduler", "--json"]).json();
+    let runtime = &view["runtimes"][0];
+    assert_eq!(runtime["inject_queue"], 5, "{view}");
+    assert_eq!(runtime["idle"]["parked"][0], 1, "{view}");
+    assert_eq!(runtime["workers"][1]["state"], "parked", "{view}");
 }
 
 /// The answer of an older version lacks the fields that were added since.

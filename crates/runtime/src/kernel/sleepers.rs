@@ -145,6 +145,20 @@ impl Sleepers {
         (self.drivers[fullest].waiting > 0).then_some(fullest)
     }
 
+    /// Returns the parked workers that were not called.
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub fn parked(&self) -> &[usize] {
+        &self.parked
+    }
+
+    /// Returns for each driver the workers that wait and were not called, and the calls that none has taken.
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.drivers
+            .iter()
+            .map(|driver| (driver.waiting, driver.called))
+    }
+
     /// Returns the number of drivers.
     pub fn drivers(&self) -> usize {
         self.drivers.len()

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use blitz_io_inspect::{RegisteredRuntime, Runtime, Worker};
+use blitz_io_inspect::{Monitor, RegisteredRuntime, Runtime, Scheduler, Waiting, Worker};
 
 use super::{Handle, RuntimeMetrics};
+use crate::kernel::idle::Place;
 use crate::metrics::nanos;
 use crate::scheduler;
 
@@ -58,6 +59,7 @@ pub(super) fn register(inner: &scheduler::Handle) {
 
 fn read(inner: scheduler::Handle) -> Runtime {
     let id = inner.common().id.number();
+    let idle = idle_state(&inner);
     let metrics = RuntimeMetrics::new(Handle { inner });
     let workers = 0..metrics.num_workers();
     Runtime {
@@ -72,6 +74,9 @@ fn read(inner: scheduler::Handle) -> Runtime {
         idle_blocking_threads: metrics.num_idle_blocking_threads(),
         blocking_queue: metrics.blocking_queue_depth(),
         poll_times: poll_times(&metrics),
+        scheduler: idle,
+        injected: metrics.remote_schedule_count(),
+        forced_yields: metrics.budget_forced_yield_count(),
     }
 }
 
@@ -83,7 +88,32 @@ fn read_worker(metrics: &RuntimeMetrics, worker: usize) -> Worker {
         mean_poll_ns: nanos(metrics.worker_mean_poll_time(worker)),
         queued: metrics.worker_local_queue_depth(worker),
         stolen: metrics.worker_steal_count(worker),
+        steals: metrics.worker_steal_operations(worker),
+        parks: metrics.worker_park_count(worker),
+        noops: metrics.worker_noop_count(worker),
+        overflows: metrics.worker_overflow_count(worker),
     }
+}
+
+/// Returns the state of the idle protocol of a runtime with several workers.
+fn idle_state(inner: &scheduler::Handle) -> Option<Scheduler> {
+    let scheduler::Handle::MultiThread(shared) = inner else {
+        return None;
+    };
+    let asleep = shared.asleep();
+    Some(Scheduler {
+        awake: asleep.count.awake(),
+        searching: asleep.count.searching(),
+        parked: asleep.parked,
+        drivers: (asleep.drivers.into_iter())
+            .map(|(waiting, called)| Waiting { waiting, called })
+            .collect(),
+        monitor: asleep.monitor.map(|place| match place {
+            Place::Parked(worker) => Monitor::Worker(worker),
+            Place::Driver(driver) => Monitor::Driver(driver),
+        }),
+        is_dozing: asleep.count.is_dozing(),
+    })
 }
 
 /// Returns the histogram of poll times, over all workers.

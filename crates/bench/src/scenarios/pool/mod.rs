@@ -17,8 +17,13 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         scenarios.push(empty("pool_empty", "Empty loop", 20_000, Duration::ZERO));
         let title = "Empty loop after a pause of 5 ms";
         scenarios.push(empty("pool_empty_idle", title, 100, pause));
+        // The short ones show what a loop costs that is too short to gain from threads.
         for (name, len) in [
+            ("256", 256),
+            ("1k", 1 << 10),
+            ("2k", 2 << 10),
             ("4k", 4 << 10),
+            ("8k", 8 << 10),
             ("16k", 16 << 10),
             ("64k", 64 << 10),
             ("256k", 256 << 10),

@@ -62,6 +62,12 @@ impl Shared {
         *this.registered.lock() = Some(registered);
     }
 
+    /// Returns where the workers sleep.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn asleep(&self) -> crate::kernel::idle::Asleep {
+        self.idle.asleep()
+    }
+
     /// Returns the number of a worker's own driver.
     pub(super) fn driver_of(&self, worker: usize) -> usize {
         worker % self.drivers.len()
