@@ -170,8 +170,8 @@ async fn not_polled() {
 
 /// A task sleeps in a runtime that no thread drives.
 async fn not_driven() {
-    // Long enough that the thread has stopped before.
-    drive_once(time::sleep(Duration::from_secs(1))).await;
+    // The timer is that of the runtime in which it begins. It is long enough that the thread has stopped before.
+    drive_once(async { time::sleep(Duration::from_secs(1)).await }).await;
     std::future::pending().await
 }
 
