@@ -125,10 +125,7 @@ impl Selection {
             return Self::ALL;
         }
         let chains = chains(ended, count);
-        let mut chosen = choose(&chains);
-        let neighbours = neighbours(&chosen.waiters);
-        chosen.waiters.extend(neighbours);
-        Self(Some(chosen))
+        Self(Some(choose(&chains)))
     }
 
     /// Returns `true` if a copy of this record is wanted.
@@ -225,6 +222,7 @@ fn choose(chains: &Filter) -> Chosen {
         groups: HashMap::new(),
         others: 0,
     };
+    let mut neighbours = HashSet::new();
     let (mut members, mut ready, mut others) = (0, 0, 0);
     for_each(|brief| {
         if brief.kind == Kind::Idle {
@@ -243,7 +241,15 @@ fn choose(chains: &Filter) -> Chosen {
         if is_wanted {
             chosen.waiters.insert(brief.waiter.word());
         }
+        if is_wait(brief) && chosen.waiters.contains(&brief.waiter.word()) {
+            brief.for_each_ender(|ender| {
+                if neighbours.len() < MOST {
+                    neighbours.insert(ender.word());
+                }
+            });
+        }
     });
+    chosen.waiters.extend(neighbours);
     chosen
 }
 
@@ -266,16 +272,4 @@ impl Chosen {
         *count += 1;
         Some(*count)
     }
-}
-
-/// Returns the words of the waiters for which these wait.
-fn neighbours(chosen: &HashSet<u64>) -> Vec<u64> {
-    let mut found = Vec::new();
-    for_each(|brief| {
-        if is_wait(brief) && chosen.contains(&brief.waiter.word()) {
-            brief.for_each_ender(|ender| found.push(ender.word()));
-        }
-    });
-    found.truncate(MOST);
-    found
 }

@@ -86,6 +86,10 @@ mod system {
                 }
             })
             .collect();
+        if !snapshot.stacks.is_empty() {
+            // The tables of the program and its libraries take tens of megabytes, and the next question may never come.
+            backtrace::clear_symbol_cache();
+        }
     }
 
     /// Says why a stack that was read from outside may have no more functions.
