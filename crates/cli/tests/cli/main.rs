@@ -22,6 +22,7 @@ mod sim;
 mod terminal;
 #[cfg(unix)]
 mod top;
+#[cfg(unix)]
 mod trace;
 #[cfg(unix)]
 mod why;
