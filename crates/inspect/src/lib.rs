@@ -133,7 +133,7 @@ pub use runtimes::RegisteredRuntime;
 #[cfg(all(any(unix, windows), feature = "records"))]
 pub use server::{serve, serve_if_asked};
 #[cfg(all(unix, feature = "records"))]
-pub use signal::on_signal;
+pub use signal::{on_signal, trace_on_signal};
 #[cfg(unix)]
 pub use socket::directory;
 #[cfg(feature = "records")]

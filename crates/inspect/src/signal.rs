@@ -1,10 +1,15 @@
-//! Prints the report when the process gets a signal, as programs in Go and Java do.
+//! What the process does when it gets a signal: it prints the report, as programs in Go and Java do, or writes what
+//! its recorder has.
 
 use std::ffi::c_int;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::thread;
+
+use blitz_io_observe::trace;
 
 use crate::process;
 use crate::reader::judged_with_stacks;
@@ -27,12 +32,58 @@ use crate::stacks::Way;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn on_signal(signal: impl Into<c_int>) -> io::Result<()> {
-    let signal = signal.into();
+    blitz_io_observe::keep_time();
+    on_each(signal.into(), || {
+        let (snapshot, findings) = judged_with_stacks(Way::Outside);
+        // Standard error may be closed.
+        _ = io::stderr().write_all(report(&snapshot, &findings).as_bytes());
+    })
+}
+
+/// Switches the recorder of `blitz trace` on, and writes the last events into `folder` each time the process gets
+/// `signal`: `PID-1.blitz`, `PID-2.blitz` and so on, which `blitz trace report` reads. Replaces the signal's default
+/// action. Takes a number, or a `SignalKind` of `blitz_io::signal`.
+///
+/// A thread of its own writes the file, under another name first. It takes no lock that a thread may hold while it
+/// waits. If the file cannot be written, it says so on standard error.
+///
+/// # Errors
+///
+/// Fails if a program cannot handle this signal, or the system has no thread or socket.
+///
+/// # Examples
+///
+/// ```
+/// blitz_io_inspect::trace_on_signal(libc::SIGUSR2, std::env::temp_dir())?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn trace_on_signal(signal: impl Into<c_int>, folder: impl Into<PathBuf>) -> io::Result<()> {
+    let folder = folder.into();
+    let mut number = 0;
+    on_each(signal.into(), move || {
+        number += 1;
+        if let Err(error) = write_recording(&folder, number) {
+            // Standard error may be closed.
+            _ = writeln!(io::stderr(), "blitz-io: cannot write a recording: {error}");
+        }
+    })?;
+    trace::start();
+    Ok(())
+}
+
+fn write_recording(folder: &Path, number: u32) -> io::Result<()> {
+    let pid = std::process::id();
+    let part = folder.join(format!("{pid}-{number}.part"));
+    fs::write(&part, trace::recording())?;
+    fs::rename(part, folder.join(format!("{pid}-{number}.blitz")))
+}
+
+/// Calls a function in a thread of its own each time the process gets a signal.
+fn on_each(signal: c_int, mut work: impl FnMut() + Send + 'static) -> io::Result<()> {
     if signal_hook_registry::FORBIDDEN.contains(&signal) {
         let message = format!("a program cannot handle signal {signal}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    blitz_io_observe::keep_time();
     let (mut signals, sender) = UnixStream::pair()?;
     sender.set_nonblocking(true)?;
     thread::Builder::new()
@@ -40,9 +91,7 @@ pub fn on_signal(signal: impl Into<c_int>) -> io::Result<()> {
         .spawn(move || {
             // The sender is never dropped.
             while signals.read_exact(&mut [0]).is_ok() {
-                let (snapshot, findings) = judged_with_stacks(Way::Outside);
-                // Standard error may be closed.
-                _ = io::stderr().write_all(report(&snapshot, &findings).as_bytes());
+                work();
             }
         })?;
     let action = move || {

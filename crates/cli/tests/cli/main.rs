@@ -24,6 +24,7 @@ mod sim;
 mod terminal;
 #[cfg(unix)]
 mod top;
+#[cfg(unix)]
 mod trace;
 #[cfg(unix)]
 mod why;

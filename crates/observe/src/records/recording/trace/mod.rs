@@ -11,7 +11,7 @@
 //! - a runtime asks for it ([`start`]);
 //! - `blitz trace PID` asks through the inspector's socket.
 //!
-//! A child of a fork has a copy of the ring of the thread that forked, and its own list of rings.
+//! A child of a fork has the events that its parent had recorded until then.
 
 mod dump;
 mod event;

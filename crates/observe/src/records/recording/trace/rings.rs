@@ -1,10 +1,14 @@
 //! The rings of all threads. A thread takes one with its first event, and keeps it until it ends; then the next
 //! thread gets it, with the events that it has. A ring is never freed, so a reader needs no reference, and there
 //! are as many as threads have recorded at the same time.
+//!
+//! The list of all only grows, under the lock of `FREE`: an element is written before the release store that makes it
+//! the first one. A child of a fork keeps the list, with the events of its parent, and has no free rings at first.
 
 use std::cell::Cell;
 use std::env;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use blitz_io_futex::per_process::PerProcess;
@@ -19,13 +23,13 @@ const CAPACITY: usize = 1 << 16;
 /// The greatest number that the environment may say: 512 MiB.
 const MOST: usize = 1 << 24;
 
-#[derive(Default)]
-struct Rings {
-    all: Vec<&'static Ring>,
-    free: Vec<&'static Ring>,
+struct Element {
+    ring: Ring,
+    next: *const Element,
 }
 
-static RINGS: PerProcess<Mutex<Rings>> = PerProcess::new(Mutex::default);
+static ALL: AtomicPtr<Element> = AtomicPtr::new(ptr::null_mut());
+static FREE: PerProcess<Mutex<Vec<&'static Ring>>> = PerProcess::new(Mutex::default);
 /// Number of events of threads that have no ring: they are about to end, or take a ring.
 static HOMELESS: AtomicU64 = AtomicU64::new(0);
 static EVENTS_OF_RING: AtomicUsize = AtomicUsize::new(0);
@@ -41,13 +45,13 @@ struct Owned;
 impl Drop for Owned {
     fn drop(&mut self) {
         if let Some(ring) = LOCAL.with(|local| local.ring.take()) {
-            rings().free.push(ring);
+            free().push(ring);
         }
     }
 }
 
-fn rings() -> MutexGuard<'static, Rings> {
-    RINGS.lock().unwrap_or_else(PoisonError::into_inner)
+fn free() -> MutexGuard<'static, Vec<&'static Ring>> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Adds an event of this thread.
@@ -78,15 +82,24 @@ fn take() -> Option<&'static Ring> {
         return None;
     }
     let ring = OWNED.try_with(|_| ()).is_ok().then(|| {
-        let free = rings().free.pop();
-        free.unwrap_or_else(|| {
-            let new: &'static Ring = Box::leak(Box::new(Ring::new(capacity())));
-            rings().all.push(new);
-            new
-        })
+        let known = free().pop();
+        known.unwrap_or_else(add)
     });
     IS_TAKING.set(false);
     ring
+}
+
+/// Makes a ring, and adds it to the list.
+fn add() -> &'static Ring {
+    let mut new = Box::new(Element {
+        ring: Ring::new(capacity()),
+        next: ptr::null(),
+    });
+    let _free = free();
+    new.next = ALL.load(Ordering::Relaxed);
+    let new: &'static Element = Box::leak(new);
+    ALL.store(ptr::from_ref(new).cast_mut(), Ordering::Release);
+    &new.ring
 }
 
 /// Returns the number of events of a ring.
@@ -103,7 +116,32 @@ fn capacity() -> usize {
 
 /// Copies the events of all threads, in no order, and returns the number of those that are lost.
 pub(super) fn read(into: &mut Vec<Words>) -> u64 {
-    let all = rings().all.clone();
-    let lost: u64 = all.iter().map(|ring| ring.read(into)).sum();
-    lost + HOMELESS.load(Ordering::Relaxed)
+    let mut lost = HOMELESS.load(Ordering::Relaxed);
+    let mut next: *const Element = ALL.load(Ordering::Acquire);
+    // SAFETY: null, or that of an element, which was written before it was linked. None is ever freed.
+    while let Some(element) = unsafe { next.as_ref() } {
+        lost += element.ring.read(into);
+        next = element.next;
+    }
+    lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No other test has events with this word.
+    const MARK: u64 = 0x5eed;
+
+    #[test]
+    fn the_events_of_a_thread_that_has_ended_are_kept() {
+        for number in 1..=3 {
+            let thread = std::thread::spawn(move || push([number, 1, 1, MARK]));
+            thread.join().unwrap();
+            let mut events = vec![];
+            read(&mut events);
+            let marked = events.iter().filter(|words| words[3] == MARK);
+            assert_eq!(marked.count() as u64, number);
+        }
+    }
 }
