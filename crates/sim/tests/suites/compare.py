@@ -1,7 +1,7 @@
 """
 Compares the tests of a package natively and under simulation. Arguments: the package, what `cargo test
 --no-run` printed, the table of `blitz sim run --json`, and the list of tests that are known to fail with
-their reasons. Prints the names of those that pass under simulation. Called by .ci/sim-suites.
+their reasons. Prints the names of those that pass under simulation. Called by .ci/sim-suites and .ci/sim.
 """
 
 import json
