@@ -82,7 +82,7 @@ impl Builder {
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `BLITZ_SIM_SEED=7` | one run with this seed |
+    /// | `BLITZ_SIM_SEED=7` | one run with this seed. PCT and SURW also learn from earlier runs, so only a trace repeats theirs |
     /// | `BLITZ_SIM_SEEDS=100000` | this number of runs |
     /// | `BLITZ_SIM_TIME=60` | runs for this number of seconds |
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |

@@ -87,10 +87,8 @@ where
     }
     while report.runs < builder.seeds && is_time() {
         let index = report.runs;
-        let (seed, schedule) = (
-            builder.seed.wrapping_add(index),
-            builder.schedule.of_run(index),
-        );
+        let seed = builder.seed.wrapping_add(index);
+        let schedule = builder.schedule.of_run(seed);
         let chooser = earlier.chooser(schedule, seed);
         let memory = std::mem::take(&mut earlier.decisions);
         let mut executed = execute(&execution, chooser, memory, &mut report, test);

@@ -213,10 +213,8 @@ impl Decider for Run {
     fn ready(&self, task: u64) {
         let state = &mut *self.state.borrow_mut();
         state.ready.push(task);
-        state.chooser.ready(task);
-        if task == state.current && state.preset.is_none() {
-            state.chooser.yields(task);
-        }
+        let yields = task == state.current && state.preset.is_none();
+        state.chooser.ready(task, yields);
         if self.limits.keeps_tasks {
             state.tasks.insert(task);
         }
