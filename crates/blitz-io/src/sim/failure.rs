@@ -123,7 +123,7 @@ pub struct Failure {
     /// Number of decisions of the run.
     pub(super) decisions: usize,
     pub(super) trace: Trace,
-    /// Who waits for whom.
+    /// The findings and waits.
     pub(super) waits: String,
     /// The name of the test, for the command.
     pub(super) test: Option<String>,

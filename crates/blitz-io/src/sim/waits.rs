@@ -1,4 +1,4 @@
-//! Who waits for whom in a run that has failed, in words.
+//! The findings and waits of a run that has failed, in words.
 
 use std::collections::BTreeSet;
 

@@ -122,7 +122,7 @@ impl FromStr for Schedule {
     }
 }
 
-/// What is decided.
+/// The kind of a decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
     /// Which ready task runs next.
