@@ -338,8 +338,7 @@ fn refuses(waker: &Waker) -> bool {
 #[must_use]
 pub fn has_budget_remaining() -> bool {
     let left = LEFT.get();
-    let has_no_limit = kind(left) == CAPTURE || decisions::IS_DECIDED && kind(left) == SIMULATED;
-    !is_spent(left) || has_no_limit
+    !is_spent(left) || kind(left) == CAPTURE || decisions::IS_DECIDED && kind(left) == SIMULATED
 }
 
 /// Returns `true` if a budget of this kind is that of a poll in a simulation.

@@ -111,7 +111,10 @@ impl Arguments {
         let method = METHODS.iter().find(|(method, _)| *method == argument);
         match (argument.as_str(), method, lit) {
             (_, Some((_, Value::Number)), Lit::Int(number)) => {
-                number.base10_parse::<u64>()?;
+                if let Err(why) = number.base10_parse::<u64>() {
+                    let message = text::not_an_integer(&argument, &why);
+                    return Err(Error::new_spanned(lit, message));
+                }
                 self.calls.extend(quote!(.#name(#number)));
             }
             (_, Some((_, Value::Bool)), Lit::Bool(value)) => {
@@ -234,7 +237,7 @@ mod tests {
     fn misuse_is_reported() {
         let wrong = [
             ("seed = \"7\"", "asinteger"),
-            ("seeds = -1", "Mustbealiteral"),
+            ("seeds = -1", "asinteger"),
             ("allow_leaks = 1", "asbool"),
             ("schedule = 3", "asstring"),
             ("schedule = \"best\"", "theschedulesare"),

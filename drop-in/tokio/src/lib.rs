@@ -15,6 +15,8 @@ pub use blitz_io::net;
 pub use blitz_io::process;
 #[cfg(all(any(unix, windows), feature = "signal"))]
 pub use blitz_io::signal;
+#[cfg(feature = "sim")]
+pub use blitz_io::sim;
 #[cfg(feature = "sync")]
 pub use blitz_io::sync;
 pub use blitz_io::{io, pin, task};

@@ -3,21 +3,14 @@
 use std::future::Future;
 use std::time::Duration;
 
-use super::execute::Leaks;
 use super::explore;
 use super::failure::Failure;
 use super::outcome::Outcome;
 use super::report::Report;
-use super::run::Limits;
 use super::schedule::Schedule;
+use super::settings::Leaks;
+use super::settings::Settings;
 use super::trace::Trace;
-
-/// Number of runs, if nothing is said.
-const RUNS: u64 = 1_000;
-/// Number of steps after which a run counts as endless.
-const STEPS: u64 = 1_000_000;
-/// Simulated time after which a run counts as endless.
-const TIME: Duration = Duration::from_secs(365 * 86_400);
 
 /// The settings of a simulation, which runs a test many times in different orders.
 ///
@@ -45,36 +38,14 @@ const TIME: Duration = Duration::from_secs(365 * 86_400);
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `run` or `check` is called"]
 pub struct Builder {
-    pub(super) seed: u64,
-    pub(super) seeds: u64,
-    pub(super) time_limit: Option<Duration>,
-    pub(super) schedule: Schedule,
-    pub(super) trace: Option<Trace>,
-    pub(super) shrinks: bool,
-    pub(super) checks_determinism: bool,
-    pub(super) leaks: Leaks,
-    pub(super) limits: Limits,
+    settings: Settings,
 }
 
 impl Builder {
     /// Creates settings for 1,000 runs from seed 0, with [`Schedule::Portfolio`].
     pub fn new() -> Self {
         Self {
-            seed: 0,
-            seeds: RUNS,
-            time_limit: None,
-            schedule: Schedule::Portfolio,
-            trace: None,
-            shrinks: true,
-            checks_determinism: false,
-            leaks: Leaks::Fail,
-            limits: Limits {
-                steps: STEPS,
-                time: TIME,
-                early_timers: false,
-                panics_are_allowed: false,
-                keeps_tasks: false,
-            },
+            settings: Settings::new(),
         }
     }
 
@@ -82,7 +53,7 @@ impl Builder {
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `BLITZ_SIM_SEED=7` | one run with this seed |
+    /// | `BLITZ_SIM_SEED=7` | one run with this seed. PCT and SURW also learn from earlier runs, so only a trace repeats theirs |
     /// | `BLITZ_SIM_SEEDS=100000` | this number of runs |
     /// | `BLITZ_SIM_TIME=60` | runs for this number of seconds |
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
@@ -116,55 +87,56 @@ impl Builder {
 
     /// Sets the seed of the first run. Each further one has the next number. By default 0.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.settings.seed = seed;
         self
     }
 
     /// Sets the number of runs. By default 1,000. A schedule that has tried everything ends before.
     pub fn seeds(mut self, seeds: u64) -> Self {
-        self.seeds = seeds;
+        self.settings.seeds = seeds;
         self
     }
 
     /// Begins no run after this time, by the system's clock. By default there is no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = Some(limit);
+        self.settings.time_limit = Some(limit);
         self
     }
 
     /// Sets how decisions are selected. By default [`Schedule::Portfolio`].
     pub fn schedule(mut self, schedule: Schedule) -> Self {
-        self.schedule = schedule;
+        self.settings.schedule = schedule;
         self
     }
 
     /// Replays the decisions of a trace, in one run.
     pub fn trace(mut self, trace: Trace) -> Self {
-        self.trace = Some(trace);
+        self.settings.trace = Some(trace);
         self
     }
 
     /// Sets whether the decisions of a failing run are shortened, by up to 1,000 further runs. By default they are.
     pub fn shrink(mut self, shrinks: bool) -> Self {
-        self.shrinks = shrinks;
+        self.settings.shrinks = shrinks;
         self
     }
 
     /// Runs each seed twice, and fails with [`Cause::NotDeterministic`](super::Cause::NotDeterministic) if the second run
     /// differs. By default each seed runs once.
     pub fn check_determinism(mut self, checks: bool) -> Self {
-        self.checks_determinism = checks;
+        self.settings.checks_determinism = checks;
         self
     }
 
     /// Sets whether tasks and timers may be left when the test has ended. By default a run that leaves some fails.
     ///
-    /// When the test has ended, the other tasks run until none is ready, and the clock stands still. A task that still
+    /// When the test has ended, the other tasks run until none is ready, and the clock does not move. A task that still
     /// waits is left.
     pub fn allow_leaks(mut self, are_allowed: bool) -> Self {
-        self.leaks = match are_allowed {
-            true => Leaks::Allow,
-            false => Leaks::Fail,
+        self.settings.leaks = if are_allowed {
+            Leaks::Allow
+        } else {
+            Leaks::Fail
         };
         self
     }
@@ -172,26 +144,26 @@ impl Builder {
     /// Sets whether a task may panic, other than the test's own one. By default a run in which one does fails, also if its
     /// `JoinHandle` is awaited.
     pub fn allow_panics(mut self, are_allowed: bool) -> Self {
-        self.limits.panics_are_allowed = are_allowed;
+        self.settings.limits.panics_are_allowed = are_allowed;
         self
     }
 
     /// Sets whether timers may fire although tasks are ready, as if these were slow. By default the clock moves only when
     /// no task is ready. Then a timeout never fires before an operation that needs no time.
     pub fn early_timers(mut self, may_fire: bool) -> Self {
-        self.limits.early_timers = may_fire;
+        self.settings.limits.early_timers = may_fire;
         self
     }
 
     /// Sets the number of steps after which a run fails, because it does not seem to end. By default a million.
     pub fn max_steps(mut self, steps: u64) -> Self {
-        self.limits.steps = steps;
+        self.settings.limits.steps = steps;
         self
     }
 
     /// Sets the simulated time after which a run fails, because it does not seem to end. By default a year.
     pub fn max_time(mut self, time: Duration) -> Self {
-        self.limits.time = time;
+        self.settings.limits.time = time;
         self
     }
 
@@ -216,7 +188,7 @@ impl Builder {
     where
         F: Future<Output: Outcome> + 'static,
     {
-        explore::explore(self, &test)
+        explore::explore(&self.settings, &test)
     }
 
     /// Does the same as [`check`](Self::check) for a test: a failure is a panic.

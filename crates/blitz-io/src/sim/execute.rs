@@ -13,17 +13,11 @@ use super::panics;
 use super::report::Report;
 use super::run::{Ended, Limits, Run};
 use super::schedule::Chooser;
+use super::settings::Leaks;
 use super::trace::Decision;
 use super::waits;
 use crate::runtime::{Builder, LocalOptions, LocalRuntime};
 use crate::task::spawn_local;
-
-/// What tasks and timers that are left at the end are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Leaks {
-    Allow,
-    Fail,
-}
 
 /// How a test is executed.
 pub(super) struct Execution {
@@ -33,13 +27,13 @@ pub(super) struct Execution {
     pub(super) is_quiet: bool,
 }
 
-/// What an execution has shown.
+/// The result of an execution.
 pub(super) struct Executed {
     pub(super) cause: Option<Cause>,
     pub(super) chooser: Chooser,
     pub(super) decisions: Vec<Decision>,
     pub(super) steps: u64,
-    /// Who waits for whom, if it has failed and the limits say that tasks are kept.
+    /// The findings and waits, if it has failed and the limits say that tasks are kept.
     pub(super) waits: String,
 }
 
@@ -104,9 +98,12 @@ where
         let outcome = future.await;
         own.main_ended(outcome.error());
     }));
-    poll_fn(|_| match run.is_over() {
-        true => Poll::Ready(()),
-        false => Poll::Pending,
+    poll_fn(|_| {
+        if run.is_over() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     })
     .await;
 }

@@ -3,13 +3,13 @@
 use std::future::Future;
 use std::time::Instant;
 
-use super::builder::Builder;
 use super::execute::{Executed, Execution, execute};
 use super::failure::{Cause, Failure};
 use super::outcome::Outcome;
 use super::properties::Properties;
 use super::report::Report;
 use super::schedule::{Chooser, Profile, Schedule};
+use super::settings::Settings;
 use super::shrink::shrink;
 use super::trace::{Decision, Trace};
 
@@ -49,8 +49,8 @@ impl Earlier {
     }
 }
 
-/// Runs the test as the builder says.
-pub(super) fn explore<F>(builder: &Builder, test: &impl Fn() -> F) -> Result<Report, Box<Failure>>
+/// Runs the test with these settings.
+pub(super) fn explore<F>(settings: &Settings, test: &impl Fn() -> F) -> Result<Report, Box<Failure>>
 where
     F: Future<Output: Outcome> + 'static,
 {
@@ -60,24 +60,24 @@ where
     );
     let began = Instant::now();
     let is_time = || {
-        builder
+        settings
             .time_limit
             .is_none_or(|limit| began.elapsed() < limit)
     };
     let execution = Execution {
-        limits: builder.limits,
-        leaks: builder.leaks,
+        limits: settings.limits,
+        leaks: settings.leaks,
         is_quiet: false,
     };
     let (mut report, mut earlier) = (Report::default(), Earlier::default());
-    if let Some(trace) = &builder.trace {
+    if let Some(trace) = &settings.trace {
         let chooser = Chooser::replay(trace);
         let executed = execute(&execution, chooser, Vec::new(), &mut report, test);
         return match executed.cause {
             Some(_) => Err(fail(
-                builder,
+                settings,
                 Schedule::default(),
-                builder.seed,
+                settings.seed,
                 report.runs,
                 executed,
                 test,
@@ -85,24 +85,24 @@ where
             None => Ok(report),
         };
     }
-    while report.runs < builder.seeds && is_time() {
+    while report.runs < settings.seeds && is_time() {
         let index = report.runs;
-        let (seed, schedule) = (
-            builder.seed.wrapping_add(index),
-            builder.schedule.of_run(index),
-        );
+        let seed = settings.seed.wrapping_add(index);
+        let schedule = settings.schedule.of_run(seed);
         let chooser = earlier.chooser(schedule, seed);
         let memory = std::mem::take(&mut earlier.decisions);
         let mut executed = execute(&execution, chooser, memory, &mut report, test);
-        if executed.cause.is_none() && !is_deterministic(builder, &execution, &executed, test) {
+        if executed.cause.is_none() && !is_deterministic(settings, &execution, &executed, test) {
             executed.cause = Some(Cause::NotDeterministic);
         }
         if executed.cause.is_some() {
-            return Err(fail(builder, schedule, seed, report.runs, executed, test));
+            return Err(fail(settings, schedule, seed, report.runs, executed, test));
         }
         if !earlier.learn(executed.chooser, executed.decisions) {
-            report.is_complete =
-                matches!(builder.schedule, Schedule::Exhaustive { preemptions: None });
+            report.is_complete = matches!(
+                settings.schedule,
+                Schedule::Exhaustive { preemptions: None }
+            );
             break;
         }
     }
@@ -112,7 +112,7 @@ where
 /// Returns `false` if the run shows, or a second one with the same decisions does, that the test is not
 /// deterministic.
 fn is_deterministic<F>(
-    builder: &Builder,
+    settings: &Settings,
     execution: &Execution,
     executed: &Executed,
     test: &impl Fn() -> F,
@@ -125,7 +125,7 @@ where
             return false;
         }
     }
-    if !builder.checks_determinism {
+    if !settings.checks_determinism {
         return true;
     }
     let trace = Trace::of(&executed.decisions);
@@ -138,7 +138,7 @@ where
 
 /// Makes the failure of a run, with the shortest decisions that lead to it, and explains it.
 fn fail<F>(
-    builder: &Builder,
+    settings: &Settings,
     schedule: Schedule,
     seed: u64,
     runs: u64,
@@ -164,8 +164,8 @@ where
         return Box::new(failure);
     }
     let mut execution = Execution {
-        limits: builder.limits,
-        leaks: builder.leaks,
+        limits: settings.limits,
+        leaks: settings.leaks,
         is_quiet: true,
     };
     let again = |execution: &Execution, trace: &Trace| {
@@ -174,7 +174,7 @@ where
     };
     // Each run without an end would take as long as this one.
     let is_endless = matches!(failure.cause, Cause::Steps(_) | Cause::Time(_));
-    if builder.shrinks && !is_endless {
+    if settings.shrinks && !is_endless {
         failure.trace = shrink(failure.trace, |trace| {
             let cause = again(&execution, trace).cause;
             cause.is_some_and(|cause| cause.is_like(&failure.cause))

@@ -6,6 +6,9 @@ use std::time::Duration;
 use super::schedule::Schedule;
 use super::trace::Trace;
 
+/// The largest number of decisions of a trace that is part of the text.
+const MOST: usize = 200;
+
 /// The reason why a run has failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -120,7 +123,7 @@ pub struct Failure {
     /// Number of decisions of the run.
     pub(super) decisions: usize,
     pub(super) trace: Trace,
-    /// Who waits for whom.
+    /// The findings and waits.
     pub(super) waits: String,
     /// The name of the test, for the command.
     pub(super) test: Option<String>,
@@ -172,11 +175,16 @@ impl fmt::Display for Failure {
             self.steps
         )?;
         let test = self.test.as_deref().unwrap_or_default();
-        writeln!(
-            f,
-            "  to replay: BLITZ_SIM_TRACE={} cargo test {test}",
-            self.trace
-        )?;
+        let trace = &self.trace;
+        if trace.len() <= MOST {
+            writeln!(f, "  to replay: BLITZ_SIM_TRACE={trace} cargo test {test}")?;
+        } else {
+            let first = self.seed.wrapping_sub(self.runs - 1);
+            writeln!(
+                f,
+                "  to replay: `Failure::trace`, or the same runs from seed {first} on: cargo test {test}"
+            )?;
+        }
         f.write_str(&self.waits)
     }
 }

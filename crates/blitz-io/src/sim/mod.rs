@@ -5,8 +5,8 @@
 //! follows from these decisions. So it can be replayed, and shortened to the few that matter. Time is simulated: when
 //! no task is ready, the clock moves to the next timer.
 //!
-//! A run fails if a task panics, the test returns an error, a [property](always) does not hold, tasks or timers are left
-//! at the end, or if no task can go on: a deadlock needs no assertion. The [`Failure`] says in words which task waits for
+//! A run fails if a task panics, the test returns an error, or a [property](always) does not hold. It also fails if tasks or
+//! timers are left at the end, or if no task can continue: a deadlock needs no assertion. The [`Failure`] says in words which task waits for
 //! what, with the lines of the source.
 //!
 //! ```
@@ -40,7 +40,7 @@
 //! assert_eq!(again.cause(), failure.cause());
 //! ```
 //!
-//! # What a simulation decides, and what it does not
+//! # The limits of a simulation
 //!
 //! * Tasks change only at the points above. Between two points a task runs alone: two threads of a multi-thread runtime may
 //!   also change between two accesses to an atomic. `blitz sim` and the models of loom test that.
@@ -63,6 +63,7 @@ mod properties;
 mod report;
 mod run;
 mod schedule;
+mod settings;
 mod shrink;
 mod trace;
 mod waits;

@@ -18,7 +18,7 @@ thread_local! {
 
 /// Requires that `predicate` holds after each step, from the end of this one until the end of the run.
 ///
-/// A step is what a task does between two points. The run fails after the first step after which the predicate is
+/// A step is the code of a task between two points. The run fails after the first step after which the predicate is
 /// `false`. The predicate must not wait.
 ///
 /// # Panics
@@ -123,7 +123,7 @@ fn with_current<R>(with: impl FnOnce(&Properties) -> R) -> R {
     with(&current.expect("this is no simulation: use `blitz_io::sim::Builder`"))
 }
 
-/// When a predicate must hold.
+/// The moments at which a predicate must hold.
 #[derive(Clone, Copy, Debug)]
 enum Must {
     Always,
@@ -142,7 +142,7 @@ struct Property {
 pub(super) struct Properties {
     properties: RefCell<Vec<Property>>,
     is_any: Cell<bool>,
-    /// How many times each name was reached with `true`.
+    /// Number of times that each name was reached with `true`.
     pub(super) sometimes: RefCell<BTreeMap<Name, u64>>,
 }
 

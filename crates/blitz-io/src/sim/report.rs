@@ -1,8 +1,8 @@
-//! `Report`: what the runs of a test have shown.
+//! `Report`: the result of runs that have not failed.
 
 use std::collections::BTreeMap;
 
-/// What the runs of a test have shown, none of which has failed.
+/// The result of the runs of a test, none of which has failed.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub(super) runs: u64,
@@ -18,7 +18,7 @@ impl Report {
         self.runs
     }
 
-    /// Returns the number of steps of all runs. A step is what a task does between two points.
+    /// Returns the number of steps of all runs. A step is the code of a task between two points.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps

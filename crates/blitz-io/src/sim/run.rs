@@ -1,6 +1,6 @@
 //! `Run`: one run of a simulation, as the back end that decides for its thread.
 //!
-//! # What a run is
+//! # Steps
 //!
 //! All tasks run on one thread. The thread is always in one of these states:
 //!
@@ -8,7 +8,7 @@
 //! * it selects the task to poll next, among all that are ready;
 //! * no task is ready, and the clock moves to the next timer, or the run ends.
 //!
-//! So a run is a sequence of *steps*, and a step is what a task does between two points. Between two steps of
+//! So a run is a sequence of *steps*, and a step is the code of a task between two points. Between two steps of
 //! one task any other ready tasks may take steps.
 //!
 //! # A run follows from its decisions
@@ -20,7 +20,7 @@
 //!    when it becomes ready, and both remove the task that `next` returns.
 //! 2. Numbers of alternatives, and the objects of operations, follow from that list and the steps so far:
 //!    objects are numbered in the order of their first operations.
-//! 3. The clock stands still while a task is ready, unless a decision moves it, and moves to the next timer
+//! 3. The clock does not move while a task is ready, unless a decision moves it, and moves to the next timer
 //!    otherwise.
 //! 4. A preempted task is polled again like a task that has woken itself: it is in the list, behind the tasks that
 //!    were in it. So the index of the task that runs in its place, which `preempts` has decided, is still right in
@@ -42,7 +42,7 @@
 //!
 //! # The end
 //!
-//! After the test's own task has ended, the other tasks run until none is ready. The clock stands still. So a task
+//! After the test's own task has ended, the other tasks run until none is ready. The clock does not move. So a task
 //! that was about to end does so, and one that would wait is left: it has leaked.
 
 use std::cell::{Cell, RefCell};
@@ -120,7 +120,7 @@ impl State {
     }
 }
 
-/// What a run leaves.
+/// The parts of a run that outlive it.
 pub(super) struct Ended {
     pub(super) chooser: Chooser,
     pub(super) decisions: Vec<Decision>,
@@ -183,7 +183,7 @@ impl Run {
         self.cause.borrow_mut().take()
     }
 
-    /// Takes what the run leaves. It is over.
+    /// Takes the parts that outlive the run, which is over.
     pub(super) fn end(&self) -> Ended {
         let mut state = self.state.borrow_mut();
         Ended {
@@ -213,10 +213,8 @@ impl Decider for Run {
     fn ready(&self, task: u64) {
         let state = &mut *self.state.borrow_mut();
         state.ready.push(task);
-        state.chooser.ready(task);
-        if task == state.current && state.preset.is_none() {
-            state.chooser.yields(task);
-        }
+        let yields = task == state.current && state.preset.is_none();
+        state.chooser.ready(task, yields);
         if self.limits.keeps_tasks {
             state.tasks.insert(task);
         }
@@ -279,9 +277,10 @@ impl Decider for Run {
         if self.time.get() > self.limits.time {
             self.fail(Cause::Time(self.limits.time));
         }
-        match self.over.get() {
-            true => Idle::Stop,
-            false => Idle::Advance,
+        if self.over.get() {
+            Idle::Stop
+        } else {
+            Idle::Advance
         }
     }
 

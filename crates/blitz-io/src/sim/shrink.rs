@@ -30,7 +30,7 @@ pub(super) fn shrink(mut trace: Trace, mut fails: impl FnMut(&Trace) -> bool) ->
                 None => return trace,
             }
         }
-        // A decision may be needless only after a later one is gone.
+        // Without a later decision, an earlier one may become needless.
         if size > 1 || !is_shorter {
             size /= 2;
         }

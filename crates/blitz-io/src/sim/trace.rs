@@ -8,14 +8,14 @@ use std::str::FromStr;
 pub(super) struct Decision {
     /// Number of alternatives, at least 2.
     pub(super) of: u32,
-    /// The alternative. 0 is always the harmless one: the same task goes on, or the first of the list runs.
+    /// The alternative. 0 is always the harmless one: the same task continues, or the first of the list runs.
     pub(super) choice: u32,
 }
 
 /// The decisions of a run that were not the harmless ones.
 ///
 /// A replay takes these decisions, and the harmless alternative everywhere else. So a trace can be shortened by
-/// leaving decisions out, and stays valid if the program gets a point more or less: a decision that has too
+/// leaving decisions out. It also stays valid if the program gets a point more or less: a decision with too
 /// few alternatives takes the last one.
 ///
 /// Its text is a version and, for each decision, its distance from the one before and its alternative:

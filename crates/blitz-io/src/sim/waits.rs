@@ -1,8 +1,8 @@
-//! Who waits for whom in a run that has failed, in words.
+//! The findings and waits of a run that has failed, in words.
 
 use std::collections::BTreeSet;
 
-use blitz_io_inspect::{Finding, Snapshot, Waiter, findings, report, snapshot};
+use blitz_io_inspect::{Finding, Snapshot, Task, Waiter, findings, report, snapshot};
 
 /// Returns the findings and the waits of these tasks, which this thread runs.
 pub(super) fn describe(tasks: &BTreeSet<u64>) -> String {
@@ -25,13 +25,22 @@ fn of_run(snapshot: Snapshot, tasks: &BTreeSet<u64>) -> Snapshot {
         spawned,
         ..
     } = snapshot;
+    let mut of_run: Vec<Task> = all
+        .into_iter()
+        .filter(|task| tasks.contains(&task.id))
+        .collect();
+    // The test's own task is the first one. It was spawned here.
+    if let Some(own) = of_run
+        .iter_mut()
+        .find(|task| Some(&task.id) == tasks.first())
+    {
+        own.name = "the test".into();
+        own.location.clear();
+    }
     Snapshot {
         pid,
         at_ms,
-        tasks: all
-            .into_iter()
-            .filter(|task| tasks.contains(&task.id))
-            .collect(),
+        tasks: of_run,
         waits: waits
             .into_iter()
             .filter(|wait| is_of_run(wait.waiter))

@@ -199,3 +199,43 @@ fn an_operation_that_is_turned_away_keeps_its_value() {
     });
     assert!(report.never().is_empty());
 }
+
+/// A branch behind the one that is preempted does nothing in that poll.
+#[test]
+fn a_preempted_poll_makes_no_other_operation() {
+    Builder::new().seeds(200).run(|| async {
+        let (first, second) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
+        let (seen_first, seen_second) = (first.clone(), second.clone());
+        sim::always("the first branch is first", move || {
+            seen_first.get() || !seen_second.get()
+        });
+        task::spawn(async {});
+        task::yield_now().await;
+        let lock = Mutex::new(());
+        drop(lock.lock().await);
+        let one = async {
+            drop(lock.lock().await);
+            first.set(true);
+        };
+        let other = async {
+            drop(Mutex::new(()).lock().await);
+            second.set(true);
+        };
+        // Unlike `join!`, it always begins with the first one.
+        futures_util::future::join(one, other).await;
+    });
+}
+
+/// The thread is no part of the simulation, but its wake-up comes within a step.
+#[test]
+fn a_task_that_a_thread_has_woken_is_ready() {
+    Builder::new().seeds(100).run(|| async {
+        let (sender, receiver) = oneshot::channel();
+        let task = task::spawn(async move { assert_eq!(receiver.await, Ok(7)) });
+        let other = task::spawn(task::yield_now());
+        task::yield_now().await;
+        std::thread::scope(|scope| scope.spawn(|| sender.send(7)).join().unwrap()).unwrap();
+        task.await.unwrap();
+        other.await.unwrap();
+    });
+}

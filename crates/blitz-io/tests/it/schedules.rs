@@ -86,3 +86,17 @@ fn pct_finds_what_a_random_walk_does_not() {
     assert!(!found(Schedule::Random));
     assert!(found(Schedule::Pct { depth: 2 }));
 }
+
+/// A task that yields until another one has run would run for ever if its priority stayed the highest.
+#[test]
+fn a_task_that_yields_until_another_has_run_ends() {
+    for text in ["portfolio", "random", "pct:1", "pct:3", "pos", "surw"] {
+        let builder = Builder::new().schedule(text.parse().unwrap());
+        builder.seeds(200).max_steps(1_000).run(|| async {
+            let other = task::spawn(task::yield_now());
+            while !other.is_finished() {
+                task::yield_now().await;
+            }
+        });
+    }
+}

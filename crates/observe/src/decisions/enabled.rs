@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the same decision each time, and keeps what it was told.
+    /// Returns the same decision each time, and keeps the objects.
     #[derive(Default)]
     struct Fixed {
         objects: RefCell<Vec<u32>>,

@@ -36,7 +36,7 @@ pub use enabled::{Numbered, idle, is_on, next, panicked, polled, preempts, rando
 /// `true` if a back end may decide.
 pub const IS_DECIDED: bool = cfg!(all(feature = "sim", not(loom)));
 
-/// What the thread does when no task is ready.
+/// The next action of a thread that has no ready task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Idle {
     /// The clock moves to the next timer. Only if there is one.
@@ -45,7 +45,7 @@ pub enum Idle {
     Stop,
 }
 
-/// What the thread does next, if a task is ready.
+/// The next action of a thread that has a ready task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// It runs the ready task with this index, in the order in which they became ready.

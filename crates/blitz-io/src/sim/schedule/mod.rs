@@ -71,9 +71,9 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// Returns the schedule of the run with this index.
-    pub(super) fn of_run(self, index: u64) -> Self {
-        match (self, index % 4) {
+    /// Returns the schedule of the run with this seed.
+    pub(super) fn of_run(self, seed: u64) -> Self {
+        match (self, seed % 4) {
             (Self::Portfolio, 0) => Self::Random,
             (Self::Portfolio, 1) => Self::Pct { depth: 3 },
             (Self::Portfolio, 2) => Self::Pos,
@@ -122,7 +122,7 @@ impl FromStr for Schedule {
     }
 }
 
-/// What is decided.
+/// The kind of a decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
     /// Which ready task runs next.
@@ -217,16 +217,11 @@ impl Chooser {
         }
     }
 
-    /// The current task has yielded.
-    pub(super) fn yields(&mut self, task: u64) {
-        if let Self::Pct(pct) = self {
-            pct.yields(task);
-        }
-    }
-
-    /// A task has become ready.
-    pub(super) fn ready(&mut self, task: u64) {
+    /// A task has become ready. `yields`: it was the current one, and waits for no event.
+    pub(super) fn ready(&mut self, task: u64, yields: bool) {
         match self {
+            Self::Pct(pct) if yields => pct.yields(task),
+            Self::Pos(pos) if yields => pos.yields(task),
             Self::Pos(pos) => pos.ready(task),
             Self::Surw(surw) => surw.ready(task),
             _ => {}

@@ -35,7 +35,7 @@ impl Pct {
         }
     }
 
-    /// The task has yielded: it waits for what others do. With its old priority it could keep them from running for
+    /// The task has yielded: it waits for others. With its old priority it could keep them from running for
     /// ever.
     pub(super) fn yields(&mut self, task: u64) {
         self.lowest -= 1;

@@ -31,6 +31,13 @@ impl Pos {
         self.pending.entry(task).or_default().priority = self.random.number();
     }
 
+    /// The task has yielded. Its priority becomes smaller each time, so that it does not keep the task from running for
+    /// which it waits.
+    pub(super) fn yields(&mut self, task: u64) {
+        let priority = &mut self.pending.entry(task).or_default().priority;
+        *priority = self.random.number() % (*priority).max(1);
+    }
+
     pub(super) fn operates(&mut self, task: u64, object: u32) {
         let priority = self.random.number();
         self.pending.insert(task, Pending { priority, object });

@@ -1,0 +1,61 @@
+//! The settings of a simulation.
+
+use std::time::Duration;
+
+use super::run::Limits;
+use super::schedule::Schedule;
+use super::trace::Trace;
+
+/// Default number of runs.
+const RUNS: u64 = 1_000;
+/// Number of steps after which a run counts as endless.
+const STEPS: u64 = 1_000_000;
+/// Simulated time after which a run counts as endless.
+const TIME: Duration = Duration::from_secs(365 * 86_400);
+
+/// The effect of tasks and timers that are left at the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Leaks {
+    Allow,
+    Fail,
+}
+
+/// The settings, as set on a builder.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// The seed of the first run.
+    pub(super) seed: u64,
+    /// Number of runs.
+    pub(super) seeds: u64,
+    /// Time after which no run begins.
+    pub(super) time_limit: Option<Duration>,
+    pub(super) schedule: Schedule,
+    /// The decisions to replay.
+    pub(super) trace: Option<Trace>,
+    pub(super) shrinks: bool,
+    pub(super) checks_determinism: bool,
+    pub(super) leaks: Leaks,
+    pub(super) limits: Limits,
+}
+
+impl Settings {
+    pub(super) fn new() -> Self {
+        Self {
+            seed: 0,
+            seeds: RUNS,
+            time_limit: None,
+            schedule: Schedule::Portfolio,
+            trace: None,
+            shrinks: true,
+            checks_determinism: false,
+            leaks: Leaks::Fail,
+            limits: Limits {
+                steps: STEPS,
+                time: TIME,
+                early_timers: false,
+                panics_are_allowed: false,
+                keeps_tasks: false,
+            },
+        }
+    }
+}

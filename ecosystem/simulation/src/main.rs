@@ -1,0 +1,113 @@
+//! Simulated schedules per second: blitz-io beside shuttle, on the shapes of shuttle's benchmarks
+//! (`buffer`, `counter`, `lock`, `create`).
+//!
+//! The two take turns, and each figure is the median of the rounds. Shuttle has its own locks, and threads
+//! where its benchmarks have them; blitz-io has tasks and the locks that ship. Both switch before each operation.
+
+mod ours;
+mod theirs;
+
+use std::time::{Duration, Instant};
+
+/// How long one measurement takes at least.
+const LEAST: Duration = Duration::from_millis(300);
+
+/// A schedule that both have.
+#[derive(Clone, Copy)]
+pub enum Schedule {
+    Random,
+    /// With depth 2.
+    Pct,
+}
+
+/// One shape: its name, and a function for each that runs it with this schedule so many times.
+struct Shape {
+    name: &'static str,
+    ours: fn(Schedule, usize),
+    theirs: fn(Schedule, usize),
+}
+
+const SHAPES: [Shape; 7] = [
+    Shape {
+        name: "buffer",
+        ours: ours::buffer,
+        theirs: theirs::buffer,
+    },
+    Shape {
+        name: "counter, 5 tasks",
+        ours: |schedule, n| ours::counter(schedule, n, 5, 2_000),
+        theirs: |schedule, n| theirs::counter(schedule, n, 5, 2_000),
+    },
+    Shape {
+        name: "counter, 100 tasks",
+        ours: |schedule, n| ours::counter(schedule, n, 100, 100),
+        theirs: |schedule, n| theirs::counter(schedule, n, 100, 100),
+    },
+    Shape {
+        name: "lock, 5 tasks",
+        ours: |schedule, n| ours::lock(schedule, n, 5, 2_000),
+        theirs: |schedule, n| theirs::lock(schedule, n, 5, 2_000),
+    },
+    Shape {
+        name: "lock, 100 tasks",
+        ours: |schedule, n| ours::lock(schedule, n, 100, 100),
+        theirs: |schedule, n| theirs::lock(schedule, n, 100, 100),
+    },
+    Shape {
+        name: "create, 5 tasks",
+        ours: |schedule, n| ours::create(schedule, n, 5),
+        theirs: |schedule, n| theirs::create(schedule, n, 5),
+    },
+    Shape {
+        name: "create, 100 tasks",
+        ours: |schedule, n| ours::create(schedule, n, 100),
+        theirs: |schedule, n| theirs::create(schedule, n, 100),
+    },
+];
+
+/// Returns the schedules per second of one measurement.
+fn measure(run: fn(Schedule, usize), schedule: Schedule) -> f64 {
+    let mut runs = 1;
+    loop {
+        let start = Instant::now();
+        run(schedule, runs);
+        let elapsed = start.elapsed();
+        if elapsed >= LEAST {
+            return runs as f64 / elapsed.as_secs_f64();
+        }
+        runs *= 2;
+    }
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+fn main() {
+    let rounds: usize = match std::env::args().nth(1) {
+        Some(text) => text.parse().expect("the argument is the number of rounds"),
+        None => 5,
+    };
+    println!("| shape | schedule | blitz-io, per second | shuttle 0.9.3 | times |");
+    println!("|---|---|---:|---:|---:|");
+    for shape in &SHAPES {
+        for (name, schedule) in [("random", Schedule::Random), ("pct:2", Schedule::Pct)] {
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            for _ in 0..rounds {
+                ours.push(measure(shape.ours, schedule));
+                theirs.push(measure(shape.theirs, schedule));
+            }
+            let (ours, theirs) = (median(ours), median(theirs));
+            let times = ours / theirs;
+            println!(
+                "| {} | {name} | {ours:.0} | {theirs:.0} | {times:.1} |",
+                shape.name
+            );
+        }
+    }
+    println!(
+        "\nblitz-io takes {:.1} million steps a second in `lock, 5 tasks`",
+        ours::steps() / 1e6
+    );
+}
