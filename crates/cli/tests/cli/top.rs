@@ -89,7 +89,7 @@ fn a_process_that_is_not_there_is_an_error() {
     assert!(ran.err.contains("--every"), "{ran:?}");
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "bench"))]
 #[test]
 fn keys_and_the_end_of_the_process_end_it_on_a_terminal() {
     use std::fs;

@@ -51,6 +51,7 @@ pub fn stuck() -> Answer {
         source: None,
         is_direct: true,
         is_handed: false,
+        runtime: 0,
     };
     let snapshot = Snapshot {
         pid: PID,
