@@ -90,8 +90,8 @@ fn bars(page: &mut String, counts: &[u64], link: impl Fn(usize) -> Option<usize>
         "<div class=\"bars\"><svg width=\"{width}\" height=\"{}\" role=\"img\" aria-label=\"latencies\">",
         HEIGHT + 30
     );
-    for at in first..=last {
-        let (x, count) = ((at - first) * WIDTH, counts[at]);
+    for (at, &count) in counts.iter().enumerate().take(last + 1).skip(first) {
+        let x = (at - first) * WIDTH;
         let height = (count * HEIGHT).div_ceil(most);
         let below = time(1_000 << at);
         let bar = format!(
