@@ -1,7 +1,6 @@
 //! Copies the records of this process into a [`Snapshot`].
 
 use std::collections::{HashMap, HashSet};
-use std::panic::Location;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +14,7 @@ use crate::selection::Selection;
 use crate::sleepers;
 use crate::snapshot::{
     Contention, Fill, Finding, Job, Maker, Object, Overdue, Resource, Snapshot, Spawned, Task,
-    TaskState, Thread, Wait, Waiter, waiter,
+    TaskState, Thread, Wait, Waiter, place, waiter,
 };
 #[cfg(any(unix, windows))]
 use crate::stacks::{self, Way};
@@ -347,10 +346,6 @@ fn word(record: &records::Record) -> Option<String> {
 fn is_handed(record: &records::Record) -> bool {
     let mut object = record.object.iter();
     object.any(|object| object.is_handed_to(record.waker))
-}
-
-pub(crate) fn place(location: &Location<'_>) -> String {
-    format!("{}:{}", location.file(), location.line())
 }
 
 fn resource(record: records::ObjectRecord) -> Resource {

@@ -21,8 +21,7 @@ use std::panic::Location;
 
 use blitz_io_observe::{self as records, Brief, Kind, TaskState};
 
-use crate::reader::place;
-use crate::snapshot::{Group, LeftOut, Snapshot};
+use crate::snapshot::{Group, LeftOut, Snapshot, place};
 
 /// With so many records there is no selection.
 const ALL: usize = 16_384;

@@ -566,6 +566,12 @@ impl Waiter {
     }
 }
 
+/// Returns the file and line of a location.
+#[cfg(feature = "records")]
+pub(crate) fn place(location: &std::panic::Location<'_>) -> String {
+    format!("{}:{}", location.file(), location.line())
+}
+
 /// Returns the thread or task of a record.
 #[cfg(feature = "records")]
 pub(crate) fn waiter(waiter: blitz_io_observe::Waiter) -> Waiter {

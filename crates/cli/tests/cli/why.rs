@@ -51,7 +51,7 @@ pub fn stuck() -> Answer {
         source: None,
         is_direct: true,
         is_handed: false,
-        runtime: 0,
+        runtime: None,
     };
     let snapshot = Snapshot {
         pid: PID,

@@ -7,7 +7,7 @@ use super::place::{Target, TaskFacts, TaskState, Value};
 use super::{Kind, Waiter};
 use crate::EndedBy;
 
-/// A glance at one record.
+/// What a reader sees first of one record.
 #[derive(Clone, Copy)]
 pub struct Brief {
     /// The kind.
