@@ -213,6 +213,7 @@ pub mod nr {
     pub const SECCOMP: usize = 317;
     pub const GETRANDOM: usize = 318;
     pub const IO_URING_SETUP: usize = 425;
+    pub const PIDFD_OPEN: usize = 434;
     pub const CLOSE_RANGE: usize = 436;
     pub const EPOLL_PWAIT2: usize = 441;
 }

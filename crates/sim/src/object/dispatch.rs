@@ -162,8 +162,8 @@ pub unsafe fn call(number: usize, a: [usize; 6], from: usize) -> Raw {
         nr::SCHED_GETAFFINITY => identity::affinity(a[1], a[2] as *mut u8),
         // A processor of the simulation is as good as another one.
         nr::SCHED_SETAFFINITY => 0,
-        // Every program has to live without it.
-        nr::IO_URING_SETUP => -(ENOSYS as Raw),
+        // Every program has to live without them. (smol asks for the second one at its start.)
+        nr::IO_URING_SETUP | nr::PIDFD_OPEN => -(ENOSYS as Raw),
         nr::CLOSE_RANGE if a[2] & 4 == 0 => end::escaped("close_range", from),
         nr::CLOSE_RANGE => 0,
         _ if HARMLESS.contains(&(number as u16)) => sys::call(number, a),
@@ -191,7 +191,6 @@ fn name(number: usize) -> &'static str {
         275 => " (splice)",
         282 | 289 => " (signalfd)",
         426 => " (io_uring_enter)",
-        434 => " (pidfd_open)",
         _ => "",
     }
 }

@@ -276,7 +276,6 @@ refused!(
     inotify_init,
     inotify_init1,
     io_setup,
-    pidfd_open,
     thrd_create,
     aio_read,
     aio_read64,

@@ -587,3 +587,16 @@ int main(void) {
         }
     }
 }
+
+/// Programs ask at their start what the kernel has, and do without.
+#[test]
+fn io_uring_and_descriptors_of_processes_are_missing() {
+    let compiled = c(r#"
+#include <sys/syscall.h>
+int main(void) {
+    assert(syscall(SYS_io_uring_setup, 8, NULL) == -1 && errno == ENOSYS);
+    assert(syscall(SYS_pidfd_open, getpid(), 0) == -1 && errno == ENOSYS);
+    return 0;
+}"#);
+    crate::support::passes_twice(&compiled.program, Faults::NONE, 1);
+}
