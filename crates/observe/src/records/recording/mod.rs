@@ -4,6 +4,7 @@ mod about;
 mod at_exit;
 mod block;
 mod brief;
+mod caller;
 mod clock;
 mod current;
 mod descriptor;
@@ -36,6 +37,7 @@ pub use self::{
     about::{About, AboutRef},
     block::{Block, Facts, NAMES, ObjectRecord},
     brief::Brief,
+    caller::Caller,
     clock::{keep_time, now},
     current::Entered,
     descriptor::{Descriptor, Source},
@@ -48,7 +50,7 @@ pub use self::{
     root::Root,
     threads::{ThreadRecord, runs_tasks},
     totals::{Contention, WAIT_BUCKETS},
-    wait::{Blocking, Caller, Sleeping, Wait, WaitKind, sleeping},
+    wait::{Blocking, Sleeping, Wait, WaitKind, sleeping},
     waiter::Waiter,
     word_wait::WordWait,
     worker::{cache_time, forget_time},

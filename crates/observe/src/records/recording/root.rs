@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use super::Origin;
+use super::caller::Caller;
 use super::place::{TaskFacts, TaskState};
-use super::wait::{Caller, Wait};
+use super::wait::Wait;
 use super::{recorders, trace};
 
 /// Above the numbers of tasks, and below 2^53, so that JSON keeps it.

@@ -8,6 +8,7 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::block::READER;
+use super::caller::Caller;
 use super::clock::{cached, cached_here, coarse, nanos};
 use super::current::Entered;
 use super::descriptor::Descriptor;
@@ -20,35 +21,6 @@ use super::registry;
 use super::word_wait::WordWait;
 use super::{Kind, Origin, Waiter, recorders, trace};
 use blitz_io_futex::debug_is_name;
-
-/// A location in the user's code.
-#[derive(Clone, Copy, Debug)]
-pub struct Caller(Option<&'static Location<'static>>);
-
-impl Caller {
-    /// An unknown location.
-    pub const UNKNOWN: Self = Self(None);
-
-    /// Returns the location of the caller.
-    #[track_caller]
-    #[inline(always)]
-    #[must_use]
-    pub fn here() -> Self {
-        Self(Some(Location::caller()))
-    }
-
-    /// Returns a location that is known.
-    #[must_use]
-    pub const fn at(location: &'static Location<'static>) -> Self {
-        Self(Some(location))
-    }
-
-    /// Returns the location, if it is known.
-    #[inline]
-    pub(super) const fn location(self) -> Option<&'static Location<'static>> {
-        self.0
-    }
-}
 
 /// The kind of a future's waits, which is nothing without the feature `inspect`.
 #[derive(Clone, Copy)]

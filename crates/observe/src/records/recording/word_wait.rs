@@ -1,7 +1,8 @@
 //! `WordWait`: a thread waits until a word of the program's, a futex, changes.
 
+use super::caller::Caller;
 use super::clock::coarse;
-use super::wait::{Caller, next_id};
+use super::wait::next_id;
 
 /// A wait, during which the thread may sleep several times.
 pub struct WordWait {
