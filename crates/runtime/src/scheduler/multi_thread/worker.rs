@@ -269,8 +269,7 @@ impl Worker {
     /// Returns the task in the LIFO slot.
     #[inline]
     pub(super) fn take_lifo(&self, core: &Core) -> Option<Notified> {
-        // SAFETY: this thread has the core, and with it the slot.
-        unsafe { core.lifo_slot.take() }
+        core.lifo_slot.take()
     }
 
     /// Returns the next of the claimed tasks.
