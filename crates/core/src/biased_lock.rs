@@ -2,8 +2,8 @@
 //!
 //! One thread, the *owner*, takes the lock millions of times a second. Another thread, a
 //! *revoker*, takes it rarely: to steal, to take over the data of an owner whose thread is
-//! blocked, or at shutdown. A biased lock guards data of one worker of the runtime (its claimed
-//! tasks, its list of tasks) or of the fork-join pool (its forks).
+//! blocked, or at shutdown. A biased lock guards data of one worker of the runtime (its LIFO
+//! slot, its claimed tasks, its list of tasks) or of the fork-join pool (its forks).
 //!
 //! # Protocol
 //!

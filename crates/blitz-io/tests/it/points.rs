@@ -43,7 +43,7 @@ fn locks() {
     is_point(|| Box::pin(async { drop(RwLock::new(()).read().await) }));
     is_point(|| Box::pin(async { drop(RwLock::new(()).write().await) }));
     is_point(|| Box::pin(async { drop(Semaphore::new(3).acquire_many(2).await) }));
-    is_point(|| Box::pin(async { _ = OnceCell::new().get_or_init(|| task::yield_now()).await }));
+    is_point(|| Box::pin(async { _ = OnceCell::new().get_or_init(task::yield_now).await }));
 }
 
 #[test]

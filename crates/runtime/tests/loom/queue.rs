@@ -195,16 +195,18 @@ fn slot() {
         let items = [(); 3].map(|()| item());
         let reclaimer = {
             let slot = slot.clone();
-            thread::spawn(move || slot.take().map_or(0, finish))
+            thread::spawn(move || slot.reclaim().map_or(0, finish))
         };
         let mut taken = 0;
         for item in items {
             // SAFETY: this thread is the owner.
             taken += unsafe { slot.put(item) }.map_or(0, finish);
         }
-        taken += slot.take().map_or(0, finish);
+        // SAFETY: this thread is the owner.
+        taken += unsafe { slot.take() }.map_or(0, finish);
         taken += reclaimer.join().unwrap();
-        taken += slot.take().map_or(0, finish);
+        // SAFETY: this thread is the owner.
+        taken += unsafe { slot.take() }.map_or(0, finish);
         assert_eq!(taken, items.len(), "lost");
         free(&items);
         unshare(slot);
@@ -220,13 +222,15 @@ fn two_reclaimers() {
         assert!(unsafe { slot.put(items[0]) }.is_none());
         let reclaimers = [(); 2].map(|()| {
             let slot = slot.clone();
-            thread::spawn(move || slot.take().map_or(0, finish))
+            thread::spawn(move || slot.reclaim().map_or(0, finish))
         });
-        let mut taken = slot.take().map_or(0, finish);
+        // SAFETY: this thread is the owner.
+        let mut taken = unsafe { slot.take() }.map_or(0, finish);
         for reclaimer in reclaimers {
             taken += reclaimer.join().unwrap();
         }
-        taken += slot.take().map_or(0, finish);
+        // SAFETY: this thread is the owner.
+        taken += unsafe { slot.take() }.map_or(0, finish);
         assert_eq!(taken, 1, "lost");
         free(&items);
         unshare(slot);

@@ -114,7 +114,7 @@ fn reclaim(worker: &Worker, victim: &Core) -> Option<(Notified, usize)> {
     });
     match first {
         Some(first) => Some((first, count)),
-        None => Some((victim.lifo_slot.take()?, 1)),
+        None => Some((victim.lifo_slot.reclaim()?, 1)),
     }
 }
 

@@ -269,7 +269,8 @@ impl Worker {
     /// Returns the task in the LIFO slot.
     #[inline]
     pub(super) fn take_lifo(&self, core: &Core) -> Option<Notified> {
-        core.lifo_slot.take()
+        // SAFETY: this thread has the core, and with it the slot.
+        unsafe { core.lifo_slot.take() }
     }
 
     /// Returns the next of the claimed tasks.
