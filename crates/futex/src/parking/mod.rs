@@ -2,7 +2,7 @@
 //!
 //! A lock that is one byte has no room for a queue. [`park`] queues the calling thread under a *key*, which is
 //! the address of the lock by convention, and puts it to sleep. [`unpark_one`] and the others take threads out
-//! of the queue and wake them. Unlike [`wake_one`](crate::wake_one), they call back while the queue is locked,
+//! of the queue and wake them. Unlike [`wake_one`], they call back while the queue is locked,
 //! so a lock can change its state in the same step in which a thread leaves the queue.
 //!
 //! The package `drop-in/parking_lot_core` is this module under the name of parking_lot_core.
