@@ -6,12 +6,19 @@ use blitz_io::sim::{Builder, Report, Schedule};
 use blitz_io::sync::{Mutex, Notify, Semaphore};
 use blitz_io::task;
 
+/// More runs than any test here has, so that one which has too many fails.
+const TOO_MANY: u64 = 10_000;
+/// As many steps of one run.
+const TOO_LONG: u64 = 1_000;
+
 fn exhaustive<F>(preemptions: Option<u32>, test: impl Fn() -> F) -> Report
 where
     F: Future<Output = ()> + 'static,
 {
     let schedule = Schedule::Exhaustive { preemptions };
-    Builder::new().seeds(u64::MAX).schedule(schedule).run(test)
+    (Builder::new().seeds(TOO_MANY).max_steps(TOO_LONG))
+        .schedule(schedule)
+        .run(test)
 }
 
 fn factorial(n: u64) -> u64 {
