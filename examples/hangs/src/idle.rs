@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
@@ -328,23 +328,40 @@ pub async fn many() {
     let lock = Arc::new(Mutex::new(()));
     let ready = Arc::new(Notify::new());
     let _guard = lock.lock().await;
+    let begun = Arc::new(AtomicUsize::new(0));
     for n in 0..count {
+        let begun = begun.clone();
+        let begins = move || _ = begun.fetch_add(1, Ordering::Relaxed);
         match n % 4 {
-            0 => drop(task::spawn(async {
+            0 => drop(task::spawn(async move {
+                begins();
                 let (sender, receiver) = oneshot::channel::<u32>();
                 _ = receiver.await;
                 drop(sender);
             })),
             1 => {
                 let lock = lock.clone();
-                drop(task::spawn(async move { drop(lock.lock().await) }));
+                drop(task::spawn(async move {
+                    begins();
+                    drop(lock.lock().await);
+                }));
             }
             2 => {
                 let ready = ready.clone();
-                drop(task::spawn(async move { ready.notified().await }));
+                drop(task::spawn(async move {
+                    begins();
+                    ready.notified().await;
+                }));
             }
-            _ => drop(task::spawn(time::sleep(LONG))),
+            _ => drop(task::spawn(async move {
+                begins();
+                time::sleep(LONG).await;
+            })),
         }
+    }
+    // Each task gets its record when it waits.
+    while begun.load(Ordering::Relaxed) < count {
+        task::yield_now().await;
     }
     println!("{count} tasks");
     time::sleep(LONG).await;
