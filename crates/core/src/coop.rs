@@ -111,9 +111,10 @@ const fn kind(left: u64) -> u64 {
     left & !COUNT
 }
 
-/// Returns `true` in a poll by one of our schedulers, with or without a limit.
+/// Returns `true` in a poll by one of our schedulers, with or without a limit, or by a simulation.
 const fn is_poll(left: u64) -> bool {
-    matches!(kind(left), POLL | UNLIMITED_POLL)
+    let kind = kind(left);
+    matches!(kind, POLL | UNLIMITED_POLL) || is_simulated(kind)
 }
 
 /// Returns `true` if no unit is left.
@@ -451,12 +452,7 @@ pub fn forced_yields() -> u64 {
 /// must not block the thread.
 #[inline(always)]
 pub fn unconstrained<R>(run: impl FnOnce() -> R) -> R {
-    let left = LEFT.get();
-    if is_simulated(kind(left)) {
-        // It has no limit, and its operations still ask.
-        return run();
-    }
-    let budget = if is_poll(left) {
+    let budget = if is_poll(LEFT.get()) {
         Budget::UNCONSTRAINED_POLL
     } else {
         Budget::UNCONSTRAINED
@@ -519,11 +515,7 @@ const MAY_NOT_BLOCK: &str = "Cannot block the current thread from within a runti
 #[inline]
 #[track_caller]
 pub fn assert_may_block() {
-    let left = LEFT.get();
-    assert!(
-        !is_poll(left) && !is_simulated(kind(left)),
-        "{MAY_NOT_BLOCK}"
-    );
+    assert!(!is_poll(LEFT.get()), "{MAY_NOT_BLOCK}");
 }
 
 #[cfg(test)]

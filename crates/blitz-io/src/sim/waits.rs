@@ -6,11 +6,10 @@ use blitz_io_inspect::{Finding, Snapshot, Task, Waiter, findings, report, snapsh
 
 /// Returns the findings and the waits of these tasks, which this thread runs.
 pub(super) fn describe(tasks: &BTreeSet<u64>) -> String {
-    // No task of the run has been polled in between, so both show the same waits.
-    let earlier = of_run(snapshot(), tasks);
-    let later = of_run(snapshot(), tasks);
-    let findings: Vec<Finding> = findings(&earlier, &later);
-    report(&later, &findings)
+    // No task of the run is polled any more, so a second snapshot would show the same waits.
+    let snapshot = of_run(snapshot(), tasks);
+    let findings: Vec<Finding> = findings(&snapshot, &snapshot);
+    report(&snapshot, &findings)
 }
 
 /// Returns the part of a snapshot that belongs to these tasks. Other tests of the process have theirs.

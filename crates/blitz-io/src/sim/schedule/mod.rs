@@ -146,6 +146,19 @@ pub(super) struct Choice<'a> {
     pub(super) ready: &'a [u64],
 }
 
+impl<'a> Choice<'a> {
+    /// Returns the decision which of these tasks runs next.
+    #[cfg(test)]
+    fn of_ready(ready: &'a [u64]) -> Self {
+        Self {
+            what: What::Task,
+            of: ready.len() as u32,
+            current: 0,
+            ready,
+        }
+    }
+}
+
 impl Choice<'_> {
     /// Returns the task that an alternative stands for.
     fn task(&self, alternative: u32) -> u64 {

@@ -67,7 +67,6 @@ impl Pct {
 
 #[cfg(test)]
 mod tests {
-    use super::super::What;
     use super::*;
 
     #[test]
@@ -75,12 +74,7 @@ mod tests {
         for seed in 0..50 {
             let mut pct = Pct::new(seed, 3, 20);
             let ready = [1, 2, 3, 4];
-            let choice = Choice {
-                what: What::Task,
-                of: 4,
-                current: 0,
-                ready: &ready,
-            };
+            let choice = Choice::of_ready(&ready);
             let chosen: Vec<u32> = (0..40).map(|_| pct.choose(&choice)).collect();
             let switches = chosen.windows(2).filter(|two| two[0] != two[1]).count();
             assert!(switches <= 2, "{chosen:?}");
@@ -93,12 +87,7 @@ mod tests {
         for seed in 0..50 {
             let mut pct = Pct::new(seed, 1, 20);
             let ready = [1, 2, 3];
-            let choice = Choice {
-                what: What::Task,
-                of: 3,
-                current: 0,
-                ready: &ready,
-            };
+            let choice = Choice::of_ready(&ready);
             let mut chosen: Vec<u64> = (0..3)
                 .map(|_| {
                     let task = choice.task(pct.choose(&choice));

@@ -64,7 +64,6 @@ impl Pos {
 
 #[cfg(test)]
 mod tests {
-    use super::super::What;
     use super::*;
 
     #[test]
@@ -76,12 +75,7 @@ mod tests {
         pos.pending.get_mut(&1).unwrap().priority = u64::MAX;
         let before = pos.pending.clone();
         let ready = [1, 2, 3, 4];
-        let choice = Choice {
-            what: What::Task,
-            of: 4,
-            current: 0,
-            ready: &ready,
-        };
+        let choice = Choice::of_ready(&ready);
         assert_eq!(pos.choose(&choice), 0);
         let changed = ready.map(|task| pos.pending[&task].priority != before[&task].priority);
         assert_eq!(changed, [false, true, false, false]);

@@ -130,7 +130,6 @@ impl Surw {
 
 #[cfg(test)]
 mod tests {
-    use super::super::What;
     use super::*;
 
     /// A task with nine operations on the object and one with one: the latter comes at each of the ten places
@@ -147,12 +146,7 @@ mod tests {
             surw.ready(20);
             surw.tasks.insert(10, (0, 1));
             surw.tasks.insert(20, (1, 1));
-            let choice = Choice {
-                what: What::Task,
-                of: 2,
-                current: 0,
-                ready: &[10, 20],
-            };
+            let choice = Choice::of_ready(&[10, 20]);
             let place = (0..9).take_while(|_| surw.choose(&choice) == 0).count();
             places[place] += 1;
         }
