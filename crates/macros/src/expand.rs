@@ -51,7 +51,8 @@ pub(crate) fn no_runtime(purpose: Purpose, item: TokenStream) -> TokenStream {
     )
 }
 
-fn beside(mut item: TokenStream, error: Error) -> TokenStream {
+/// Returns the item with the error after it, so that the compiler can still check the rest of the file.
+pub(crate) fn beside(mut item: TokenStream, error: Error) -> TokenStream {
     item.extend(error.into_compile_error());
     item
 }

@@ -16,6 +16,7 @@ use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, ExprLit, Lit, Meta, Path, Result, ReturnType, Token};
 
+use crate::expand::beside;
 use crate::function::Function;
 use crate::text;
 
@@ -56,20 +57,12 @@ pub(crate) fn attribute(
 ) -> TokenStream {
     let function: Function = match syn::parse2(item.clone()) {
         Ok(function) => function,
-        Err(error) => return with_error(item, &error),
+        Err(error) => return beside(item, error),
     };
     match understand(arguments, &function) {
         Ok(arguments) => expand(default_path, arguments, function),
-        Err(error) => {
-            // The compiler can still check the rest of the file.
-            with_error(expand(default_path, Arguments::default(), function), &error)
-        }
+        Err(error) => beside(expand(default_path, Arguments::default(), function), error),
     }
-}
-
-fn with_error(mut item: TokenStream, error: &Error) -> TokenStream {
-    item.extend(error.to_compile_error());
-    item
 }
 
 fn understand(tokens: TokenStream, function: &Function) -> Result<Arguments> {

@@ -219,6 +219,22 @@ words! {
     }
 }
 
+impl Mode {
+    /// Returns `true` if the wait acquires a lock, alone or shared.
+    #[must_use]
+    pub const fn is_of_lock(self) -> bool {
+        matches!(
+            self,
+            Self::Lock
+                | Self::Read
+                | Self::RecursiveRead
+                | Self::UpgradableRead
+                | Self::Upgrade
+                | Self::Write
+        )
+    }
+}
+
 words! {
     /// The resource that a release hands to the waiting future that it chooses.
     Hands {

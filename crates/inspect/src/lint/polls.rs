@@ -1,7 +1,5 @@
 //! `guard-across-await` and `blocking-in-poll`: what the polls of tasks did.
 
-use blitz_io_observe::Mode;
-
 use super::finding::{Finding, Lint, Step, name};
 use super::run::{Event, Run, Side};
 use crate::snapshot::Certainty;
@@ -37,15 +35,7 @@ fn guard(event: &Event, run: &Run) -> Option<Finding> {
 
 fn blocked(event: &Event, run: &Run) -> Option<Finding> {
     let side = event.side.as_ref()?;
-    let is_lock = matches!(
-        side.mode(),
-        Mode::Lock
-            | Mode::Read
-            | Mode::RecursiveRead
-            | Mode::UpgradableRead
-            | Mode::Upgrade
-            | Mode::Write
-    );
+    let is_lock = side.mode().is_of_lock();
     if is_lock && event.longest_ns < SHORT {
         return None;
     }

@@ -87,15 +87,7 @@ impl Category {
             (Kind::Sleep, _) => Self::Timer,
             (Kind::Readable | Kind::Writable, _) => Self::Socket,
             (Kind::FileRead | Kind::FileWrite | Kind::FileSync, _) => Self::File,
-            (
-                _,
-                Mode::Lock
-                | Mode::Read
-                | Mode::RecursiveRead
-                | Mode::UpgradableRead
-                | Mode::Upgrade
-                | Mode::Write,
-            ) => Self::Lock,
+            (_, mode) if mode.is_of_lock() => Self::Lock,
             (_, Mode::Permit) => Self::Permit,
             (_, Mode::Send | Mode::Receive) => Self::Channel,
             (_, Mode::Queue) => Self::BlockingPool,

@@ -5,6 +5,8 @@ use blitz_io_inspect::{
 };
 use blitz_io_observe::Kind;
 
+use crate::judgement::wait_of;
+
 const REGISTRY: &str = "/srv/a/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/";
 
 fn task(id: u64, name: &str) -> Task {
@@ -23,22 +25,9 @@ fn task(id: u64, name: &str) -> Task {
 
 fn wait(task: u64, kind: Kind) -> Wait {
     Wait {
-        id: task,
-        waiter: Waiter::Task(task),
-        thread: 1,
-        kind: kind.name().into(),
-        semantics: kind.semantics(),
-        object: None,
-        task: None,
-        runtime: None,
-        source: None,
         location: format!("{REGISTRY}axum-0.8.9/src/lib.rs:7"),
-        since_ms: 0,
         waiting_ms: 500,
-        is_timed: false,
-        blocks_thread: false,
-        is_direct: true,
-        is_handed: false,
+        ..wait_of(task, Waiter::Task(task), kind)
     }
 }
 

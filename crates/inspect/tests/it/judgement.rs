@@ -31,24 +31,33 @@ fn lock(id: u64, holder: Option<Waiter>) -> Object {
     }
 }
 
-fn wait(id: u64, waiter: Waiter, kind: Kind, object: Object) -> Wait {
+/// A wait of this kind without an object, for two seconds.
+pub fn wait_of(id: u64, waiter: Waiter, kind: Kind) -> Wait {
     Wait {
         id,
         waiter,
         thread: 1,
         kind: kind.name().into(),
         semantics: kind.semantics(),
-        object: Some(object),
+        object: None,
         task: None,
         location: "main.rs:2".into(),
         since_ms: 0,
-        waiting_ms: 500 - id,
+        waiting_ms: 2_000,
         is_timed: false,
         blocks_thread: matches!(waiter, H(_)),
         runtime: None,
         source: None,
         is_direct: matches!(waiter, T(_)),
         is_handed: false,
+    }
+}
+
+fn wait(id: u64, waiter: Waiter, kind: Kind, object: Object) -> Wait {
+    Wait {
+        object: Some(object),
+        waiting_ms: 500 - id,
+        ..wait_of(id, waiter, kind)
     }
 }
 

@@ -7,29 +7,15 @@ use blitz_io_inspect::{
 
 use Waiter::{Task as T, Thread as H};
 
-use crate::judgement::task;
+use crate::judgement::{task, wait_of};
 
 /// A change of a snapshot, after which there is no finding.
 type Change = fn(&mut Snapshot);
 
 fn wait(id: u64, waiter: Waiter, kind: Kind) -> Wait {
     Wait {
-        id,
-        waiter,
-        thread: 1,
-        kind: kind.name().into(),
-        semantics: kind.semantics(),
-        object: None,
-        task: None,
-        location: "main.rs:2".into(),
-        since_ms: 0,
-        waiting_ms: 2_000,
         is_timed: kind == Kind::Sleep,
-        blocks_thread: matches!(waiter, H(_)),
-        runtime: None,
-        source: None,
-        is_direct: matches!(waiter, T(_)),
-        is_handed: false,
+        ..wait_of(id, waiter, kind)
     }
 }
 

@@ -7,6 +7,8 @@ use blitz_io_inspect::{
 
 use Waiter::{Process as P, Thread as H};
 
+use crate::judgement::wait_of;
+
 const ONE: u32 = 101;
 const TWO: u32 = 102;
 
@@ -48,25 +50,12 @@ fn end(pid: u32, segment: u64, kind: &str, participant: usize, peers: &[Peer]) -
 /// Thread 1 waits for an end.
 fn wait(kind: Kind, segment: u64) -> Wait {
     Wait {
-        id: 1 << 40,
-        waiter: H(1),
-        thread: 1,
-        kind: kind.name().into(),
-        semantics: kind.semantics(),
         object: Some(Object {
             id: segment * 10,
             ..Object::default()
         }),
-        task: None,
-        location: "main.rs:2".into(),
-        since_ms: 0,
         waiting_ms: 500,
-        is_timed: false,
-        blocks_thread: true,
-        is_direct: false,
-        is_handed: false,
-        runtime: None,
-        source: None,
+        ..wait_of(1 << 40, H(1), kind)
     }
 }
 

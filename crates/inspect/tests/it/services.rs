@@ -7,26 +7,12 @@ use blitz_io_inspect::{
 
 use Waiter::{Task as T, Thread as H};
 
-use crate::judgement::task;
+use crate::judgement::{task, wait_of};
 
 fn wait(id: u64, waiter: Waiter, kind: Kind) -> Wait {
     Wait {
-        id,
-        waiter,
-        thread: 1,
-        kind: kind.name().into(),
-        semantics: kind.semantics(),
-        object: None,
-        task: None,
-        runtime: None,
-        source: None,
-        location: "main.rs:2".into(),
-        since_ms: 0,
         waiting_ms: 5_000,
-        is_timed: false,
-        blocks_thread: matches!(waiter, H(_)),
-        is_direct: matches!(waiter, T(_)),
-        is_handed: false,
+        ..wait_of(id, waiter, kind)
     }
 }
 

@@ -71,9 +71,8 @@ impl Drop for Reset {
 /// Lets `decider` decide at the points of this thread while `run` runs.
 pub fn with<R>(decider: &dyn Decider, run: impl FnOnce() -> R) -> R {
     let pointer = NonNull::from(decider);
-    // SAFETY: only the lifetime changes. The cell is reset before the borrow of `decider` ends: see the module
-    // documentation.
     let pointer =
+        // SAFETY: only the lifetime changes, and the cell is reset before the borrow ends: see the module's head.
         unsafe { std::mem::transmute::<NonNull<dyn Decider + '_>, NonNull<dyn Decider>>(pointer) };
     let number = LAST_RUN.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
     let _reset = Reset(DECIDER.replace(Some(pointer)), RUN.replace((number, 0)));

@@ -1,8 +1,8 @@
 //! Faults of programs in C that are found, replayed and shrunk.
 
-use blitz_io_sim::{Faults, Plan, Schedule, Simulator, Trace, Verdict, shrink};
+use blitz_io_sim::{Faults, Outcome, Plan, Schedule, Simulator, Trace, Verdict, shrink};
 
-use crate::support::{c, find, run, text};
+use crate::support::{Compiled, c, find, run, text};
 
 /// Checks a balance and uses it under two locks of the same mutex: fails if the other thread comes between.
 const RACE: &str = r#"
@@ -24,6 +24,17 @@ int main(void) {
     assert(balance == 8);
     return 0;
 }"#;
+
+/// Runs the program, which is a livelock after so many calls without progress, and whose report has this text.
+fn is_livelock(compiled: &Compiled, limit: u64, text: &str) -> Outcome {
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let mut plan = Plan::new(Schedule::Random, 1);
+    plan.limit = limit;
+    let outcome = simulator.run(&plan).unwrap();
+    assert_eq!(outcome.verdict, Verdict::Livelock);
+    assert!(outcome.report.contains(text), "{}", outcome.report);
+    outcome
+}
 
 #[test]
 fn a_race_is_found_replayed_and_shrunk() {
@@ -119,14 +130,9 @@ int main(void) {
     spin(NULL);
     return 0;
 }"#);
-    let mut simulator = Simulator::start(&compiled.program).unwrap();
-    let mut plan = Plan::new(Schedule::Random, 1);
-    plan.limit = 10_000;
-    let outcome = simulator.run(&plan).unwrap();
-    assert_eq!(outcome.verdict, Verdict::Livelock);
-    assert!(outcome.report.contains("sched_yield"), "{}", outcome.report);
+    let outcome = is_livelock(&compiled, 10_000, "sched_yield");
     assert!(
-        (plan.limit..plan.limit + 100).contains(&outcome.points),
+        (10_000..10_100).contains(&outcome.points),
         "{} points",
         outcome.points
     );
@@ -153,16 +159,7 @@ int main(void) {
     poll(NULL);
     return 0;
 }"#);
-    let mut simulator = Simulator::start(&compiled.program).unwrap();
-    let mut plan = Plan::new(Schedule::Random, 1);
-    plan.limit = 10_000;
-    let outcome = simulator.run(&plan).unwrap();
-    assert_eq!(outcome.verdict, Verdict::Livelock);
-    assert!(
-        outcome.report.contains("wake each other"),
-        "{}",
-        outcome.report
-    );
+    is_livelock(&compiled, 10_000, "wake each other");
 }
 
 /// Without simulation, it would do so for ever.
@@ -174,16 +171,7 @@ int main(void) {
     while (!never) usleep(1000);
     return 0;
 }"#);
-    let mut simulator = Simulator::start(&compiled.program).unwrap();
-    let mut plan = Plan::new(Schedule::Random, 1);
-    plan.limit = 1_000;
-    let outcome = simulator.run(&plan).unwrap();
-    assert_eq!(outcome.verdict, Verdict::Livelock);
-    assert!(
-        outcome.report.contains("woken by time"),
-        "{}",
-        outcome.report
-    );
+    is_livelock(&compiled, 1_000, "woken by time");
 }
 
 /// A pipe, then sleeps and short-lived threads, each for many times the limit.
