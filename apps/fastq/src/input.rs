@@ -6,7 +6,9 @@ use crate::cut::Cut;
 use crate::failure::Failure;
 use crate::file_names::path;
 use crate::inflate::{FromPoint, Point};
+use crate::parallel;
 use blitz_io::pipeline::gzip::{self, MemberReader};
+use rapidgzip_core::ReadAt;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::mem;
@@ -102,8 +104,9 @@ impl InputFile {
     }
 
     /// Returns a reader of the content from the offset of the begin on, the last one. If other threads can
-    /// inflate the content ahead, also returns the way to do so.
-    pub fn read(&self) -> Result<(Content, Option<Ahead>), Failure> {
+    /// inflate the content ahead, also returns the way to do so. `idle` is the number of threads that may
+    /// inflate other gzip.
+    pub fn read(&self, idle: usize) -> Result<(Content, Option<Ahead>), Failure> {
         if let Some(stream) = &self.stream {
             let content = self.content(Last {
                 ahead: Cursor::new(mem::take(&mut lock(stream).ahead)),
@@ -124,6 +127,13 @@ impl InputFile {
         let looked = (&mut file).take(BGZF_BEGINNING).read_to_end(&mut beginning);
         looked.map_err(failed)?;
         if !gzip::is_bgzf(&beginning) {
+            // One of them would only take over what the reader does.
+            if idle > 1 && beginning.starts_with(&GZIP) {
+                let content = counted
+                    .in_parallel(self.begin.offset, idle)
+                    .map_err(failed)?;
+                return Ok((Content::Known(Box::new(content)), None));
+            }
             return Ok((self.content(Cursor::new(beginning).chain(file)), None));
         }
         let reopen = move |at| Ok(Box::new(counted.at(at)?) as Box<dyn Read + Send>);
@@ -213,6 +223,7 @@ impl Read for Last {
 }
 
 /// A file of which the bytes that are read are counted.
+#[derive(Clone)]
 struct CountedFile {
     path: PathBuf,
     bytes: Arc<AtomicU64>,
@@ -227,6 +238,42 @@ impl CountedFile {
             file,
             bytes: self.bytes.clone(),
         })
+    }
+
+    /// Lets this many threads inflate the file from this place on.
+    fn in_parallel(self, offset: u64, threads: usize) -> io::Result<parallel::Content> {
+        let part = CountedPart {
+            counted: self.at(0)?,
+            offset,
+        };
+        let reopen = move || Ok(Box::new(self.at(offset)?) as Box<dyn Read + Send>);
+        parallel::open(part, threads, reopen)
+    }
+}
+
+/// A file from a place on, which is read at several places at once.
+struct CountedPart {
+    counted: Counted,
+    offset: u64,
+}
+
+impl ReadAt for CountedPart {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self
+            .counted
+            .file
+            .metadata()?
+            .len()
+            .saturating_sub(self.offset))
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self
+            .counted
+            .file
+            .read_at(self.offset.saturating_add(offset), buffer)?;
+        self.counted.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
     }
 }
 

@@ -46,6 +46,7 @@ mod options;
 mod output;
 mod overlap;
 mod overrepresented;
+mod parallel;
 #[doc(hidden)]
 pub mod peak;
 mod process;

@@ -178,9 +178,9 @@ const LARGEST: usize = BLOCK + 4 * LINE + CHUNK;
 
 impl Blocks {
     /// Cuts the file for the last time, from its begin on. If other threads can inflate it ahead, also
-    /// returns the way to do so.
-    pub fn open(file: &InputFile) -> Result<(Self, Option<Ahead>), Failure> {
-        let (mut content, ahead) = file.read()?;
+    /// returns the way to do so. `idle` is the number of threads that may inflate other gzip.
+    pub fn open(file: &InputFile, idle: usize) -> Result<(Self, Option<Ahead>), Failure> {
+        let (mut content, ahead) = file.read(idle)?;
         let Cut {
             record, line, skip, ..
         } = file.begin();

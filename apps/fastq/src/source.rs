@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::input::InputFile;
 use crate::names;
 use crate::options::{Options, Split};
+use crate::parallel::idle_processors;
 use crate::process::Batch;
 use crate::record::{Block, Blocks};
 use std::sync::Arc;
@@ -27,12 +28,14 @@ pub struct Input {
 }
 
 impl Input {
-    fn open(file: &InputFile, options: &Options) -> Result<Self, Failure> {
+    /// Opens one of `files` files.
+    fn open(file: &InputFile, files: usize, options: &Options) -> Result<Self, Failure> {
         let left = match options.reads_to_process {
             0 => u64::MAX,
             reads => reads,
         };
-        let (blocks, ahead) = Blocks::open(file)?;
+        let idle = idle_processors(options.threads) / files;
+        let (blocks, ahead) = Blocks::open(file, idle)?;
         Ok(Self {
             blocks,
             ahead,
@@ -85,7 +88,7 @@ impl Source {
         options: &Arc<Options>,
         places: Option<&Arc<Places>>,
     ) -> Result<Self, Failure> {
-        let open = |file| Input::open(file, options);
+        let open = |file| Input::open(file, files.len(), options);
         let dedup = places.filter(|_| options.dedup);
         let mut inputs = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         // Reading data that was inflated ahead takes so little that one thread does it.
@@ -107,7 +110,8 @@ impl Source {
         options: &Arc<Options>,
         known: Bitmap,
     ) -> Result<Self, Failure> {
-        let inputs = files.iter().map(|file| Input::open(file, options));
+        let open = |file| Input::open(file, files.len(), options);
+        let inputs = files.iter().map(open);
         let inputs = inputs.collect::<Result<_, _>>()?;
         Ok(Self::one(inputs, options, Some(Dedup::Known(known))))
     }
