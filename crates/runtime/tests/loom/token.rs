@@ -1,4 +1,4 @@
-//! What the models of the queues hand on in the place of a task.
+//! Tokens that the models of the queues hand on in place of a task.
 
 use std::ptr::{self, NonNull};
 
