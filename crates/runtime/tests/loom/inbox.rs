@@ -12,8 +12,7 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 
-use crate::model::model_with_long_runs as model;
-use crate::token::{Number, Numbered};
+use crate::model::{Number, Numbered, model_with_long_runs as model};
 
 /// The owner is worker 0.
 struct World {

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use blitz_io_runtime::kernel::{driver::Driver, inject::Inject};
 use loom::thread;
 
-use crate::model::model_in_order;
-use crate::token::{Number, Numbered};
+use crate::model::{Number, Numbered, model_in_order};
 
 struct World {
     inject: Inject<Numbered>,

@@ -2,7 +2,7 @@
 
 #![cfg(loom)]
 
-use blitz_io_models as model;
+mod model;
 
 /// Tests that models hold.
 macro_rules! models {
@@ -27,6 +27,5 @@ mod pool;
 mod run_queue;
 mod task;
 mod task_tracker;
-mod token;
 mod turns;
 mod wheel;

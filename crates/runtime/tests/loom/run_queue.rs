@@ -9,8 +9,7 @@ use blitz_io_runtime::kernel::run_queue::RunQueue;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use crate::model::model_in_order as model;
-use crate::token::Pointer;
+use crate::model::{Pointer, model_in_order as model};
 
 /// An item of the queues. Loom reports an access before the item is published, or two at
 /// once.

@@ -135,7 +135,7 @@ impl<K: Token, const N: usize> RunQueue<K, N> {
 /// The state, which any thread may ask for. It may have changed by now.
 impl<K: Token, const N: usize> RunQueue<K, N> {
     /// Returns the number of tasks that others may take, if need be from a stalled owner.
-    pub fn len(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.unclaimed() + self.batch.len()
     }
 

@@ -517,7 +517,7 @@ impl Worker {
     /// the user has disabled the LIFO slot.
     #[inline]
     pub(super) fn notify_ring(&self, core: &Core) {
-        self.notify_pushed(core.queue.len() > 1 || !self.lifo_enabled);
+        self.notify_pushed(core.queue.depth() > 1 || !self.lifo_enabled);
     }
 
     /// Wakes others for pushed tasks, if need be. `stealable`: they may take the tasks
