@@ -145,9 +145,7 @@ impl Worker {
         if let Some(task) = self.next_pinned() {
             self.begins(core, 1);
             if self.has_yielded() {
-                // It may take long, so other workers have to see the yielded task.
-                self.queue_yielded();
-                self.notify_ring(core);
+                self.show_yielded();
             }
             return Some(task);
         }
@@ -510,6 +508,14 @@ impl Worker {
         if let Some(task) = self.take_yielded(core) {
             self.push_back(core, task);
         }
+    }
+
+    /// A task that is pinned to this thread goes before the one that yielded. Should it take long, the
+    /// monitor sees that one.
+    #[cold]
+    fn show_yielded(&self) {
+        self.queue_yielded();
+        self.notify_pushed(false);
     }
 
     /// A task is in the ring. This worker takes the next one itself, as soon as its
