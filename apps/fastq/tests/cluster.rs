@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{BLITZ, limit, pairs};
+use common::{BLITZ, pairs};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 fn run(folder: &Path, words: &str) -> Output {
     let mut command = Command::new(BLITZ);
     command.current_dir(folder).args(words.split_whitespace());
-    limit(&mut command);
+    blitz_io_testing::limited(&mut command);
     command.output().unwrap()
 }
 

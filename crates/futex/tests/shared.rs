@@ -89,23 +89,8 @@ fn mapping_of_child() -> Option<Mapping> {
     Some(Mapping::new(Path::new(&path)))
 }
 
-/// Lets the system end the program after a quarter of an hour, with SIGALRM: a test that waits for one
-/// that never ends fails, instead of hanging.
-fn limit(command: &mut Command) {
-    use std::os::unix::process::CommandExt;
-    // SAFETY: between fork and exec, the closure makes one system call, which touches no memory.
-    unsafe {
-        command.pre_exec(|| {
-            libc::alarm(900);
-            Ok(())
-        })
-    };
-}
-
 fn start_child(test: &str, file: &SharedFile) -> Child {
-    let mut command = Command::new(env::current_exe().unwrap());
-    limit(&mut command);
-    command
+    blitz_io_testing::limited(&mut Command::new(env::current_exe().unwrap()))
         .args(["--exact", test, "--nocapture"])
         .env(FILE_VARIABLE, &file.0)
         .stdout(Stdio::null())

@@ -167,6 +167,11 @@ impl<'a> Graph<'a> {
         waits.find(|other| other.id == wait.id).copied()
     }
 
+    /// Returns `true` if a wait of a later snapshot is in this one, too, and is not short.
+    pub(crate) fn has_lasting(&self, wait: &Wait) -> bool {
+        !wait.is_short() && self.same(wait).is_some()
+    }
+
     /// Adds the processes all of whose threads sleep in recorded waits.
     fn find_sleeping_processes(&mut self) {
         for (index, process) in self.snapshot.processes.iter().enumerate() {

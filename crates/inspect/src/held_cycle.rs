@@ -19,15 +19,13 @@
 
 use std::collections::BTreeSet;
 
-use blitz_io_observe::{Kind, Mode};
+use blitz_io_observe::{Kind, Mode, SOCKET};
 
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter, since_taken};
 use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter};
 use crate::stays::{Stuck, wait_stays};
 
-/// A shorter wait is no finding, in milliseconds.
-const SHORT: u64 = 1_000;
 /// The summary names so many other waits.
 const NAMES: usize = 4;
 
@@ -64,9 +62,8 @@ pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Ve
 fn stuck(earlier: &Graph<'_>, later: &Graph<'_>) -> BTreeSet<Waiter> {
     let has_lasted = |&waiter: &Waiter| {
         let held = later.waits(waiter).iter().filter(|wait| is_held(wait));
-        let lasts = |wait: &&Wait| wait.waiting_ms >= SHORT && earlier.same(wait).is_some();
         let may_end = |wait: &&Wait| wait.is_timed || wait.kind == Kind::Sleep.name();
-        held.copied().any(|wait| lasts(&wait))
+        held.copied().any(|wait| earlier.has_lasting(wait))
             && !later.waits(waiter).iter().any(may_end)
             && is_idle(earlier, later, waiter)
     };
@@ -122,7 +119,7 @@ fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
     let object = first.object.as_ref()?;
     let reads_alone = object.unnamed == 0 && object.readers == [waiter];
     let is_own = object.holder.map_or(reads_alone, |holder| holder == waiter);
-    let sockets = waits.iter().filter(|wait| wait.kind == "socket").count();
+    let sockets = waits.iter().filter(|wait| wait.kind == SOCKET).count();
     let closed = waits
         .iter()
         .filter(|wait| wait.semantics.mode == Mode::Closed);
@@ -163,7 +160,7 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
     for &(waiter, _) in cycle {
         let all = graph.waits(waiter);
         for &wait in all.iter().filter(|wait| !is_held(wait)) {
-            only_sockets &= wait.kind == "socket";
+            only_sockets &= wait.kind == SOCKET;
             others.push(format!(
                 "{} for {}",
                 name(waiter),

@@ -1,5 +1,7 @@
 //! Polls that last, each of which keeps a thread.
 
+use blitz_io_observe::Kind;
+
 use crate::graph::Graph;
 use crate::names::{of_waiter, short};
 use crate::snapshot::{Certainty, Finding, Snapshot, Task, Wait, Waiter};
@@ -23,7 +25,7 @@ pub(crate) fn in_long_poll(snapshot: &Snapshot) -> impl Iterator<Item = &Task> {
 }
 
 fn is_block_on(wait: &Wait) -> bool {
-    wait.kind == "block_on" && wait.blocks_thread
+    wait.kind == Kind::BlockOn.name() && wait.blocks_thread
 }
 
 pub(crate) fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {

@@ -12,8 +12,6 @@ const TIMES: f64 = 100.0;
 const ENOUGH: u64 = 1_000;
 /// The end of a runtime that takes less is no finding, in milliseconds.
 const LONG_SHUTDOWN: u64 = 2_000;
-/// A shorter wait is no finding, in milliseconds.
-const SHORT: u64 = 1_000;
 
 /// Adds the long waits of the waiters that no finding has.
 pub(crate) fn long_waits(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
@@ -23,8 +21,7 @@ pub(crate) fn long_waits(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
     let objects: HashMap<u64, &Resource> =
         objects.map(|object| (object.object.id, object)).collect();
     for wait in &snapshot.waits {
-        let has_lasted = wait.waiting_ms >= SHORT && earlier.same(wait).is_some();
-        if wait.is_timed || !has_lasted {
+        if wait.is_timed || !earlier.has_lasting(wait) {
             continue;
         }
         if wait.runtime.is_some() && wait.waiting_ms >= LONG_SHUTDOWN {

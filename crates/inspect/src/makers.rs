@@ -22,8 +22,6 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::snapshot::{Maker, Snapshot, Spawned, Wait, Waiter};
 
-/// A shorter wait is no finding, in milliseconds.
-const SHORT: u64 = 1_000;
 /// Spawners are followed so far, and so many tasks are looked at for a wait.
 const MOST: usize = 256;
 
@@ -51,7 +49,7 @@ impl<'a> Makers<'a> {
     /// Returns the maker of the object of a wait, if it is another one than the waiter and the wait is no short one.
     pub(crate) fn of(&self, wait: &Wait) -> Option<&'a Maker> {
         let maker = self.by_wait.get(&wait.id)?;
-        let is_other = maker.maker != wait.waiter && !wait.is_timed && wait.waiting_ms >= SHORT;
+        let is_other = maker.maker != wait.waiter && !wait.is_timed && !wait.is_short();
         is_other.then_some(maker)
     }
 

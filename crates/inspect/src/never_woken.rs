@@ -9,15 +9,11 @@ use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Certainty, Finding, Wait, Waiter};
 
-/// A shorter wait is no finding, in milliseconds.
-const SHORT: u64 = 1_000;
-
 /// Adds the waits for locks of such tasks, one for each lock.
 pub(crate) fn never_woken(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
     let mut seen = BTreeSet::new();
     for wait in &later.snapshot.waits {
-        let lasts = wait.waiting_ms >= SHORT && earlier.same(wait).is_some();
-        if !lasts || wait.task.is_some() || !is_held(wait) {
+        if !earlier.has_lasting(wait) || wait.task.is_some() || !is_held(wait) {
             continue;
         }
         let Some(holder) = holder(earlier, later, wait) else {

@@ -501,6 +501,17 @@ pub struct Wait {
     pub is_handed: bool,
 }
 
+/// A wait that has lasted for less, in milliseconds, is a *short* one.
+const SHORT: u64 = 1_000;
+
+impl Wait {
+    /// Returns `true` if the wait is a short one. What it waits for may just be slow, so rules whose evidence
+    /// is weak leave it out.
+    pub(crate) fn is_short(&self) -> bool {
+        self.waiting_ms < SHORT
+    }
+}
+
 /// An object that is waited for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {

@@ -30,25 +30,10 @@ struct Other {
     output: BufReader<ChildStdout>,
 }
 
-/// Lets the system end the program after a quarter of an hour, with SIGALRM: a test that waits for one
-/// that never ends fails, instead of hanging.
-fn limit(command: &mut Command) {
-    use std::os::unix::process::CommandExt;
-    // SAFETY: between fork and exec, the closure makes one system call, which touches no memory.
-    unsafe {
-        command.pre_exec(|| {
-            libc::alarm(900);
-            Ok(())
-        })
-    };
-}
-
 impl Other {
     fn start(role: &str) -> Self {
         let program = std::env::current_exe().unwrap();
-        let mut command = Command::new(program);
-        limit(&mut command);
-        let mut process = command
+        let mut process = blitz_io_testing::limited(&mut Command::new(program))
             .args(["--exact", "the_other_process", "--nocapture"])
             .env(ROLE, role)
             // The other user has a folder of its own.

@@ -101,6 +101,10 @@ kinds! {
     IpcBarrier        "ipc::Barrier"                       Nobody        Meet            Nothing,
 }
 
+/// The kind of a wait for a socket, in a snapshot. Any other wait for a descriptor has the name of a [`Kind`],
+/// or says what it waits for.
+pub const SOCKET: &str = "socket";
+
 /// The facts about the end of a kind of wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Semantics {

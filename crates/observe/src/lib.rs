@@ -51,8 +51,8 @@ mod records;
 mod resource;
 mod thread_id;
 
-pub use kind::{EndedBy, Hands, Kind, Mode, Semantics};
+pub use kind::{EndedBy, Hands, Kind, Mode, SOCKET, Semantics};
 pub use observed::{Observed, Waiting};
 pub use records::*;
-pub use resource::{IS_TRACED, Late, Operation, Resource, Sort};
+pub use resource::{IS_TRACED, Late, Operation, Resource, Sort, TaskSpan, WakerEvent};
 pub use thread_id::ThreadId;

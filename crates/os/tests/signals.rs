@@ -175,7 +175,7 @@ fn pipes() -> usize {
         .count()
 }
 
-/// With a pipe for each listener, each signal took as many writes and reads.
+/// A pipe for each listener would take as many writes and reads for each signal.
 #[test]
 #[cfg(target_os = "linux")]
 fn all_listeners_of_a_runtime_share_a_pipe() {

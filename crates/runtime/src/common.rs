@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::hooks::Hooks;
 #[cfg(feature = "io")]
-use crate::io::Drivers;
+use crate::io::IoDrivers;
 use crate::kernel::context::Current;
 use crate::metrics::{ReadyClock, Totals};
 use crate::runtime_id::Id;
@@ -24,7 +24,7 @@ pub(crate) struct Common {
     pub(crate) clock: Arc<Clock>,
     /// The I/O drivers; `None` if I/O has not been enabled.
     #[cfg(feature = "io")]
-    pub(crate) io: Option<Drivers>,
+    pub(crate) io: Option<IoDrivers>,
     /// The timers; `None` if they have not been enabled.
     pub(crate) time: Option<Wheels>,
     pub(crate) hooks: Hooks,

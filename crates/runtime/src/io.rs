@@ -25,13 +25,13 @@ use crate::scheduler;
 const PROCESSORS_OF_ONE: usize = 8;
 
 /// The drivers of a runtime.
-pub(crate) struct Drivers {
+pub(crate) struct IoDrivers {
     drivers: Box<[Arc<Driver>]>,
     /// Counter that chooses the driver of a thread that is no worker.
     turn: AtomicUsize,
 }
 
-impl Drivers {
+impl IoDrivers {
     /// Makes those that the settings want.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::panic::Location;
 
 /// The metadata of a task for its span.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "tracing"), allow(dead_code))]
+#[allow(dead_code, reason = "only spans have it")]
 pub(crate) struct SpawnMeta<'a> {
     pub(crate) name: Option<&'a str>,
     /// The size of the future or closure that the user gave.

@@ -11,10 +11,10 @@ use crate::shared::region::{Scripted, fault, strategy};
 pub enum Schedule {
     /// At random, with a tendency to stay that the seed draws.
     Random,
-    /// By priorities that change at `depth - 1` random points: finds any bug of that depth with a known
+    /// Orders threads by priorities that change at `depth - 1` random points: finds any bug of that depth with a known
     /// probability (probabilistic concurrency testing).
     Pct(u32),
-    /// By a random priority of each pending call, drawn again when another call on its object is executed
+    /// Orders pending calls by random priorities, drawn again when another call on the object is executed
     /// (partial order sampling).
     Pos,
     /// All orders of the calls on shared objects with the same probability, as far as a run without

@@ -38,14 +38,14 @@ pub enum Happening {
     },
     /// It waits.
     Wait {
-        /// What it waits for, such as "a mutex".
+        /// The kind of the object, such as "a mutex".
         kind: &'static str,
         /// Address of the object, number of the thread or of a descriptor.
         object: u64,
     },
     /// It was woken, but another thread was faster: it waits on.
     WaitAgain {
-        /// What it waits for.
+        /// The kind of the object.
         kind: &'static str,
         /// Address of the object, number of the thread or of a descriptor.
         object: u64,

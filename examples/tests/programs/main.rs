@@ -33,25 +33,9 @@ fn program(name: &str) -> Command {
     path.extend(["examples", name]);
     path.set_extension(std::env::consts::EXE_EXTENSION);
     assert!(path.exists(), "build the examples first: cargo test does");
-    #[cfg_attr(not(unix), expect(unused_mut))]
     let mut command = Command::new(path);
-    #[cfg(unix)]
-    limit(&mut command);
+    blitz_io_testing::limited(&mut command);
     command
-}
-
-/// Lets the system end the program after a quarter of an hour, with SIGALRM: a test that waits for one
-/// that never ends fails, instead of hanging.
-#[cfg(unix)]
-fn limit(command: &mut Command) {
-    use std::os::unix::process::CommandExt;
-    // SAFETY: between fork and exec, the closure makes one system call, which touches no memory.
-    unsafe {
-        command.pre_exec(|| {
-            libc::alarm(900);
-            Ok(())
-        })
-    };
 }
 
 /// The result of a program.

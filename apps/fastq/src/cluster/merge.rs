@@ -24,7 +24,7 @@ pub fn merge(own: &Own) -> Result<(), Failure> {
     let (plan, id) = Plan::read(own)?;
     let (options, hot) = plan.options()?;
     let shards = 1..=plan.shards.len();
-    let state = |shard| State::name(own.plan(), shard);
+    let state = |shard| State::name(&own.plan, shard);
     let missing: Vec<_> = shards
         .clone()
         .filter(|&shard| !path(&state(shard)).exists())
@@ -57,13 +57,13 @@ pub fn merge(own: &Own) -> Result<(), Failure> {
     }
     let report = Report::new(&options, counts, &collector);
     finish(&options, &report, json, html, outputs)?;
-    if !own.has("keep_shards") {
+    if !own.keep_shards {
         for shard in shards {
             remove(&state(shard))?;
             Outputs::names(&part_of(&options, shard)).try_for_each(|name| remove(&name))?;
         }
-        remove(&parts::duplicates(own.plan()))?;
-        remove(&Index::name(own.plan()))?;
+        remove(&parts::duplicates(&own.plan))?;
+        remove(&Index::name(&own.plan))?;
     }
     Ok(())
 }

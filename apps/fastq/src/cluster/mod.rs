@@ -19,18 +19,25 @@ mod run;
 mod state;
 
 use crate::failure::Failure;
-use own::{Own, USAGE};
+use own::{Name, Own, USAGE};
 
 /// Runs the step that the first word names, if it names one.
 pub fn step(program: &str, words: &[String]) -> Option<Result<Done, Failure>> {
     let (step, words) = words.split_first()?;
     let step: fn(&str, &[String]) -> Result<(), Failure> = match step.as_str() {
         "plan" => |program, words| {
-            let (own, options) = Own::parse(words, &["shards", "shard_size", "plan"], true)?;
+            let known = [Name::Shards, Name::ShardSize, Name::Plan];
+            let (own, options) = Own::parse(words, &known, true)?;
             plan::plan(program, &own, &options)
         },
-        "run" => |_, words| run::run(&Own::parse(words, &["shard", "plan", "thread"], false)?.0),
-        "merge" => |_, words| merge::merge(&Own::parse(words, &["plan", "keep_shards"], false)?.0),
+        "run" => |_, words| {
+            let known = [Name::Shard, Name::Plan, Name::Thread];
+            run::run(&Own::parse(words, &known, false)?.0)
+        },
+        "merge" => |_, words| {
+            let known = [Name::Plan, Name::KeepShards];
+            merge::merge(&Own::parse(words, &known, false)?.0)
+        },
         _ => return None,
     };
     if words

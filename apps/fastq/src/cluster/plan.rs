@@ -65,7 +65,7 @@ struct Detected {
 
 /// Writes the plan of a run.
 pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
-    let cutting = match (own.number("shards")?, own.number("shard_size")?) {
+    let cutting = match (own.shards, own.shard_size) {
         (Some(shards), None) => Cutting::Shards(shards),
         (None, Some(size)) => Cutting::Size(size),
         _ => {
@@ -84,11 +84,11 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
     let files = open(&options)?;
     let sequences = detect::look(&mut options, &files)?;
     let (reads, shards, index) = cut(&options, &files, cutting)?;
-    index.write(own.plan())?;
+    index.write(&own.plan)?;
     let options = Arc::new(options);
     let duplicates = if options.dedup {
         let bitmap = duplicates(&files, &options)?;
-        bitmap.write(&parts::duplicates(own.plan()))?;
+        bitmap.write(&parts::duplicates(&own.plan))?;
         Some(bitmap.count())
     } else {
         None
@@ -109,11 +109,11 @@ pub fn plan(program: &str, own: &Own, words: &[String]) -> Result<(), Failure> {
         duplicates,
         shards,
     };
-    plan.write(own.plan())?;
+    plan.write(&own.plan)?;
     let what = if options.paired() { "pairs" } else { "reads" };
     eprintln!(
         "{}: {} shards of {reads} {what}",
-        own.plan(),
+        &own.plan,
         plan.shards.len()
     );
     Ok(())
@@ -269,7 +269,7 @@ fn begin(known: &[Cut], records: u64, reads: u64, shard: u64, shards: u64) -> us
 impl Plan {
     /// Reads the plan from its file. Also returns a number that identifies it.
     pub fn read(own: &Own) -> Result<(Self, u64), Failure> {
-        let name = own.plan();
+        let name = &own.plan;
         let text = fs::read(path(name)).map_err(|error| Failure::file(name, "read it", &error))?;
         let plan: Self = serde_json::from_slice(&text)
             .map_err(|error| Failure::data(format!("{name}: this is no plan: {error}")))?;
@@ -327,7 +327,7 @@ impl Plan {
                 )));
             }
             let point = match begin.point {
-                Some(point) => Index::read(own.plan(), point)?,
+                Some(point) => Index::read(&own.plan, point)?,
                 None => None,
             };
             files.push(file.from(*begin, point));

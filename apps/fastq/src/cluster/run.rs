@@ -19,8 +19,7 @@ pub fn run(own: &Own) -> Result<(), Failure> {
     #[cfg(unix)]
     let _ = blitz_io::pipeline::atomic_output::remove_on_signals(|| ());
     let (plan, id) = Plan::read(own)?;
-    let number = own.number("shard")?;
-    let shard = number.and_then(|number| usize::try_from(number).ok());
+    let shard = own.shard.and_then(|shard| usize::try_from(shard).ok());
     let chosen = shard.and_then(|shard| plan.shards.get(shard - 1));
     let (Some(number), Some(chosen)) = (shard, chosen) else {
         return Err(Failure::options(format!(
@@ -29,7 +28,7 @@ pub fn run(own: &Own) -> Result<(), Failure> {
         )));
     };
     let (mut options, hot) = plan.options()?;
-    if let Some(threads) = own.number("thread")? {
+    if let Some(threads) = own.thread {
         options.threads = usize::try_from(threads).unwrap_or(256).min(256);
     }
     let files = plan.open(own, &options, chosen)?;
@@ -44,7 +43,7 @@ pub fn run(own: &Own) -> Result<(), Failure> {
     let places = (options.duplication && !options.dedup)
         .then(|| Arc::new(Places::new(options.duplication_level)));
     let source = if options.dedup {
-        let known = Bitmap::read(&parts::duplicates(own.plan()), before, chosen.reads)?;
+        let known = Bitmap::read(&parts::duplicates(&own.plan), before, chosen.reads)?;
         Source::known(&files, &options, known)?
     } else {
         Source::open(&files, &options, None)?
@@ -55,7 +54,7 @@ pub fn run(own: &Own) -> Result<(), Failure> {
     processed.outputs.finish()?;
     // The shard is done when its state exists.
     let state = State::new(id, number, processed.counts, processed.collector, written);
-    state.write(&State::name(own.plan(), number))?;
+    state.write(&State::name(&own.plan, number))?;
     eprintln!(
         "shard {number} of {}: {} reads or pairs",
         plan.shards.len(),

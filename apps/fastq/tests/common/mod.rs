@@ -150,28 +150,8 @@ pub fn command(program: &str, folder: &Path, arguments: &str) -> Command {
         .current_dir(folder)
         .args(arguments.split_whitespace())
         .stdin(Stdio::null());
-    limit(&mut command);
+    blitz_io_testing::limited(&mut command);
     command
-}
-
-/// Lets the system end the program after a quarter of an hour, with SIGALRM: a test that waits for one
-/// that never ends fails, instead of hanging.
-pub fn limit(command: &mut Command) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::CommandExt;
-
-        unsafe extern "C" {
-            safe fn alarm(seconds: std::ffi::c_uint) -> std::ffi::c_uint;
-        }
-        // SAFETY: between fork and exec, the closure makes one system call, which touches no memory.
-        unsafe {
-            command.pre_exec(|| {
-                alarm(900);
-                Ok(())
-            })
-        };
-    }
 }
 
 /// Runs a program in a new folder beside the input, which `arguments` name as `../x`.

@@ -12,34 +12,32 @@ use model::{Counter, model, model_in_order};
 
 type Flagged = Counter<BiasedFlag>;
 
-impl Flagged {
-    fn shared() -> Arc<Self> {
-        Self::of(BiasedFlag::new())
-    }
+fn shared() -> Arc<Flagged> {
+    Counter::of(BiasedFlag::new())
+}
 
-    /// Adds one, unless another call is inside. Returns how many it has added.
-    fn enter_and_add(&self) -> u32 {
-        let Some(inside) = self.lock.enter() else {
-            return 0;
-        };
-        self.add();
-        self.lock.leave(inside);
-        1
-    }
+/// Adds one, unless another call is inside. Returns how many it has added.
+fn enter_and_add(counter: &Flagged) -> u32 {
+    let Some(inside) = counter.lock.enter() else {
+        return 0;
+    };
+    counter.add();
+    counter.lock.leave(inside);
+    1
 }
 
 fn spawn(counter: &Arc<Flagged>) -> thread::JoinHandle<u32> {
     let counter = counter.clone();
-    thread::spawn(move || counter.enter_and_add())
+    thread::spawn(move || enter_and_add(&counter))
 }
 
 fn owner_and(remotes: usize) -> impl Fn() + Copy + Send + Sync + 'static {
     move || {
-        let counter = Flagged::shared();
+        let counter = shared();
         // The main thread is the owner.
-        assert_eq!(counter.enter_and_add(), 1);
+        assert_eq!(enter_and_add(&counter), 1);
         let threads: Vec<_> = (0..remotes).map(|_| spawn(&counter)).collect();
-        let mut added = 1 + counter.enter_and_add() + counter.enter_and_add();
+        let mut added = 1 + enter_and_add(&counter) + enter_and_add(&counter);
         added += threads.into_iter().map(|t| t.join().unwrap()).sum::<u32>();
         assert_eq!(counter.get(), added);
     }
@@ -63,9 +61,9 @@ fn they_are_not_while_the_process_gives_up_light_fences() {
 #[test]
 fn two_threads_that_come_first_are_never_inside_together() {
     model(3, || {
-        let counter = Flagged::shared();
+        let counter = shared();
         let other = spawn(&counter);
-        let added = counter.enter_and_add() + other.join().unwrap();
+        let added = enter_and_add(&counter) + other.join().unwrap();
         assert_eq!(counter.get(), added);
     });
 }
@@ -74,10 +72,10 @@ fn two_threads_that_come_first_are_never_inside_together() {
 #[test]
 fn calls_one_after_the_other_all_enter() {
     model(2, || {
-        let counter = Flagged::shared();
-        assert_eq!(counter.enter_and_add(), 1);
+        let counter = shared();
+        assert_eq!(enter_and_add(&counter), 1);
         assert_eq!(spawn(&counter).join().unwrap(), 1);
-        assert_eq!(counter.enter_and_add(), 1);
+        assert_eq!(enter_and_add(&counter), 1);
         assert_eq!(spawn(&counter).join().unwrap(), 1);
         assert_eq!(counter.get(), 4);
     });

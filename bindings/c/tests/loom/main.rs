@@ -2,8 +2,8 @@
 
 #![cfg(loom)]
 
-#[path = "../../../../crates/core/tests/loom/model/mod.rs"]
-mod model;
+use blitz_io_models as model;
+
 // The models do not use all of it.
 #[allow(dead_code)]
 #[path = "../../src/protocol/mod.rs"]

@@ -2,7 +2,6 @@
 
 #![cfg(loom)]
 
-#[path = "../../../core/tests/loom/model/mod.rs"]
-mod model;
+use blitz_io_models as model;
 
 mod memory;

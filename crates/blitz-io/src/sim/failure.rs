@@ -35,7 +35,7 @@ pub enum Cause {
     Steps(u64),
     /// The run did not end in this simulated time.
     Time(Duration),
-    /// The same decisions led to different alternatives: the test uses a clock, random numbers or threads that are
+    /// Equal decisions led to different alternatives: the test uses a clock, random numbers or threads that are
     /// no part of the simulation.
     NotDeterministic,
 }

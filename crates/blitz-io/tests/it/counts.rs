@@ -8,7 +8,7 @@ use blitz_io::task;
 
 /// More runs than any test here has, so that one which has too many fails.
 const TOO_MANY: u64 = 10_000;
-/// As many steps of one run.
+/// A run with so many steps is too long.
 const TOO_LONG: u64 = 1_000;
 
 fn exhaustive<F>(preemptions: Option<u32>, test: impl Fn() -> F) -> Report

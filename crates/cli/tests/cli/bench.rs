@@ -433,7 +433,7 @@ fn a_profile_of_an_unknown_row_says_where_the_rows_are() {
     assert!(ran.err.contains("blitz bench --list"), "{}", ran.err);
 }
 
-/// With a stand-in for perf, or none.
+/// Tests with a stand-in for perf, or without any.
 #[cfg(unix)]
 mod profiles {
     use std::os::unix::fs::PermissionsExt;

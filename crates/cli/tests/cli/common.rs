@@ -6,23 +6,8 @@ use std::process::{Command, Output, Stdio};
 pub fn blitz(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_blitz"));
     command.args(arguments).stdin(Stdio::null());
-    #[cfg(unix)]
-    limit(&mut command);
+    blitz_io_testing::limited(&mut command);
     command
-}
-
-/// Lets the system end the program after a quarter of an hour, with SIGALRM: a test that waits for one
-/// that never ends fails, instead of hanging.
-#[cfg(unix)]
-pub fn limit(command: &mut Command) {
-    use std::os::unix::process::CommandExt;
-    // SAFETY: between fork and exec, the closure makes one system call, which touches no memory.
-    unsafe {
-        command.pre_exec(|| {
-            libc::alarm(900);
-            Ok(())
-        })
-    };
 }
 
 /// Runs the command to its end and expects `code`.

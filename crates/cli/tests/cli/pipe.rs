@@ -368,7 +368,7 @@ fn a_signal_leaves_nothing_incomplete() {
         let out = place.name("out.gz");
         // A shell has a program that it runs in the background ignore some of the signals.
         let mut command = Command::new("env");
-        super::common::limit(&mut command);
+        blitz_io_testing::limited(&mut command);
         let mut child = command
             .arg("--default-signal=INT,TERM,HUP")
             .arg(env!("CARGO_BIN_EXE_blitz"))

@@ -12,32 +12,31 @@ use model::{Counter, model, model_in_order};
 
 type Locked = Counter<BiasedLock>;
 
-impl Locked {
-    fn shared() -> Arc<Self> {
-        Self::of(BiasedLock::new())
-    }
+fn shared() -> Arc<Locked> {
+    Counter::of(BiasedLock::new())
+}
 
-    fn own(&self) {
-        // SAFETY: the main thread is the only owner, and not inside.
-        unsafe { self.lock.lock(|| self.add()) }
-    }
+fn own(counter: &Locked) {
+    // SAFETY: the main thread is the only owner, and not inside.
+    unsafe { counter.lock.lock(|| counter.add()) }
+}
 
-    fn remote(&self) -> u32 {
-        u32::from(self.lock.try_lock_remote(|| self.add()).is_some())
-    }
+fn remote(counter: &Locked) -> u32 {
+    let entered = counter.lock.try_lock_remote(|| counter.add());
+    u32::from(entered.is_some())
 }
 
 fn owner_and(remotes: usize) -> impl Fn() + Copy + Send + Sync + 'static {
     move || {
-        let counter = Locked::shared();
+        let counter = shared();
         let threads: Vec<_> = (0..remotes)
             .map(|_| {
                 let counter = counter.clone();
-                thread::spawn(move || counter.remote())
+                thread::spawn(move || remote(&counter))
             })
             .collect();
-        counter.own();
-        counter.own();
+        own(&counter);
+        own(&counter);
         let entered: u32 = threads.into_iter().map(|t| t.join().unwrap()).sum();
         assert_eq!(counter.get(), 2 + entered);
     }
@@ -55,13 +54,13 @@ fn they_are_not_while_the_process_gives_up_light_fences() {
 
 /// The second time, the first one's answer is still on its way.
 fn owner_and_a_thread_that_comes_twice() {
-    let counter = Locked::shared();
+    let counter = shared();
     let remote = {
         let counter = counter.clone();
-        thread::spawn(move || counter.remote() + counter.remote())
+        thread::spawn(move || remote(&counter) + remote(&counter))
     };
-    counter.own();
-    counter.own();
+    own(&counter);
+    own(&counter);
     let entered = remote.join().unwrap();
     assert_eq!(counter.get(), 2 + entered);
 }
@@ -78,7 +77,7 @@ fn two_remote_threads_are_never_inside_together() {
 
 /// A revoker that waits for the owner.
 fn owner_and_a_revoker_that_waits() {
-    let counter = Locked::shared();
+    let counter = shared();
     let revoker = {
         let counter = counter.clone();
         thread::spawn(move || {
@@ -87,8 +86,8 @@ fn owner_and_a_revoker_that_waits() {
             unsafe { BiasedLock::lock_remote(locks, &mut |()| counter.add()) };
         })
     };
-    counter.own();
-    counter.own();
+    own(&counter);
+    own(&counter);
     revoker.join().unwrap();
     assert_eq!(counter.get(), 3);
 }

@@ -2,7 +2,7 @@
 
 #![cfg(loom)]
 
-mod model;
+use blitz_io_models as model;
 
 mod biased_lock;
 mod fences;

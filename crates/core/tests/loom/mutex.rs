@@ -12,60 +12,58 @@ use model::{Counter, model, model_in_order, soon};
 
 type Locked = Counter<Exclusive>;
 
-impl Locked {
-    fn new() -> Arc<Self> {
-        Self::of(Exclusive::new())
-    }
+fn locked() -> Arc<Locked> {
+    Counter::of(Exclusive::new())
+}
 
-    fn lock_and_add(&self) {
-        self.lock.lock(HELD);
-        self.add();
-        self.lock.unlock();
-    }
+fn lock_and_add(counter: &Locked) {
+    counter.lock.lock(HELD);
+    counter.add();
+    counter.lock.unlock();
+}
 
-    fn lock_and_get(&self) -> u32 {
-        self.lock.lock(HELD);
-        let value = self.get();
-        self.lock.unlock();
-        value
-    }
+fn lock_and_get(counter: &Locked) -> u32 {
+    counter.lock.lock(HELD);
+    let value = counter.get();
+    counter.lock.unlock();
+    value
 }
 
 /// Two threads beside the main one, which also takes the lock.
 fn three_threads() {
-    let counter = Locked::new();
+    let counter = locked();
     let threads: Vec<_> = (0..2)
         .map(|_| {
             let counter = counter.clone();
-            thread::spawn(move || counter.lock_and_add())
+            thread::spawn(move || lock_and_add(&counter))
         })
         .collect();
-    counter.lock_and_add();
+    lock_and_add(&counter);
     for thread in threads {
         thread.join().unwrap();
     }
-    assert_eq!(counter.lock_and_get(), 3);
+    assert_eq!(lock_and_get(&counter), 3);
 }
 
 fn two_threads_twice() {
     model(3, || {
-        let counter = Locked::new();
+        let counter = locked();
         let other = counter.clone();
         let thread = thread::spawn(move || {
-            other.lock_and_add();
-            other.lock_and_add();
+            lock_and_add(&other);
+            lock_and_add(&other);
         });
-        counter.lock_and_add();
-        counter.lock_and_add();
+        lock_and_add(&counter);
+        lock_and_add(&counter);
         thread.join().unwrap();
-        assert_eq!(counter.lock_and_get(), 4);
+        assert_eq!(lock_and_get(&counter), 4);
     });
 }
 
 /// One waiter may run out of time at any moment, while another has none.
 fn a_waiter_gives_up() {
     model(1, || {
-        let counter = Locked::new();
+        let counter = locked();
         counter.lock.lock(HELD);
         let hasty = {
             let counter = counter.clone();
@@ -80,34 +78,34 @@ fn a_waiter_gives_up() {
         };
         let patient = {
             let counter = counter.clone();
-            thread::spawn(move || counter.lock_and_add())
+            thread::spawn(move || lock_and_add(&counter))
         };
         blitz_io_futex::model::expire();
         counter.lock.unlock();
         let added = hasty.join().unwrap() + 1;
         patient.join().unwrap();
-        assert_eq!(counter.lock_and_get(), added);
+        assert_eq!(lock_and_get(&counter), added);
     });
 }
 
 /// Time passes at any moment, so sleepers begin to starve.
 fn starving() {
     model(1, || {
-        let counter = Locked::new();
+        let counter = locked();
         counter.lock.lock(HELD);
         let threads: Vec<_> = (0..2)
             .map(|_| {
                 let counter = counter.clone();
-                thread::spawn(move || counter.lock_and_add())
+                thread::spawn(move || lock_and_add(&counter))
             })
             .collect();
         blitz_io_futex::model::expire();
         counter.lock.unlock();
-        counter.lock_and_add();
+        lock_and_add(&counter);
         for thread in threads {
             thread.join().unwrap();
         }
-        assert_eq!(counter.lock_and_get(), 3);
+        assert_eq!(lock_and_get(&counter), 3);
         assert!(!counter.lock.is_held());
     });
 }
@@ -142,7 +140,7 @@ fn a_hand_off_finds_a_thread() {
 
 fn fair_release() {
     model(2, || {
-        let counter = Locked::new();
+        let counter = locked();
         counter.lock.lock(HELD);
         let other = counter.clone();
         let thread = thread::spawn(move || {
@@ -151,9 +149,9 @@ fn fair_release() {
             other.lock.unlock_fair();
         });
         counter.lock.unlock_fair();
-        counter.lock_and_add();
+        lock_and_add(&counter);
         thread.join().unwrap();
-        assert_eq!(counter.lock_and_get(), 2);
+        assert_eq!(lock_and_get(&counter), 2);
         assert!(counter.lock.try_lock(HELD));
     });
 }

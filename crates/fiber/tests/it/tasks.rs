@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use blitz_io::runtime::{self, Runtime};
 use blitz_io::sync::{Barrier, Notify, mpsc, oneshot};
@@ -156,6 +157,35 @@ fn two_fibers_in_one_task_take_turns() {
     let (one, two) = (waits(barrier.clone()), waits(barrier));
     let (one, two) = pollster::block_on(async { blitz_io::join!(one, two) });
     assert!(one != two);
+}
+
+/// The fiber goes before the task that has yielded on its thread. While the fiber computes, the other worker runs
+/// that task.
+#[test]
+fn a_fiber_that_computes_delays_no_task_that_has_yielded() {
+    let fiber = || {
+        let turns = Arc::new(AtomicUsize::new(0));
+        let counter = turns.clone();
+        let task = task::spawn(async move {
+            loop {
+                counter.fetch_add(1, Ordering::Relaxed);
+                task::yield_now().await;
+            }
+        });
+        fiber::yield_now();
+        let before = turns.load(Ordering::Relaxed);
+        while turns.load(Ordering::Relaxed) == before {
+            std::thread::yield_now();
+        }
+        task.abort();
+    };
+    let mut builder = runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(2).build().unwrap();
+    runtime.block_on(async {
+        for _ in 0..20 {
+            fiber::spawn(fiber).await.unwrap();
+        }
+    });
 }
 
 #[test]

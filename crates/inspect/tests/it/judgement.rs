@@ -123,7 +123,7 @@ fn crossed_handlers() -> Snapshot {
     for id in [1, 2] {
         let mut socket = wait(id + 2, T(id), Kind::Readable, lock(0, None));
         // A descriptor is named by what the system says of it.
-        socket.kind = "socket".into();
+        socket.kind = blitz_io_observe::SOCKET.into();
         socket.object = None;
         socket.source = Some("read from 192.0.2.7:80".into());
         snapshot.waits.push(socket);

@@ -18,7 +18,7 @@ fn wait(id: u64, waiter: Waiter, kind: Kind) -> Wait {
 
 fn socket(id: u64, waiter: Waiter) -> Wait {
     Wait {
-        kind: "socket".into(),
+        kind: blitz_io_observe::SOCKET.into(),
         source: Some("read from 192.0.2.7:80".into()),
         ..wait(id, waiter, Kind::Readable)
     }

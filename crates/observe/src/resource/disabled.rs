@@ -86,6 +86,24 @@ impl Operation {
     }
 }
 
+/// The span of a task; see `task_span.rs`.
+pub struct TaskSpan;
+
+impl TaskSpan {
+    /// Creates an empty value.
+    #[allow(
+        clippy::new_without_default,
+        reason = "not part of the public interface"
+    )]
+    pub const fn new() -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn emit(&self, _event: super::WakerEvent) {}
+}
+
 /// A field of these types changes no other type's size, alignment or need of a destructor.
 const _: () = {
     use std::mem::{align_of, needs_drop, size_of};
@@ -95,5 +113,5 @@ const _: () = {
             $(assert!(size_of::<$name>() == 0 && align_of::<$name>() == 1 && !needs_drop::<$name>());)*
         };
     }
-    is_nothing!(Resource Late Operation);
+    is_nothing!(Resource Late Operation TaskSpan);
 };

@@ -8,6 +8,7 @@
 //!   not `const`, while a subscriber was installed.
 //! - [`Late`]: the same for a primitive that has no other constructor than a `const` one.
 //! - [`Operation`]: a field of each future that waits for one.
+//! - [`TaskSpan`]: a field of each task, for the events of its wakers.
 //!
 //! A resource without a span emits nothing. So the primitives that a subscriber uses itself, which
 //! are made before it is installed, do not call it.
@@ -16,14 +17,31 @@
 mod disabled;
 #[cfg(feature = "tracing")]
 mod enabled;
+#[cfg(feature = "tracing")]
+mod task_span;
 
 #[cfg(not(feature = "tracing"))]
-pub use disabled::{Late, Operation, Resource};
+pub use disabled::{Late, Operation, Resource, TaskSpan};
 #[cfg(feature = "tracing")]
 pub use enabled::{Late, Operation, Resource};
+#[cfg(feature = "tracing")]
+pub use task_span::TaskSpan;
 
 /// `true` if spans are made.
 pub const IS_TRACED: bool = cfg!(all(feature = "tracing", not(loom)));
+
+/// An event of a task's waker.
+#[derive(Clone, Copy, Debug)]
+pub enum WakerEvent {
+    /// There is one more.
+    Clone,
+    /// There is one less.
+    Drop,
+    /// It wakes its task, and there is one less.
+    Wake,
+    /// It wakes its task.
+    WakeByRef,
+}
 
 /// The kind of a resource, with the state that it shows.
 #[derive(Clone, Copy, Debug)]

@@ -367,14 +367,15 @@ impl Idle {
         stays
     }
 
-    /// Lets workers wait in drivers from now on. Calls one for each driver to do so, if those that
-    /// sleep are parked.
-    pub fn use_drivers(&self, wake: impl FnMut(Place)) {
+    /// Lets workers wait in the drivers, which are so many, from now on. Calls one for each driver
+    /// to do so, if those that sleep are parked.
+    #[cfg(any(feature = "io", loom))]
+    pub fn use_drivers(&self, drivers: usize, wake: impl FnMut(Place)) {
         let mut sleepers = self.sleepers.lock();
         if std::mem::replace(&mut sleepers.uses_drivers, true) {
             return;
         }
-        let places: Vec<Place> = (0..sleepers.drivers())
+        let places: Vec<Place> = (0..drivers)
             .map_while(|_| self.call_to_work(&mut sleepers))
             .collect();
         drop(sleepers);

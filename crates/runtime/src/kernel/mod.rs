@@ -4,10 +4,8 @@
 //! |---|---|
 //! | `task/` | the task core, from a task's allocation to its last reference |
 //! | `context.rs` | a thread's view of the runtime that it is in |
-//! | `token.rs` | what the next five hold: a ready task as one word |
-//! | `queue.rs` | the ring of a worker's ready tasks, with stealing |
-//! | `lifo_slot.rs` | the slot for the task that was woken last |
-//! | `run_batch.rs` | the tasks that a worker has claimed |
+//! | `token.rs` | what the next three hold: a ready task as one word |
+//! | `run_queue/` | the ready tasks of a worker, some of which others may take |
 //! | `inbox.rs` | the ready tasks that are pinned to a thread |
 //! | `inject.rs` | the ready tasks from other threads |
 //! | `idle.rs` | which workers sleep, search, are woken; the steps of going to sleep |
@@ -17,7 +15,7 @@
 //! | `polling.rs` | the task that a worker polls, and since when |
 //! | `job_queue.rs` | the jobs of the blocking pool, and its threads |
 //! | `wheel/` | the wheel that holds timers |
-//! | `ready.rs` | the tasks of a `JoinSet` that have ended |
+//! | `ready_list.rs` | the tasks of a `JoinSet` that have ended |
 //! | `task_tracker.rs`, `cancellation_token/` | what the public types of these names are |
 
 #![cfg_attr(loom, allow(missing_docs, clippy::missing_safety_doc))]
@@ -31,11 +29,9 @@ pub mod idle;
 pub mod inbox;
 pub mod inject;
 pub mod job_queue;
-pub mod lifo_slot;
 pub mod polling;
-pub mod queue;
-pub mod ready;
-pub mod run_batch;
+pub mod ready_list;
+pub mod run_queue;
 pub mod sleepers;
 pub mod task;
 pub mod task_tracker;

@@ -158,9 +158,4 @@ impl Sleepers {
             .iter()
             .map(|driver| (driver.waiting, driver.called))
     }
-
-    /// Returns the number of drivers.
-    pub fn drivers(&self) -> usize {
-        self.drivers.len()
-    }
 }

@@ -1,4 +1,4 @@
-//! The pool of threads for blocking work: its threads, and its end. `queue.rs` says how
+//! The pool of threads for blocking work: its threads, and its end. `job_queue.rs` says how
 //! jobs and threads find each other.
 
 use std::collections::VecDeque;

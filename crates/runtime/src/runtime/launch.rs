@@ -106,7 +106,7 @@ fn common(builder: &Builder) -> io::Result<Common> {
     let workers = config.worker_threads;
     Ok(Common {
         #[cfg(feature = "io")]
-        io: crate::io::Drivers::new(&config)?,
+        io: crate::io::IoDrivers::new(&config)?,
         local_thread: builder.is_local.then(ThreadId::current),
         id: Id::next(),
         time: config.enable_time.then(wheels),

@@ -12,9 +12,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
 use blitz_io_core::coop;
+use blitz_io_observe::WakerEvent;
 
 use crate::kernel::context;
-use crate::kernel::task::{WakerEvent, task_of};
+use crate::kernel::task::task_of;
 
 /// Lets the others that are ready run first.
 ///

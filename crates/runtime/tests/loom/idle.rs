@@ -8,21 +8,13 @@ use std::sync::Arc;
 
 use blitz_io_futex::model::expire;
 use blitz_io_runtime::kernel::idle::{Calls, Idle, Place, Sleeper};
-use blitz_io_runtime::kernel::queue::Ring;
+use blitz_io_runtime::kernel::run_queue::RunQueue;
 use blitz_io_runtime::kernel::{driver::Driver, inject::Inject};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 
-use crate::token::{Number, Numbered};
-
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(preemptions);
-    builder.preemption_bound = Some(bound.min(preemptions));
-    builder.max_branches = 10_000;
-    builder.check(test);
-}
+use crate::model::{Number, Numbered, model_with_long_runs as model};
 
 /// The driver in which workers wait: no two polls take the same event.
 #[derive(Default)]
@@ -66,7 +58,7 @@ impl Poll {
 struct World {
     idle: Idle,
     inject: Inject<Numbered>,
-    rings: Vec<Ring<Numbered, 4>>,
+    queues: Vec<RunQueue<Numbered, 4>>,
     words: Vec<Driver>,
     poll: Poll,
     uses_driver: bool,
@@ -97,12 +89,12 @@ impl World {
     ) -> Arc<ManuallyDrop<Self>> {
         let idle = Idle::new(workers, processors, 1, most_waiting);
         if most_waiting > 0 {
-            idle.use_drivers(|place| panic!("{place:?}: all are awake"));
+            idle.use_drivers(1, |place| panic!("{place:?}: all are awake"));
         }
         Arc::new(ManuallyDrop::new(Self {
             idle,
             inject: Inject::new(),
-            rings: (0..workers).map(|_| Ring::new()).collect(),
+            queues: (0..workers).map(|_| RunQueue::new()).collect(),
             words: (0..workers).map(|_| Driver::new()).collect(),
             poll: Poll::default(),
             uses_driver: most_waiting > 0,
@@ -199,27 +191,27 @@ impl Worker<'_> {
     }
 
     fn next(&self) -> Option<Number> {
-        let ring = &self.world.rings[self.index];
-        // SAFETY: the ring with this number is this worker's.
-        let task = unsafe { ring.pop() }.or_else(|| self.world.inject.pop())?;
+        let queue = &self.world.queues[self.index];
+        // SAFETY: the queue with this number is this worker's.
+        let task = unsafe { queue.pop_and_claim(1) }.or_else(|| self.world.inject.pop())?;
         Some(task.0)
     }
 
     fn steal(&self) -> Option<Number> {
-        let own = &self.world.rings[self.index];
-        let others = self.world.rings.iter().enumerate();
+        let own = &self.world.queues[self.index];
+        let others = self.world.queues.iter().enumerate();
         others
             .filter(|&(index, _)| index != self.index)
-            // SAFETY: the ring with this number is this worker's, and empty.
-            .find_map(|(_, ring)| unsafe { ring.steal_into(own, 0) })
+            // SAFETY: the queue with this number is this worker's, and empty.
+            .find_map(|(_, queue)| unsafe { queue.steal_into(own) })
             .map(|(task, _)| task.0)
     }
 
     /// Makes a task ready on this worker.
     fn deliver(&self, task: Number) {
         if task != 0 {
-            // SAFETY: the ring with this number is this worker's.
-            let pushed = unsafe { self.world.rings[self.index].push(Numbered(task)) };
+            // SAFETY: the queue with this number is this worker's.
+            let pushed = unsafe { self.world.queues[self.index].push(Numbered(task)) };
             assert!(pushed.is_ok());
         }
     }
@@ -236,8 +228,8 @@ impl Worker<'_> {
     /// Makes a task, which others may steal.
     fn push(&self, task: Number) {
         let world = self.world;
-        // SAFETY: the ring with this number is this worker's.
-        assert!(unsafe { world.rings[self.index].push(Numbered(task)) }.is_ok());
+        // SAFETY: the queue with this number is this worker's.
+        assert!(unsafe { world.queues[self.index].push(Numbered(task)) }.is_ok());
         world.call(world.idle.pushed(true));
     }
 }
@@ -256,11 +248,11 @@ impl Sleeper for Worker<'_> {
     }
 
     fn sees_any(&self) -> bool {
-        self.sees_injected() || self.world.rings.iter().any(|ring| !ring.is_empty())
+        self.sees_injected() || self.world.queues.iter().any(RunQueue::has_stealable)
     }
 
     fn has_tasks(&self) -> bool {
-        !self.world.rings[self.index].is_empty()
+        self.world.queues[self.index].has_stealable()
     }
 
     fn has_plenty(&self) -> bool {
@@ -481,7 +473,7 @@ fn a_source_while_parked() {
     model(2, || {
         let world = World::with_driver(1, 2, 1, 0);
         let worker = start(&world, 0, finish);
-        world.idle.use_drivers(|place| world.wake(place));
+        world.idle.use_drivers(1, |place| world.wake(place));
         world.happen(1);
         worker.join().unwrap();
         end(world);
@@ -498,7 +490,7 @@ fn two_drivers() {
             assert_eq!(place, Place::Parked(index));
         }
         let mut called = Vec::new();
-        idle.use_drivers(|place| called.push(place));
+        idle.use_drivers(2, |place| called.push(place));
         for place in called {
             let Place::Parked(index) = place else {
                 panic!("{place:?} was called")
@@ -575,7 +567,7 @@ fn dozing() {
     model(2, || {
         for most_waiting in [0, 1] {
             let idle = Idle::new(2, 1, 1, most_waiting);
-            idle.use_drivers(|place| panic!("{place:?}: all are awake"));
+            idle.use_drivers(1, |place| panic!("{place:?}: all are awake"));
             let (place, _) = idle.go_to_sleep(0, 0, false, false);
             assert!(idle.is_monitor(place, false) && idle.doze(place) && idle.count().is_dozing());
             let calls = idle.pushed(false);

@@ -12,15 +12,7 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 
-use crate::token::{Number, Numbered};
-
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(preemptions);
-    builder.preemption_bound = Some(bound.min(preemptions));
-    builder.max_branches = 10_000;
-    builder.check(test);
-}
+use crate::model::{Number, Numbered, model_with_long_runs as model};
 
 /// The owner is worker 0.
 struct World {
@@ -41,7 +33,7 @@ impl World {
     fn new(workers: usize, most_waiting: usize) -> Arc<ManuallyDrop<Self>> {
         let idle = Idle::new(workers, workers, 1, most_waiting);
         if most_waiting > 0 {
-            idle.use_drivers(|calls| panic!("{calls:?}: all are awake"));
+            idle.use_drivers(1, |calls| panic!("{calls:?}: all are awake"));
         }
         Arc::new(ManuallyDrop::new(Self {
             idle,

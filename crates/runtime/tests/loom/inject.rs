@@ -8,7 +8,7 @@ use std::sync::Arc;
 use blitz_io_runtime::kernel::{driver::Driver, inject::Inject};
 use loom::thread;
 
-use crate::token::{Number, Numbered};
+use crate::model::{Number, Numbered, model_in_order};
 
 struct World {
     inject: Inject<Numbered>,
@@ -39,9 +39,7 @@ impl World {
 
 /// One thread pushes tasks 1 and 2, another one 3.
 fn two_push() {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(2).min(2));
-    builder.check(|| {
+    model_in_order(2, || {
         // loom can not drop it after it has found a mistake.
         let world = Arc::new(ManuallyDrop::new(World {
             inject: Inject::new(),

@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use blitz_io_runtime::kernel::ready::{Link, Pushed, Ready};
+use blitz_io_runtime::kernel::ready_list::{Link, Pushed, ReadyList};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on_parking as block_on, model_in_order};
@@ -24,7 +24,7 @@ struct Entry {
 
 /// A list with its entries. They are never freed, as the model keeps it.
 struct List {
-    ready: Ready,
+    ready: ReadyList,
     entries: [Entry; 2],
 }
 
@@ -36,7 +36,7 @@ unsafe impl Send for List {}
 impl List {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            ready: Ready::new(),
+            ready: ReadyList::new(),
             entries: [(); 2].map(|()| Entry {
                 link: Link::new(),
                 value: UnsafeCell::new(0),

@@ -2,11 +2,7 @@
 
 #![cfg(loom)]
 
-#[path = "../../../channel/tests/loom/model/mod.rs"]
 mod model;
-
-#[path = "model/token.rs"]
-mod token;
 
 /// Tests that models hold.
 macro_rules! models {
@@ -28,7 +24,7 @@ mod join_set;
 mod own_list;
 mod polling;
 mod pool;
-mod queue;
+mod run_queue;
 mod task;
 mod task_tracker;
 mod turns;

@@ -7,12 +7,7 @@ use blitz_io_runtime::kernel::job_queue::{Closed, JobQueue, Next, Submitted, Thr
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(preemptions);
-    builder.preemption_bound = Some(bound.min(preemptions));
-    builder.check(test);
-}
+use crate::model::model_in_order as model;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(3600);
 

@@ -23,6 +23,8 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
+use crate::model::model_in_order as model;
+
 /// The queue. Loom counts its copies in tasks, and finds leaks.
 #[derive(Clone)]
 struct Line(Arc<Shared>);
@@ -244,13 +246,6 @@ fn waiting(outlives_calls: bool) -> Setting {
         waker,
         join,
     }
-}
-
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(preemptions);
-    builder.preemption_bound = Some(bound.min(preemptions));
-    builder.check(test);
 }
 
 /// A waker that counts, and wakes a sleeping thread.

@@ -7,12 +7,7 @@ use loom::cell::UnsafeCell;
 use loom::future::block_on;
 use loom::thread;
 
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(preemptions);
-    builder.preemption_bound = Some(bound.min(preemptions));
-    builder.check(test);
-}
+use crate::model::model_in_order as model;
 
 type Core = UnsafeCell<u32>;
 

@@ -197,7 +197,7 @@ unsafe extern "C" fn getaddrinfo(
     const NUMERIC: c_int = 4;
     const NONAME: c_int = -2;
     const AGAIN: c_int = -3;
-    /// As if the first server of names had not answered.
+    /// The delay of a lookup whose first server of names does not answer, in nanoseconds.
     const SLOW: u64 = 5_000_000_000;
     let lookup: Lookup = real!(
         "getaddrinfo",

@@ -33,7 +33,7 @@ struct Wire {
     /// Bytes and the times at which they are due.
     parts: VecDeque<(u64, Vec<u8>)>,
     bytes: usize,
-    /// What is due could not be written.
+    /// Bytes that are due could not be written.
     is_full: bool,
     /// The sender has closed this direction.
     has_ended: bool,

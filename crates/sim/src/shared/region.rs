@@ -80,7 +80,7 @@ pub mod strategy {
     pub const SURW: u32 = 5;
 }
 
-/// What a recorded event says.
+/// The kinds of recorded events.
 pub mod happening {
     /// The thread reached a call on the object.
     pub const CALL: u16 = 0;
@@ -224,11 +224,11 @@ pub struct Region {
     pub scripted: u32,
     /// Not zero: a scripted decision that does not fit ends the run.
     pub strict: u32,
-    /// Not zero: the run records its events.
+    /// Nonzero if the run records its events.
     pub recording: u32,
     /// The step at which the run stops; zero for none.
     pub until: u64,
-    /// Not zero: it stops by a signal there, for a debugger.
+    /// Nonzero if it stops by a signal there, for a debugger.
     pub pause: u32,
     /// Number of entries of `weights`.
     pub weighted: u32,

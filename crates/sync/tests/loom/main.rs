@@ -2,8 +2,7 @@
 
 #![cfg(loom)]
 
-#[path = "../../../core/tests/loom/model/mod.rs"]
-mod model;
+use blitz_io_models as model;
 
 mod barrier;
 mod condvar;

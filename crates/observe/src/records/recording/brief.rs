@@ -7,7 +7,7 @@ use super::place::{Target, TaskFacts, TaskState, Value};
 use super::{Kind, Waiter};
 use crate::EndedBy;
 
-/// What a reader sees first of one record.
+/// The part of a record that a reader sees first.
 #[derive(Clone, Copy)]
 pub struct Brief {
     /// The kind.

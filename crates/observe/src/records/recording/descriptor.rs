@@ -82,7 +82,7 @@ impl Sources {
         } else {
             format!("read at {local}")
         };
-        Some(Source::new("socket", what))
+        Some(Source::new(crate::SOCKET, what))
     }
 
     #[cfg(not(unix))]

@@ -74,7 +74,7 @@ pub(super) struct Node {
     state: AtomicU32,
     /// The tasks that wait until it is cancelled.
     pub(super) waiters: WaitQueue,
-    /// Not known of a child, which another node's token cancels, too.
+    /// Unknown for a child, which another node's token cancels, too.
     pub(super) origin: Origin,
     /// The pointer of an `Arc`, or null. Set once, before [`IN_FAMILY`].
     family: AtomicPtr<Family>,

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::state::State;
-use super::waker_events::TaskSpan;
 use crate::kernel::token::Token;
 use blitz_io_core::{Watched, coop};
+use blitz_io_observe::TaskSpan;
 
 /// The first part of a task's memory. All pointers to a task point to it.
 ///

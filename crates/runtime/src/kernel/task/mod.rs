@@ -25,7 +25,6 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod waker;
-mod waker_events;
 #[cfg(all(feature = "inspect", not(loom)))]
 mod watch;
 
@@ -34,7 +33,6 @@ pub use header::{Header, Id, ListId, Notified, Ran, Schedule};
 pub use join_handle::{AbortHandle, JoinHandle};
 pub use owned::{OwnedTasks, unowned};
 pub use waker::task_of;
-pub use waker_events::WakerEvent;
 
 /// Futures above this size go into a box of their own before they become tasks. Some
 /// functions take them by value, which costs stack, most where the compiler does not

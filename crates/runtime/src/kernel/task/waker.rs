@@ -3,10 +3,9 @@
 use std::ptr::{self, NonNull};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-use blitz_io_observe::trace;
+use blitz_io_observe::{WakerEvent, trace};
 
 use super::header::{self, Header};
-use super::waker_events::WakerEvent;
 
 pub static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 

@@ -49,7 +49,8 @@ impl Shared {
     #[cfg(feature = "io")]
     pub(crate) fn source_expected(&self) {
         if !self.drivers.begin_to_use() {
-            self.idle.use_drivers(|place| self.wake(place));
+            self.idle
+                .use_drivers(self.drivers.len(), |place| self.wake(place));
         }
         // SAFETY: the reference is used here only.
         if let Some(worker) = unsafe { Worker::here() } {
@@ -90,7 +91,7 @@ fn give_core_away(worker: &Worker) {
     if let Some(task) = worker.take_lifo(core) {
         worker.push_back(core, task);
     }
-    if !core.ring.is_empty() {
+    if core.queue.has_stealable() {
         worker.notify_pushed(true);
     }
     worker.count_forced_yields();

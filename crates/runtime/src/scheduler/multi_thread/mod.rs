@@ -6,6 +6,7 @@
 //! | `worker_core.rs` | the state of a worker, whichever thread runs it |
 //! | `shared.rs` | the state that all threads share |
 //! | `worker.rs` | a thread with a core: the next task, the end of a poll, where a ready task goes |
+//! | `progress.rs` | whether a worker makes no poll, as another one sees it |
 //! | `monitor.rs` | whether another worker is stalled |
 //! | `thread_inbox.rs` | an inbox, and where its owner sleeps without a core |
 //! | `pinned.rs` | the scheduler of a pinned task |
@@ -16,6 +17,7 @@
 mod hand_over;
 mod monitor;
 mod pinned;
+mod progress;
 mod run;
 mod search;
 mod shared;

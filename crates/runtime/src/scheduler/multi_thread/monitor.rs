@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 
 use blitz_io_sync::thread::Mutex;
 
+use super::progress::{BLOCKED, Progress};
 use super::shared::Shared;
-use super::worker_core::Progress;
 use crate::kernel::idle::Place;
 
 /// The first interval between two looks.
@@ -40,9 +40,6 @@ const LAST_DOZING: Duration = Duration::from_millis(256);
 /// The pause while no worker waits in a driver with sources. All workers of that driver are awake,
 /// and may block their threads at the same time.
 const UNATTENDED: Duration = Duration::from_micros(500);
-/// A worker that makes no poll for this long, while others do, has not only lost its processor
-/// for a time slice or two.
-const BLOCKED: Duration = Duration::from_millis(5);
 /// Time that the monitor stays after the last poll that it has seen, while all sleep: a few
 /// looks, as to be made the monitor again costs about as much.
 const STAYS: Duration = Duration::from_millis(8);
@@ -146,7 +143,7 @@ impl Monitor {
 impl Seen {
     fn remember(&mut self, shared: &Shared) {
         for (progress, core) in self.progress.iter().zip(&shared.cores) {
-            progress.stands_for(core);
+            progress.stands_for(&core.counters);
         }
         self.taken = shared.inject.taken();
     }
@@ -169,11 +166,11 @@ impl Seen {
         };
         let mut is_quiet = !injected;
         for (core, progress) in shared.cores.iter().zip(&self.progress) {
-            let stands_for = progress.stands_for(core);
+            let stands_for = progress.stands_for(&core.counters);
             if stands_for.is_zero() {
                 found.none_polls = false;
                 self.polled = Some(Instant::now());
-            } else if core.has_tasks() {
+            } else if core.queue.has_tasks() {
                 is_quiet = false;
                 found.claimed = true;
                 found.work |= stands_for >= BLOCKED;

@@ -217,8 +217,8 @@ impl Worker {
             && self.has_core.get()
             && !self.shutting_down.get()
             && core.local.until_checkpoint.get() > 0
-            && !core.has_tasks()
-            && !core.local.has_yielded()
+            && !core.queue.has_tasks()
+            && !self.has_yielded()
             && !self.has_injected()
             && !self.has_ready_pinned()
     }
@@ -229,7 +229,7 @@ impl Worker {
         let inbox = self.inbox.get()?;
         let others = || {
             let core = self.core();
-            core.has_tasks() || core.local.has_yielded() || self.has_injected()
+            core.queue.has_tasks() || self.has_yielded() || self.has_injected()
         };
         // SAFETY: this thread is the owner.
         unsafe { inbox.tasks.take(others) }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use blitz_io_core::Spin;
 use blitz_io_observe as observe;
 
+use super::progress::STALLED;
 use super::worker::Worker;
-use super::worker_core::Core;
 use crate::hooks;
 use crate::kernel::context;
 use crate::kernel::idle::{Calls, Place, Sleeper};
@@ -15,9 +15,6 @@ use crate::metrics::Stopwatch;
 
 /// Shorter parks should have been spins.
 const BRIEF: Duration = Duration::from_micros(100);
-/// A worker that makes no poll for this long has lost its processor, or its task takes long:
-/// others take its claimed tasks. A short poll ends well before that.
-const STALLED: Duration = Duration::from_micros(50);
 
 /// Looks for a task with the other workers, for a moment, and sleeps if there is
 /// none. `None` when the worker should look at its own queues again.
@@ -84,38 +81,23 @@ pub(super) fn steal(worker: &Worker) -> Option<Notified> {
 
 fn steal_from(worker: &Worker, other: usize) -> Option<Notified> {
     let (core, victim) = (worker.core(), &worker.shared.cores[other]);
-    let claimed = || victim.batch.len();
     let reclaims = core.local.reclaims.get()
-        || victim.has_claimed() && core.local.progress[other].stands_for(victim) >= STALLED;
-    if !victim.ring.is_worth_stealing_from(claimed, pause) && !reclaims {
+        || victim.queue.has_claimed()
+            && core.local.progress[other].stands_for(&victim.counters) >= STALLED;
+    if !victim.queue.is_worth_stealing_from(pause) && !reclaims {
         return None;
     }
-    // SAFETY: this thread has the core, and with it the ring, which is empty: a worker
+    // SAFETY: this thread has the core, and with it the queue, whose ring is empty: a worker
     // searches when it has run out of tasks, and only it puts some there.
-    let stolen = unsafe { victim.ring.steal_into(&core.ring, claimed()) };
-    let (task, count) = match stolen {
-        Some(stolen) => stolen,
-        None if reclaims => reclaim(worker, victim)?,
-        None => return None,
+    let (task, count) = unsafe {
+        match victim.queue.steal_into(&core.queue) {
+            None if reclaims => victim.queue.reclaim_into(&core.queue)?,
+            stolen => stolen?,
+        }
     };
     core.counters.steals.add(1);
     core.counters.stolen.add(count as u64);
     Some(task)
-}
-
-/// Takes the claimed tasks of a stalled worker, or else the one in its LIFO slot. The first task
-/// is returned, with the number of those taken; the others are put into this worker's ring.
-#[cold]
-fn reclaim(worker: &Worker, victim: &Core) -> Option<(Notified, usize)> {
-    let mut first = None;
-    let count = victim.batch.reclaim(|task| match first {
-        None => first = Some(task),
-        Some(_) => worker.push_back(worker.core(), task),
-    });
-    match first {
-        Some(first) => Some((first, count)),
-        None => Some((victim.lifo_slot.reclaim()?, 1)),
-    }
 }
 
 /// Sleeps until it is called, a timer fires, or it sees as the monitor that another worker
@@ -156,11 +138,12 @@ impl Sleeper for Worker {
     }
 
     fn sees_any(&self) -> bool {
-        self.sees_injected() || self.shared.cores.iter().any(|core| !core.ring.is_empty())
+        let mut cores = self.shared.cores.iter();
+        self.sees_injected() || cores.any(|core| core.queue.has_stealable())
     }
 
     fn has_tasks(&self) -> bool {
-        self.core().has_tasks() || self.core().local.has_yielded() || self.has_ready_pinned()
+        self.core().queue.has_tasks() || self.has_yielded() || self.has_ready_pinned()
     }
 
     fn has_pinned(&self) -> bool {
@@ -175,7 +158,7 @@ impl Sleeper for Worker {
     /// than to run them.
     fn has_plenty(&self) -> bool {
         let core = self.core();
-        core.ring.len() > core.local.tuning.claimed()
+        core.queue.stealable() > core.local.tuning.claimed()
     }
 
     fn is_closed(&self) -> bool {

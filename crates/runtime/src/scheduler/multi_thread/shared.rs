@@ -197,7 +197,7 @@ impl Shared {
     /// Returns the number of tasks in a worker's own queue.
     #[track_caller]
     pub(crate) fn queued(&self, worker: usize) -> usize {
-        self.cores[worker].queue_depth()
+        self.cores[worker].queue.depth()
     }
 
     /// Returns the counters of a worker.

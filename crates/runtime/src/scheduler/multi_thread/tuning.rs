@@ -1,11 +1,11 @@
 //! The duration of polls, and its consequences for a worker: how often it checks the
-//! inject queue, how many tasks it claims in one step (`run_batch.rs`), and when
+//! inject queue, how many tasks it claims in one step (`run_queue`), and when
 //! maintenance is due.
 
 use std::cell::Cell;
 use std::time::Instant;
 
-use crate::kernel::run_batch;
+use crate::kernel::run_queue::MOST_CLAIMED;
 use crate::metrics::nanos;
 
 /// The largest number of polls between two checks of the inject queue, if the user has not
@@ -108,7 +108,7 @@ impl Tuning {
         self.measured
             .set((CLAIMED / poll).min(MOST_MEASURED) as u32);
         self.claimed
-            .set((CLAIMED / poll).clamp(1, run_batch::MAX as u64) as usize);
+            .set((CLAIMED / poll).clamp(1, MOST_CLAIMED as u64) as usize);
         if !self.is_set {
             let interval = (INJECT_WAITS / poll).clamp(2, u64::from(INTERVAL));
             self.inject_interval.set(interval as u32);

@@ -37,8 +37,7 @@ use super::thread_inbox::ThreadInbox;
 use super::worker_core::{Core, Local};
 use crate::kernel::context::{self, Current, Flavor, WorkerGuard};
 use crate::kernel::idle::Calls;
-use crate::kernel::queue::CAPACITY;
-use crate::kernel::run_batch;
+use crate::kernel::run_queue::CAPACITY;
 use crate::kernel::task::{Notified, Ran};
 use crate::metrics::Counters;
 use crate::scheduler::reference::{Base, Scheduler};
@@ -46,6 +45,8 @@ use crate::timers::Wheels;
 
 /// Largest number of times in a row that the LIFO slot goes before the ring.
 const MOST_FROM_LIFO_SLOT: u32 = 3;
+/// Largest number of tasks that a worker takes from the inject queue at once: half of a ring.
+const MOST_INJECTED: usize = CAPACITY / 2;
 
 /// A worker; see the module documentation.
 pub(crate) struct Worker {
@@ -143,9 +144,12 @@ impl Worker {
         }
         if let Some(task) = self.next_pinned() {
             self.begins(core, 1);
+            if self.has_yielded() {
+                self.show_yielded();
+            }
             return Some(task);
         }
-        if let Some(task) = core.local.yielded.take() {
+        if let Some(task) = self.take_yielded(core) {
             // Tasks from other threads were ready before it.
             let Some(first) = self.next_share(core) else {
                 self.begins(core, 1);
@@ -207,7 +211,7 @@ impl Worker {
         self.look(core);
         self.free_tasks();
         self.count_forced_yields();
-        if !core.ring.is_empty() {
+        if core.queue.has_stealable() {
             // Whatever a push has overlooked.
             self.notify_ring(core);
         }
@@ -218,7 +222,7 @@ impl Worker {
     fn look(&self, core: &Core) {
         self.shared.poll_driver(self.shared.driver_of(self.index));
         self.turn_timers();
-        if core.has_tasks() {
+        if core.queue.has_tasks() {
             self.queue_yielded();
         }
     }
@@ -232,11 +236,10 @@ impl Worker {
             ..
         } = &core.local;
         // If the ring is empty, other workers may have stolen the rest of the round.
-        if after_round.get() > 0 && !core.ring.is_empty() || !self.has_to_look() {
+        if after_round.get() > 0 && core.queue.has_stealable() || !self.has_to_look() {
             return;
         }
-        let lifo = usize::from(!core.lifo_slot.is_empty());
-        let queued = core.ring.len() + lifo + self.queued_pinned();
+        let queued = core.queue.unclaimed() + self.queued_pinned();
         let left = until_checkpoint.get();
         // If the checkpoint comes before that anyway, it stays.
         let until = left.min(u32::try_from(queued).unwrap_or(u32::MAX));
@@ -269,15 +272,29 @@ impl Worker {
     /// Returns the task in the LIFO slot.
     #[inline]
     pub(super) fn take_lifo(&self, core: &Core) -> Option<Notified> {
-        // SAFETY: this thread has the core, and with it the slot.
-        unsafe { core.lifo_slot.take() }
+        // SAFETY: this thread has the core, and with it the queue.
+        unsafe { core.queue.take_lifo() }
     }
 
     /// Returns the next of the claimed tasks.
     #[inline]
     pub(super) fn next_claimed(&self, core: &Core) -> Option<Notified> {
-        // SAFETY: this thread has the core, and with it the batch.
-        unsafe { core.batch.take() }
+        // SAFETY: this thread has the core, and with it the queue.
+        unsafe { core.queue.take_claimed() }
+    }
+
+    /// Returns `true` if a task has yielded, and no other was queued.
+    #[inline]
+    pub(super) fn has_yielded(&self) -> bool {
+        // SAFETY: this thread has the core, and with it the queue.
+        unsafe { self.core().queue.has_yielded() }
+    }
+
+    /// Returns the task that yielded when no other was queued.
+    #[inline]
+    fn take_yielded(&self, core: &Core) -> Option<Notified> {
+        // SAFETY: this thread has the core, and with it the queue.
+        unsafe { core.queue.take_yielded() }
     }
 
     /// Takes the first task of the ring. Claims the next ones if they run before the next
@@ -287,13 +304,13 @@ impl Worker {
     fn next_of_ring(&self, core: &Core) -> Option<Notified> {
         let left = core.local.until_checkpoint.get() as usize;
         let most = core.local.tuning.claimed().min(left);
-        // SAFETY: this thread has the core, and with it the ring and the batch, which is empty.
-        let task = unsafe { core.batch.take_through(&core.ring, most) }?;
-        let claimed = core.batch.len();
+        // SAFETY: this thread has the core, and with it the queue; no task is claimed.
+        let task = unsafe { core.queue.pop_and_claim(most) }?;
+        let claimed = core.queue.claimed();
         // The claimed ones need not be counted when they begin.
         self.begins(core, 1 + claimed);
         if claimed > 0 {
-            self.notify_pushed(!core.ring.is_empty());
+            self.notify_pushed(core.queue.has_stealable());
         }
         Some(task)
     }
@@ -310,15 +327,15 @@ impl Worker {
         if inject.is_empty() {
             return None;
         }
-        // SAFETY: this thread has the core, and with it the ring.
-        let room = unsafe { core.ring.room() }.min(CAPACITY / 2);
+        // SAFETY: this thread has the core, and with it the queue.
+        let room = unsafe { core.queue.room() }.min(MOST_INJECTED);
         let first = inject.pop_share(self.shared.cores.len(), room, |task| {
-            // SAFETY: this thread has the core, and with it the ring, in which there is room.
-            let pushed = unsafe { core.ring.push(task) };
+            // SAFETY: this thread has the core, and with it the queue, in which there is room.
+            let pushed = unsafe { core.queue.push(task) };
             debug_assert!(pushed.is_ok());
         })?;
         self.begins(core, 1);
-        if !core.ring.is_empty() && !core.local.searching.get() {
+        if core.queue.has_stealable() && !core.local.searching.get() {
             self.notify_pushed(true);
         }
         Some(first)
@@ -422,7 +439,7 @@ impl Worker {
             return Some(next);
         }
         let is_checkpoint = core.local.until_checkpoint.get() == 0;
-        if !is_checkpoint && core.ring.is_empty() && self.shared.inject.is_empty() {
+        if !is_checkpoint && !core.queue.has_stealable() && self.shared.inject.is_empty() {
             self.begins(core, 1);
             return Some(task);
         }
@@ -456,9 +473,9 @@ impl Worker {
     /// A task that was polled wants to be polled again, behind the others.
     #[inline]
     pub(super) fn reschedule(&self, core: &Core, task: Notified) {
-        if !core.has_tasks() && !core.local.has_yielded() {
-            core.local.yielded.set(Some(task));
-            return;
+        if !core.queue.has_tasks() && !self.has_yielded() {
+            // SAFETY: this thread has the core, and with it the queue; none has yielded.
+            return unsafe { core.queue.put_yielded(task) };
         }
         self.push_back(core, task);
         self.notify_ring(core);
@@ -467,8 +484,8 @@ impl Worker {
     /// Puts a task at the end of the ring.
     #[inline]
     pub(super) fn push_back(&self, core: &Core, task: Notified) {
-        // SAFETY: this thread has the core, and with it the ring.
-        if let Err(task) = unsafe { core.ring.push(task) } {
+        // SAFETY: this thread has the core, and with it the queue.
+        if let Err(task) = unsafe { core.queue.push(task) } {
             self.overflow(core, task);
         }
     }
@@ -477,13 +494,8 @@ impl Worker {
     /// claimed tasks go first, as they are older.
     #[cold]
     fn overflow(&self, core: &Core, task: Notified) {
-        let mut tasks = Vec::with_capacity(run_batch::MAX + CAPACITY / 2 + 1);
-        // SAFETY: this thread has the core, and with it the batch and the ring.
-        unsafe {
-            tasks.extend(std::iter::from_fn(|| core.batch.take()));
-            core.ring
-                .pop_many(|waiting| waiting / 2, |_, task| tasks.push(task));
-        }
+        // SAFETY: this thread has the core, and with it the queue.
+        let mut tasks = unsafe { core.queue.spill() };
         tasks.push(task);
         self.shared.inject.push_all(tasks);
         core.counters.overflows.add(1);
@@ -493,9 +505,17 @@ impl Worker {
     /// The task that yielded when no other was queued goes to the ring after all.
     pub(super) fn queue_yielded(&self) {
         let core = self.core();
-        if let Some(task) = core.local.yielded.take() {
+        if let Some(task) = self.take_yielded(core) {
             self.push_back(core, task);
         }
+    }
+
+    /// A task that is pinned to this thread goes before the one that yielded. Should it take long, the
+    /// monitor sees that one.
+    #[cold]
+    fn show_yielded(&self) {
+        self.queue_yielded();
+        self.notify_pushed(false);
     }
 
     /// A task is in the ring. This worker takes the next one itself, as soon as its
@@ -503,7 +523,7 @@ impl Worker {
     /// the user has disabled the LIFO slot.
     #[inline]
     pub(super) fn notify_ring(&self, core: &Core) {
-        self.notify_pushed(core.queue_depth() > 1 || !self.lifo_enabled);
+        self.notify_pushed(core.queue.depth() > 1 || !self.lifo_enabled);
     }
 
     /// Wakes others for pushed tasks, if need be. `stealable`: they may take the tasks
@@ -581,8 +601,8 @@ impl Scheduler for Shared {
             worker.push_back(core, task);
             return worker.notify_ring(core);
         }
-        // SAFETY: this thread has the core, and with it the slot.
-        let displaced = unsafe { core.lifo_slot.put(task) };
+        // SAFETY: this thread has the core, and with it the queue.
+        let displaced = unsafe { core.queue.put_lifo(task) };
         worker.pending.set(true);
         let is_full = displaced.is_some();
         if let Some(displaced) = displaced {

@@ -7,16 +7,14 @@
 //! one thread to the next.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
 
 use blitz_io_core::Parker;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
+use super::progress::Progress;
 use super::tuning::Tuning;
 use crate::common::Common;
-use crate::kernel::lifo_slot::LifoSlot;
-use crate::kernel::queue::Ring;
-use crate::kernel::run_batch::RunBatch;
+use crate::kernel::run_queue::RunQueue;
 use crate::kernel::task::Notified;
 use crate::metrics::{Counters, Stopwatch};
 
@@ -24,10 +22,9 @@ use crate::metrics::{Counters, Stopwatch};
 #[repr(align(128))]
 pub(super) struct Core {
     pub(super) local: Local,
-    pub(super) lifo_slot: LifoSlot<Notified>,
-    pub(super) batch: RunBatch<Notified>,
+    /// Its owner is the thread that has the core.
+    pub(super) queue: RunQueue<Notified>,
     taken: AtomicBool,
-    pub(super) ring: Ring<Notified>,
     pub(super) counters: Counters,
     /// The parker of its thread.
     pub(super) parker: Parker,
@@ -35,8 +32,6 @@ pub(super) struct Core {
 
 /// The part of a core that only the thread that has the core may use.
 pub(super) struct Local {
-    /// A task that yielded while no other was queued.
-    pub(super) yielded: Cell<Option<Notified>>,
     /// Number of tasks that may begin until the next checkpoint, besides those claimed.
     pub(super) until_checkpoint: Cell<u32>,
     /// Number of tasks between the next checkpoint and the former next one, if a
@@ -55,48 +50,11 @@ pub(super) struct Local {
     pub(super) parked_briefly: Cell<bool>,
 }
 
-/// Number of polls that a worker had made, and the time since when that is so.
-pub(super) struct Progress {
-    polls: Cell<u64>,
-    since: Cell<Instant>,
-}
-
-impl Progress {
-    /// One for each of the workers.
-    pub(super) fn of_all(workers: usize) -> Box<[Self]> {
-        let new = |_| Self {
-            polls: Cell::new(u64::MAX),
-            since: Cell::new(Instant::now()),
-        };
-        (0..workers).map(new).collect()
-    }
-
-    /// Returns how long the worker of `core` has made no poll, as far as this one has seen. Zero if it
-    /// has made one since the last call.
-    pub(super) fn stands_for(&self, core: &Core) -> Duration {
-        let now = Instant::now();
-        let polls = core.counters.polls.get();
-        if self.polls.replace(polls) != polls {
-            self.since.set(now);
-        }
-        now - self.since.get()
-    }
-}
-
 // SAFETY: `local` is used only by the thread that has the core, and `try_acquire` and
 // `release` order those threads. What is in it may be sent.
 unsafe impl Send for Core {}
 // SAFETY: only the owner of the core uses `local`. The other fields are `Sync`.
 unsafe impl Sync for Core {}
-
-impl Local {
-    /// Returns `true` if a task yielded while no other was queued.
-    #[inline]
-    pub(super) fn has_yielded(&self) -> bool {
-        // SAFETY: the reference ends before a task is put in or taken out.
-        unsafe { (*self.yielded.as_ptr()).is_some() }
-    }
-}
 
 impl Core {
     pub(super) fn new(common: &Common) -> Self {
@@ -104,7 +62,6 @@ impl Core {
         let tuning = Tuning::new(config.event_interval, config.global_queue_interval);
         Self {
             local: Local {
-                yielded: Cell::new(None),
                 until_checkpoint: Cell::new(tuning.span()),
                 after_round: Cell::new(0),
                 tuning,
@@ -114,10 +71,8 @@ impl Core {
                 progress: Progress::of_all(config.worker_threads),
                 parked_briefly: Cell::new(true),
             },
-            lifo_slot: LifoSlot::new(),
-            batch: RunBatch::new(),
+            queue: RunQueue::new(),
             taken: AtomicBool::new(false),
-            ring: Ring::new(),
             counters: Counters::new(config),
             parker: Parker::new(),
         }
@@ -131,22 +86,5 @@ impl Core {
     /// Lets another thread have the core.
     pub(super) fn release(&self) {
         self.taken.store(false, Ordering::Release);
-    }
-
-    /// Returns `true` if there is a task that others may take, if need be from a stalled worker.
-    #[inline]
-    pub(super) fn has_tasks(&self) -> bool {
-        !self.ring.is_empty() || self.has_claimed()
-    }
-
-    /// Returns `true` if there is a task that others take only from a stalled worker.
-    #[inline]
-    pub(super) fn has_claimed(&self) -> bool {
-        !self.lifo_slot.is_empty() || !self.batch.is_empty()
-    }
-
-    /// Returns the number of tasks that others may take, if need be from a stalled worker.
-    pub(super) fn queue_depth(&self) -> usize {
-        self.ring.len() + self.batch.len() + usize::from(!self.lifo_slot.is_empty())
     }
 }

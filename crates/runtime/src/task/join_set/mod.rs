@@ -1,7 +1,7 @@
 //! [`JoinSet`]: tasks that are awaited in the order in which they end.
 
 // `slots.rs` keeps the handles of the tasks. A task that ends puts its slot into the
-// ready list (`ready.rs`), and wakes the task that awaits the set, once until that task
+// ready list (`ready_list.rs`), and wakes the task that awaits the set, once until that task
 // waits again.
 
 #[cfg(feature = "tracing")]

@@ -24,7 +24,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
-use crate::kernel::ready::{Link, Pushed, Ready};
+use crate::kernel::ready_list::{Link, Pushed, ReadyList};
 use crate::kernel::task::{AbortHandle, JoinHandle};
 
 /// Number of slots of the first chunk; `LARGEST` is the limit of the later ones.
@@ -43,7 +43,7 @@ pub(super) struct Slot<T> {
 
 /// The part of the set that its tasks refer to.
 struct Shared<T> {
-    ready: Ready,
+    ready: ReadyList,
     /// Number of users that are left after the set has been dropped.
     late: AtomicUsize,
     /// Used by the set alone, and by the last user, to free them.
@@ -72,7 +72,7 @@ unsafe impl<T: Send> Sync for Slots<T> {}
 impl<T> Slots<T> {
     pub(super) fn new() -> Self {
         let shared = Box::new(Shared {
-            ready: Ready::new(),
+            ready: ReadyList::new(),
             late: AtomicUsize::new(0),
             chunks: UnsafeCell::new(Vec::new()),
         });

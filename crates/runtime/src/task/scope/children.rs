@@ -1,6 +1,6 @@
 //! The children of a scope: a small executor within one future.
 //!
-//! A child that is woken, or new, enters the ready list (`ready.rs` of `JoinSet`), once
+//! A child that is woken, or new, enters the ready list (`ready_list.rs` of `JoinSet`), once
 //! until it is polled, and wakes the scope's future, once until that waits again. The
 //! scope's future polls the children in the list, and keeps those that have not ended.
 //! The wakers of a child share its memory, but only the scope's future accesses the
@@ -16,13 +16,13 @@ use std::thread;
 use blitz_io_core::Panics;
 
 use super::member::Erased;
-use crate::kernel::ready::{Link, Pushed, Ready};
+use crate::kernel::ready_list::{Link, Pushed, ReadyList};
 
 /// One child.
 #[repr(C)]
 pub(super) struct Child {
     link: Link,
-    ready: Arc<Ready>,
+    ready: Arc<ReadyList>,
     /// `true` if it is in the ready list, or about to be.
     queued: AtomicBool,
     aborted: AtomicBool,
@@ -45,7 +45,7 @@ unsafe impl Sync for Child {}
 /// All children, in the scope's future. They must be dropped before `'env` ends: as this
 /// has a `Drop`, the compiler ensures that.
 pub(super) struct Children<'env> {
-    ready: Arc<Ready>,
+    ready: Arc<ReadyList>,
     /// The children that have been polled and have not ended.
     all: Vec<Arc<Child>>,
     // Invariant: neither shorter nor longer.
@@ -54,7 +54,7 @@ pub(super) struct Children<'env> {
 
 impl Child {
     /// Makes a child, which is ready. If the scope has ended, its future is dropped.
-    pub(super) fn spawn(ready: &Arc<Ready>, future: Erased) -> Arc<Self> {
+    pub(super) fn spawn(ready: &Arc<ReadyList>, future: Erased) -> Arc<Self> {
         let child = Arc::new(Self {
             link: Link::new(),
             ready: ready.clone(),
@@ -118,7 +118,7 @@ impl Wake for Child {
 }
 
 impl Children<'_> {
-    pub(super) fn new(ready: Arc<Ready>) -> Self {
+    pub(super) fn new(ready: Arc<ReadyList>) -> Self {
         Self {
             ready,
             all: Vec::new(),

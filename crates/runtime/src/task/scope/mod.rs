@@ -58,7 +58,7 @@ use std::task::Poll;
 use blitz_io_core::debug_is_name;
 use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
-use crate::kernel::ready::Ready;
+use crate::kernel::ready_list::ReadyList;
 use crate::kernel::task::Id;
 use children::{Child, Children};
 use handle::Abort;
@@ -91,7 +91,7 @@ pub use parallel::{TaskScope, parallel_scope};
 /// ```
 #[derive(Clone)]
 pub struct Scope<'env> {
-    ready: Arc<Ready>,
+    ready: Arc<ReadyList>,
     unclaimed: Unclaimed,
     // Invariant: neither shorter nor longer.
     _env: PhantomData<&'env mut &'env ()>,
@@ -219,7 +219,7 @@ where
     F: FnOnce(Scope<'env>) -> Fut,
     Fut: Future,
 {
-    let ready = Arc::new(Ready::new());
+    let ready = Arc::new(ReadyList::new());
     let unclaimed = Unclaimed::default();
     let scope = Scope {
         ready: ready.clone(),

@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_millis(10);
 /// The counters are read again after this time.
 const FRESH: Duration = Duration::from_millis(2);
 
-/// What is polled.
+/// The kind of future that is polled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::records::recording) enum Polled {
     /// A task of a runtime.

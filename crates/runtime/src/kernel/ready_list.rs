@@ -66,7 +66,7 @@ unsafe impl Send for Link {}
 unsafe impl Sync for Link {}
 
 /// The ready list; see the module documentation.
-pub struct Ready {
+pub struct ReadyList {
     head: AtomicPtr<Link>,
     waker_data: AtomicPtr<()>,
     waker_vtable: AtomicPtr<()>,
@@ -75,7 +75,7 @@ pub struct Ready {
 }
 
 // SAFETY: `waits` is used by the owner alone, as the safety of its methods says.
-unsafe impl Sync for Ready {}
+unsafe impl Sync for ReadyList {}
 
 /// The outcome of a push.
 #[must_use]
@@ -123,7 +123,7 @@ impl Link {
     }
 }
 
-impl Ready {
+impl ReadyList {
     /// An empty list.
     #[allow(
         clippy::new_without_default,

@@ -1,36 +1,4 @@
-//! The ring of a worker's ready tasks. Other workers may steal from its head.
-//!
-//! # Operations
-//!
-//! `head` and `tail` only count up; a position's place in the ring is its remainder.
-//! Items wait at the positions from `head` to before `tail`. There are four operations:
-//!
-//! * **Push** (the owner): writes the place at `tail`, then publishes `tail + 1`. It
-//!   refuses when all places are in use. No read-modify-write.
-//! * **Pop** (the owner): reads the place at `head`, then moves `head` on by one with a
-//!   compare-and-swap.
-//! * **Pop many** (the owner): moves `head` on by as many as it wants in the same way, and
-//!   then reads their places.
-//! * **Steal** (any thread): reads `head`, then `tail`, and copies about half of the
-//!   waiting items into its own ring, where no thread sees them yet. Then it moves `head`
-//!   on by as many with a compare-and-swap. If that fails, the copies mean nothing, and
-//!   it tries again. If it succeeds, it publishes them by its own `tail`.
-//!
-//! # Nothing is lost, nothing is taken twice
-//!
-//! * `head` never goes back, so a compare-and-swap from `h` to `h + n` succeeds only if
-//!   `head` was `h` all the time since it was read.
-//! * As long as `head` is `h`, the owner finds that the places from `h` on are in use, up
-//!   to `h + N`, and does not write them. So the copies are the items at those positions.
-//! * Each position lies in the span of exactly one successful compare-and-swap, and
-//!   belongs to the thread that made it.
-//!
-//! The places are atomics that are read and written relaxed: a thief may read a place
-//! while the owner, a lap later, writes it, and then its compare-and-swap fails. `tail`
-//! publishes the data that the pointers point to (release and acquire). A thief's reads
-//! come before its compare-and-swap (release); the owner loads `head` (acquire) before it
-//! writes the place again. A thief that reads an old `head` and a new `tail` may see more
-//! than `N` waiting; it begins again.
+//! The ring of a run queue. `mod.rs` has the proof.
 //!
 //! The shape is that of the run queues in Go's scheduler (`runtime/proc.go`).
 
@@ -39,20 +7,13 @@ use std::ptr::{self, NonNull};
 
 use blitz_io_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use super::token::Token;
+use crate::kernel::token::Token;
 
-/// Largest number of tasks that wait in a worker's own queue.
-pub const CAPACITY: usize = 256;
-
-/// Number of tasks that are worth a theft, whatever their owner does.
-const MANY: usize = 64;
-
-/// A ring of tokens; see the module documentation.
+/// A ring of `N` places. `N` is a power of two, and two at least.
 ///
-/// At any time at most one thread is its owner. The unsafe functions require that the
-/// caller is an owner. `N` is a power of two, and two at least.
+/// Invariant: `push` made the entries from `head` to before `tail` pointers.
 #[repr(align(128))]
-pub struct Ring<K, const N: usize = CAPACITY> {
+pub(super) struct Ring<K, const N: usize> {
     head: AtomicUsize,
     tail: AtomicUsize,
     places: [AtomicPtr<()>; N],
@@ -60,8 +21,7 @@ pub struct Ring<K, const N: usize = CAPACITY> {
 }
 
 impl<K: Token, const N: usize> Ring<K, N> {
-    /// Creates an empty ring.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         const { assert!(N.is_power_of_two() && N >= 2) };
         Self {
             head: AtomicUsize::new(0),
@@ -83,9 +43,14 @@ impl<K: Token, const N: usize> Ring<K, N> {
         self.place(position).load(Ordering::Relaxed)
     }
 
+    /// Returns the position of the first task.
+    pub(super) fn head(&self) -> usize {
+        self.head.load(Ordering::Acquire)
+    }
+
     /// Returns the number of tasks that wait. It may have changed by now.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         let head = self.head.load(Ordering::Acquire);
         let tail = self.tail.load(Ordering::Acquire);
         tail.wrapping_sub(head).min(N)
@@ -93,36 +58,18 @@ impl<K: Token, const N: usize> Ring<K, N> {
 
     /// Returns `true` if no task waits. For the owner, `true` is exact.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.head.load(Ordering::Acquire) == self.tail.load(Ordering::Acquire)
-    }
-
-    /// Returns `true` if stealing is worth it. If few tasks wait, with those that the owner has
-    /// `claimed`, their owner may have come for the next one after a `pause`. If it has not,
-    /// it is busy, or has claimed enough to share. It may also have added some, and stealing
-    /// costs the same for many as for one.
-    pub fn is_worth_stealing_from(
-        &self,
-        claimed: impl Fn() -> usize,
-        pause: impl FnOnce(),
-    ) -> bool {
-        let head = self.head.load(Ordering::Acquire);
-        let few = self.tail.load(Ordering::Acquire).wrapping_sub(head);
-        if few == 0 || few + claimed() >= MANY {
-            return few != 0;
-        }
-        pause();
-        self.head.load(Ordering::Acquire) == head || self.len() + claimed() >= MANY
     }
 
     /// Puts one at the end, or gives it back when the ring is full.
     ///
     /// # Safety
     ///
-    /// The caller is the ring's owner.
+    /// The caller is the owner.
     #[inline]
-    pub unsafe fn push(&self, item: K) -> Result<(), K> {
-        // SAFETY: the caller is the ring's owner.
+    pub(super) unsafe fn push(&self, item: K) -> Result<(), K> {
+        // SAFETY: the caller is the owner.
         if unsafe { self.room() } == 0 {
             return Err(item);
         }
@@ -137,9 +84,9 @@ impl<K: Token, const N: usize> Ring<K, N> {
     ///
     /// # Safety
     ///
-    /// The caller is the ring's owner.
+    /// The caller is the owner.
     #[inline]
-    pub unsafe fn room(&self) -> usize {
+    pub(super) unsafe fn room(&self) -> usize {
         // The thread that moved the head has read the places before it.
         let head = self.head.load(Ordering::Acquire);
         let used = self.tail.load(Ordering::Relaxed).wrapping_sub(head);
@@ -150,15 +97,15 @@ impl<K: Token, const N: usize> Ring<K, N> {
     ///
     /// # Safety
     ///
-    /// The caller is the ring's owner.
+    /// The caller is the owner.
     #[inline]
-    pub unsafe fn pop(&self) -> Option<K> {
+    pub(super) unsafe fn pop(&self) -> Option<K> {
         let tail = self.tail.load(Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Relaxed);
         while head != tail {
             let item = self.at(head);
             match self.advance(head, 1) {
-                // SAFETY: it has been taken, and `push` made it a pointer.
+                // SAFETY: the invariant, and it has been taken.
                 Ok(()) => return NonNull::new(item).map(|item| unsafe { K::from_raw(item) }),
                 Err(now) => head = now,
             }
@@ -175,21 +122,17 @@ impl<K: Token, const N: usize> Ring<K, N> {
             .map(drop)
     }
 
-    /// Takes the first ones, as many as `how_many` says of so many that wait, and hands each to
-    /// `to`, with its number. Returns how many they were.
+    /// Takes the first ones, up to `most`, and hands each to `to`, with its number. Returns how
+    /// many they were.
     ///
     /// # Safety
     ///
-    /// The caller is the ring's owner.
-    pub unsafe fn pop_many(
-        &self,
-        how_many: impl Fn(usize) -> usize,
-        mut to: impl FnMut(usize, K),
-    ) -> usize {
+    /// The caller is the owner.
+    pub(super) unsafe fn pop_many(&self, most: usize, mut to: impl FnMut(usize, K)) -> usize {
         let tail = self.tail.load(Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Relaxed);
         let count = loop {
-            let count = how_many(tail.wrapping_sub(head));
+            let count = tail.wrapping_sub(head).min(most);
             match self.advance(head, count) {
                 Ok(()) => break count,
                 Err(now) => head = now,
@@ -197,8 +140,7 @@ impl<K: Token, const N: usize> Ring<K, N> {
         };
         for i in 0..count {
             let item = self.at(head.wrapping_add(i));
-            // SAFETY: only the owner writes places, so it has been taken; `push` made it a pointer,
-            // which is not null.
+            // SAFETY: the invariant, and it has been taken. Only the owner writes places.
             to(i, unsafe { K::from_raw(NonNull::new_unchecked(item)) });
         }
         count
@@ -211,7 +153,7 @@ impl<K: Token, const N: usize> Ring<K, N> {
     /// # Safety
     ///
     /// The caller is the owner of `into`, which is empty, and not this ring.
-    pub unsafe fn steal_into(&self, into: &Self, claimed: usize) -> Option<(K, usize)> {
+    pub(super) unsafe fn steal_into(&self, into: &Self, claimed: usize) -> Option<(K, usize)> {
         let end = into.tail.load(Ordering::Relaxed);
         // The thread that stole from `into` has read what we are about to write over.
         let begin = into.head.load(Ordering::Acquire);
@@ -236,7 +178,7 @@ impl<K: Token, const N: usize> Ring<K, N> {
             if self.advance(head, count).is_ok() {
                 let end = end.wrapping_add(count - 1);
                 into.tail.store(end, Ordering::Release);
-                // SAFETY: it has been taken, and `push` made it a pointer.
+                // SAFETY: the invariant, and it has been taken.
                 return NonNull::new(first).map(|first| (unsafe { K::from_raw(first) }, count));
             }
         }

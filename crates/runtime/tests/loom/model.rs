@@ -1,4 +1,6 @@
-//! What the models of the queues hand on in the place of a task.
+//! Helpers that the models share: those of all crates, and tokens that stand for tasks.
+
+pub use blitz_io_models::*;
 
 use std::ptr::{self, NonNull};
 
