@@ -34,6 +34,8 @@ pub use header::{Header, Id, ListId, Notified, Ran, Schedule};
 pub use join_handle::{AbortHandle, JoinHandle};
 pub use owned::{OwnedTasks, unowned};
 pub use waker::task_of;
+#[cfg(feature = "tracing")]
+pub use waker_events::TaskSpan;
 pub use waker_events::WakerEvent;
 
 /// Futures above this size go into a box of their own before they become tasks. Some
