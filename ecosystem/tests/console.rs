@@ -77,6 +77,7 @@ async fn the_console_sees_tasks() {
 }
 
 /// What the console knows of a task.
+#[derive(Default)]
 struct Seen {
     id: u64,
     span: Option<u64>,
@@ -92,13 +93,21 @@ impl Seen {
 
     /// Waits for an update, and returns the task's figures, if it has some.
     async fn next(&mut self, updates: &mut Streaming<Update>) -> Option<Stats> {
+        let id = self.id;
+        self.next_of(updates, |value| *value == Value::U64Val(id)).await
+    }
+
+    /// The same for the task that has such a field.
+    async fn next_of(
+        &mut self,
+        updates: &mut Streaming<Update>,
+        is_its: impl Fn(&Value) -> bool,
+    ) -> Option<Stats> {
         let update = updates.message().await.unwrap().unwrap();
         let tasks = update.task_update?;
         for new in tasks.new_tasks {
-            let is_id = |field: &console_api::Field| {
-                matches!(&field.value, Some(Value::U64Val(value)) if *value == self.id)
-            };
-            if new.fields.iter().any(is_id) {
+            let is_its = |field: &console_api::Field| field.value.as_ref().is_some_and(&is_its);
+            if new.fields.iter().any(is_its) {
                 self.span = new.id.map(|span| span.id);
                 assert!(new.location.is_some());
             }
@@ -131,6 +140,40 @@ async fn the_console_counts_wakers() {
         }
         assert!(give.is_none(), "the task had one waker while it waited");
         assert_eq!(task.await.unwrap(), Ok(7));
+    })
+    .await;
+}
+
+/// The future that a thread blocks for has no number that the program sees.
+#[tokio::test]
+async fn the_console_counts_wakers_of_what_a_thread_blocks_for() {
+    let (address, _guards) = console().await;
+    limit(async {
+        let mut updates = updates(address).await;
+        let (give, take) = tokio::sync::oneshot::channel();
+        let dispatch = tracing::dispatcher::get_default(Dispatch::clone);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            tracing::dispatcher::with_default(&dispatch, || runtime.block_on(take))
+        });
+        let mut seen = Seen::default();
+        let mut give = Some(give);
+        loop {
+            let next = seen.next_of(&mut updates, |value| {
+                matches!(value, Value::DebugVal(kind) | Value::StrVal(kind) if kind == "block_on")
+            });
+            let Some(stats) = next.await else { continue };
+            let wakers = stats.waker_clones - stats.waker_drops;
+            if let Some(give) = give.take_if(|_| wakers == 1) {
+                give.send(7).unwrap();
+            }
+            if stats.dropped_at.is_some() {
+                assert_eq!((wakers, stats.wakes), (0, 1));
+                break;
+            }
+        }
+        assert!(give.is_none(), "the future had one waker while it waited");
+        assert_eq!(thread.join().unwrap(), Ok(7));
     })
     .await;
 }

@@ -118,4 +118,21 @@ mod tests {
             assert_eq!(page.contains(&name.replace('-', "\\-")), shown, "{name}");
         }
     }
+
+    /// clap breaks longer lines, which leaves a word alone in a line.
+    const COLUMNS: usize = 100;
+
+    fn has_short_lines(command: &clap::Command) {
+        let text = command.get_after_help().map(ToString::to_string);
+        for line in text.iter().flat_map(|text| text.lines()) {
+            let length = line.chars().count();
+            assert!(length <= COLUMNS, "{}: {line}", command.get_name());
+        }
+        command.get_subcommands().for_each(has_short_lines);
+    }
+
+    #[test]
+    fn no_line_of_a_help_is_broken() {
+        has_short_lines(&Cli::command());
+    }
 }

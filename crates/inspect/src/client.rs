@@ -124,10 +124,12 @@ fn send(pid: u32, name: &str, question: u8) -> io::Result<Vec<u8>> {
             count => text.extend_from_slice(&part[..count]),
         }
         let until = *until.get_or_insert_with(|| Instant::now() + LIMIT_OF_ANSWER);
-        if until <= Instant::now() {
+        let rest = until.saturating_duration_since(Instant::now());
+        if rest.is_zero() {
             let message = "its answer took too long";
             return Err(io::Error::new(io::ErrorKind::TimedOut, message));
         }
+        local::wait_at_most(&stream, rest);
     }
     Ok(text)
 }

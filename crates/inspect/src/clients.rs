@@ -8,6 +8,10 @@
 //!   again at once. Some descriptors are kept in reserve for that: for the connection, and for the files in
 //!   `/proc` that an answer reads. If other threads have taken these in between, the thread tries again
 //!   after [`PAUSE`].
+//! * An answer that is JSON begins with a space, at once: to make the rest may take longer than a client waits for an
+//!   answer that has not begun.
+//! * When all clients have their answers, the memory that these took is given back (`spare_memory.rs`), and then
+//!   their connections end.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,7 +21,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::protocol::{LIMIT, LIMIT_OF_ANSWER};
+use crate::protocol::{LIMIT, LIMIT_OF_ANSWER, TRACE};
+use crate::spare_memory::give_back;
 
 /// The user that may ask all processes.
 const ROOT: libc::uid_t = 0;
@@ -40,6 +45,8 @@ pub(crate) struct Clients {
     /// The clients, in the order of their arrival.
     clients: Vec<Client>,
     answers: Answers,
+    /// An answer was made since memory was given back.
+    has_answered: bool,
 }
 
 struct Client {
@@ -68,6 +75,7 @@ impl Clients {
             has_no_descriptor: false,
             clients: Vec::new(),
             answers,
+            has_answered: false,
         };
         clients.fill_reserve();
         clients
@@ -175,6 +183,13 @@ impl Clients {
             let Some(question) = questions.next() else {
                 break;
             };
+            for client in &self.clients {
+                if client.question() == Some(question) && question != TRACE {
+                    // An error shows again when the rest is sent.
+                    _ = send(&client.stream, b" ");
+                }
+            }
+            self.has_answered = true;
             let answer = (self.answers)(question).ok().map(Arc::new);
             let clients = self.clients.iter_mut();
             for client in clients.filter(|client| client.question() == Some(question)) {
@@ -194,6 +209,11 @@ impl Clients {
             if client.until <= now {
                 client.state = State::Gone;
             }
+        }
+        let mut clients = self.clients.iter();
+        if self.has_answered && !clients.any(|client| matches!(client.state, State::Reads { .. })) {
+            self.has_answered = false;
+            give_back();
         }
         for client in &self.clients {
             if matches!(client.state, State::Gone) {
@@ -349,14 +369,15 @@ mod tests {
         let silent: Vec<UnixStream> = (0..3).map(|_| at.connect()).collect();
         let mut slow = at.connect();
         slow.write_all(b"s").unwrap();
-        // Its answer has begun.
-        slow.read_exact(&mut [0]).unwrap();
+        // Its answer is made.
+        slow.read_exact(&mut [0; 2]).unwrap();
         for question in [b'a', b'b'] {
             let mut quick = at.connect();
             quick.write_all(&[question]).unwrap();
             let mut answer = Vec::new();
             quick.read_to_end(&mut answer).unwrap();
-            assert_eq!(answer, vec![question; 1 << 22]);
+            let text = std::iter::once(b' ').chain(vec![question; 1 << 22]);
+            assert_eq!(answer, text.collect::<Vec<u8>>());
         }
         drop((silent, slow));
     }

@@ -81,7 +81,8 @@ use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
 use crate::overdue::overdue_timers;
-use crate::snapshot::{Certainty, Finding, Snapshot, TaskState, Wait, Waiter};
+use crate::own_lock::is_movable;
+use crate::snapshot::{Certainty, Finding, Object, Snapshot, TaskState, Wait, Waiter};
 use crate::stays::{Stuck, wait_stays};
 
 /// A woken task that is not polled for this time is a finding, in milliseconds.
@@ -169,11 +170,16 @@ fn chains(
 ) {
     let mut seen = BTreeSet::new();
     for &start in stuck {
-        found.extend(
-            cycle_from(graph, stuck, start, &mut seen)
-                .map(|cycle| of_cycle(graph, &cycle, certainty)),
-        );
+        let cycle = cycle_from(graph, stuck, start, &mut seen);
+        let cycle = cycle.filter(|cycle| !has_given_away(cycle));
+        found.extend(cycle.map(|cycle| of_cycle(graph, &cycle, certainty)));
     }
+}
+
+/// Returns `true` if a task waits for a lock or permit of its own that it may have given to another task
+/// (`own_lock.rs`).
+fn has_given_away(cycle: &[(Waiter, &Wait)]) -> bool {
+    matches!(cycle, [(_, wait)] if is_movable(wait))
 }
 
 /// Follows the enders to a cycle without waiters that have been `seen`.
@@ -371,7 +377,8 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
         let lives = later.task(holder).is_some()
             || later.snapshot.job(holder).is_some()
             || left_out.is_some_and(|left_out| left_out.alive.contains(&holder));
-        if wait.is_timed || !has_lasted || lives || !seen.insert(object.id) {
+        let may_live_on = lives || may_have_heir(later.snapshot, object, holder);
+        if wait.is_timed || !has_lasted || may_live_on || !seen.insert(object.id) {
             continue;
         }
         found.push(Finding {
@@ -386,6 +393,13 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
             waits: vec![wait.clone()],
         });
     }
+}
+
+/// Returns `true` if a task or closure lives that may have got the guard or permit from the task that spawned it.
+fn may_have_heir(snapshot: &Snapshot, object: &Object, holder: u64) -> bool {
+    let by = Some(Waiter::Task(holder));
+    let mut spawned = snapshot.spawned.iter();
+    object.is_movable && (snapshot.left_out.is_some() || spawned.any(|spawned| spawned.by == by))
 }
 
 /// Threads none of which is left to wake another one.

@@ -12,17 +12,15 @@
 //! 3. No wait of the task has a deadline or is a timer.
 //! 4. Another wait with known enders is stuck, too.
 //!
-//! A task that waits for what it has itself is one, too, if it waits for exactly one socket besides: that of its
-//! connection, whose client may go away. It may wait for the end of a channel, too, as a service is told to stop by
-//! one. With other waits, another future of it may hold the lock, and proceed. The
-//! same is possible in a longer cycle, so all these findings are probable.
+//! Another future of a task may hold a lock of the cycle, and proceed, so all these findings are probable. A task that
+//! waits for what it has itself alone is no finding, as healthy tasks do so (`own_lock.rs`).
 
 use std::collections::BTreeSet;
 
-use blitz_io_observe::{Kind, Mode, SOCKET};
+use blitz_io_observe::{Kind, SOCKET};
 
 use crate::graph::{Graph, is_held};
-use crate::names::{of_target, of_waiter, since_taken};
+use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter};
 use crate::stays::{Stuck, wait_stays};
 
@@ -32,8 +30,7 @@ const NAMES: usize = 4;
 /// Adds the cycles of waiters that no finding has.
 pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
     let stuck = stuck(earlier, later);
-    let explained: BTreeSet<Waiter> = found.iter().flat_map(|f| f.waiters.clone()).collect();
-    let mut seen = explained.clone();
+    let mut seen: BTreeSet<Waiter> = found.iter().flat_map(|f| f.waiters.clone()).collect();
     for &start in &stuck {
         let mut path: Vec<(Waiter, &Wait)> = Vec::new();
         let mut here = start;
@@ -52,8 +49,6 @@ pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Ve
         let cycle = &path[at..];
         if cycle.len() > 1 {
             found.push(finding(later, cycle));
-        } else if cycle.is_empty() && !explained.contains(&start) {
-            found.extend(own_wait(later, start).map(|wait| of_own(later, start, wait)));
         }
     }
 }
@@ -108,47 +103,6 @@ fn next_of<'a>(
         let mut others = enders.filter(|ender| stuck.contains(ender) && *ender != waiter);
         others.next().map(|next| (wait, next))
     })
-}
-
-/// Returns the wait of a connection's task for something that the task has itself.
-fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
-    let waits = graph.waits(waiter);
-    let task = waiter.task().and_then(|id| graph.task(id))?;
-    let mut own = waits.iter().copied().filter(|wait| is_held(wait));
-    let (first, second) = (own.next()?, own.next());
-    let object = first.object.as_ref()?;
-    let reads_alone = object.unnamed == 0 && object.readers == [waiter];
-    let is_own = object.holder.map_or(reads_alone, |holder| holder == waiter);
-    let sockets = waits.iter().filter(|wait| wait.kind == SOCKET).count();
-    let closed = waits
-        .iter()
-        .filter(|wait| wait.semantics.mode == Mode::Closed);
-    let is_all = sockets == 1 && closed.count() + 2 == waits.len();
-    let is_it = second.is_none() && is_own && is_all && task.wakers <= waits.len();
-    is_it.then_some(first)
-}
-
-fn of_own(graph: &Graph<'_>, waiter: Waiter, wait: &Wait) -> Finding {
-    let snapshot = graph.snapshot;
-    let others = graph.waits(waiter).iter().copied();
-    let others: Vec<Wait> = others
-        .filter(|other| other.id != wait.id)
-        .cloned()
-        .collect();
-    let sources: Vec<String> = others.iter().map(|w| of_target(snapshot, w)).collect();
-    Finding {
-        certainty: Certainty::Probable,
-        kind: "self-wait".into(),
-        summary: format!(
-            "{} waits for {}, which it has itself{}, and can go on only if a client goes away; also waiting: {}",
-            of_waiter(snapshot, waiter),
-            of_target(snapshot, wait),
-            since_taken(wait),
-            sources.join(", "),
-        ),
-        waiters: vec![waiter],
-        waits: std::iter::once(wait.clone()).chain(others).collect(),
-    }
 }
 
 fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {

@@ -29,6 +29,7 @@ mod makers;
 mod names;
 mod never_woken;
 mod overdue;
+mod own_lock;
 mod report;
 mod semantics;
 mod snapshot;
@@ -70,6 +71,8 @@ mod signal;
 mod sleepers;
 #[cfg(unix)]
 mod socket;
+#[cfg(all(unix, feature = "records"))]
+mod spare_memory;
 #[cfg(all(any(unix, windows), feature = "records"))]
 mod stacks;
 #[cfg(feature = "records")]

@@ -1,8 +1,13 @@
 //! Waits that last much longer than others for the same object have lasted, and ends of runtimes that last.
+//!
+//! A wait for a lock, a permit or room in a channel is contention, so a long one is a finding. A receiver waits for
+//! long whenever a program has nothing to do, so its wait is a note in the report.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::graph::Graph;
+use blitz_io_observe::Mode;
+
+use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Certainty, Contention, Finding, Resource, Snapshot, Wait, Waiter};
 
@@ -17,9 +22,7 @@ const LONG_SHUTDOWN: u64 = 2_000;
 pub(crate) fn long_waits(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
     let snapshot = later.snapshot;
     let explained: HashSet<Waiter> = found.iter().flat_map(|f| f.waiters.clone()).collect();
-    let objects = snapshot.objects.iter().flatten();
-    let objects: HashMap<u64, &Resource> =
-        objects.map(|object| (object.object.id, object)).collect();
+    let objects = by_number(snapshot);
     for wait in &snapshot.waits {
         if wait.is_timed || !earlier.has_lasting(wait) {
             continue;
@@ -32,15 +35,49 @@ pub(crate) fn long_waits(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
             }
             continue;
         }
-        if explained.contains(&wait.waiter) {
+        if explained.contains(&wait.waiter) || !is_contention(wait) {
             continue;
         }
-        if let Some(usual) = usual(&objects, wait) {
-            if wait.waiting_ms as f64 > TIMES * usual {
-                found.push(finding(snapshot, wait, usual));
-            }
+        if let Some(usual) = exceeded(&objects, wait) {
+            found.push(Finding {
+                certainty: Certainty::Probable,
+                kind: "long-wait".into(),
+                summary: sentence(snapshot, wait, usual),
+                waiters: vec![wait.waiter],
+                waits: vec![wait.clone()],
+            });
         }
     }
+}
+
+/// Returns the notes about long waits that are no contention, of waiters that are in no finding.
+pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
+    let explained: HashSet<Waiter> = findings.iter().flat_map(|f| f.waiters.clone()).collect();
+    let objects = by_number(snapshot);
+    let quiet = snapshot.waits.iter().filter(|wait| {
+        let is_long = !wait.is_short() && !wait.is_timed;
+        is_long && !is_contention(wait) && !explained.contains(&wait.waiter)
+    });
+    let long = quiet.filter_map(|wait| {
+        let usual = exceeded(&objects, wait)?;
+        Some(sentence(snapshot, wait, usual))
+    });
+    long.collect()
+}
+
+fn by_number(snapshot: &Snapshot) -> HashMap<u64, &Resource> {
+    let objects = snapshot.objects.iter().flatten();
+    objects.map(|object| (object.object.id, object)).collect()
+}
+
+/// Returns `true` if the wait is for something that others have, and not for something that is to come.
+fn is_contention(wait: &Wait) -> bool {
+    is_held(wait) || wait.semantics.mode == Mode::Send
+}
+
+/// Returns the usual time of such waits, in milliseconds, if this one has lasted much longer.
+fn exceeded(objects: &HashMap<u64, &Resource>, wait: &Wait) -> Option<f64> {
+    usual(objects, wait).filter(|usual| wait.waiting_ms as f64 > TIMES * usual)
 }
 
 /// Returns the milliseconds within which 999 of 1,000 waits of this kind for the same object have ended.
@@ -76,16 +113,10 @@ fn of_shutdown(snapshot: &Snapshot, wait: &Wait) -> Finding {
     }
 }
 
-fn finding(snapshot: &Snapshot, wait: &Wait, usual: f64) -> Finding {
+fn sentence(snapshot: &Snapshot, wait: &Wait, usual: f64) -> String {
     let (waiter, target) = (of_waiter(snapshot, wait.waiter), of_target(snapshot, wait));
     let time = wait.waiting_ms as f64 / 1e3;
-    Finding {
-        certainty: Certainty::Probable,
-        kind: "long-wait".into(),
-        summary: format!(
-            "{waiter} has waited {time:.1} s for {target}; 999 of 1,000 such waits ended within {usual} ms"
-        ),
-        waiters: vec![wait.waiter],
-        waits: vec![wait.clone()],
-    }
+    format!(
+        "{waiter} has waited {time:.1} s for {target}; 999 of 1,000 such waits ended within {usual} ms"
+    )
 }

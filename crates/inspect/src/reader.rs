@@ -262,19 +262,24 @@ fn forget_driven(snapshot: &mut Snapshot, runtime: &HashSet<u64>) {
     snapshot.overdue.retain(|timer| left.contains(&timer.wait));
 }
 
-/// Removes the tasks that are older than all objects with a maker, beside those that have spawned others.
+/// Removes the tasks that are older than all objects with a maker, beside those that have spawned others, and those that
+/// may have got a guard or permit from their spawners.
 fn forget_older(snapshot: &mut Snapshot) {
     let makers = snapshot.makers.iter();
-    match makers.map(|maker| maker.number).min() {
-        None => snapshot.spawned = Vec::new(),
-        Some(oldest) => {
-            let is_later = |spawned: &&Spawned| spawned.number >= oldest;
-            let later = snapshot.spawned.iter().filter(is_later);
-            let spawners: HashSet<u64> = later.filter_map(|s| s.by?.task()).collect();
-            let keeps = |s: &Spawned| s.number >= oldest || spawners.contains(&s.task);
-            snapshot.spawned.retain(keeps);
-        }
-    }
+    let oldest = makers.map(|maker| maker.number).min().unwrap_or(u64::MAX);
+    let is_later = |spawned: &&Spawned| spawned.number >= oldest;
+    let later = snapshot.spawned.iter().filter(is_later);
+    let spawners: HashSet<u64> = later.filter_map(|s| s.by?.task()).collect();
+    let objects = snapshot
+        .waits
+        .iter()
+        .filter_map(|wait| wait.object.as_ref());
+    let movable = objects.filter(|object| object.is_movable);
+    let givers: HashSet<Waiter> = movable.filter_map(|object| object.holder).collect();
+    snapshot.spawned.retain(|s| {
+        let may_have_got = s.by.is_some_and(|by| givers.contains(&by));
+        s.number >= oldest || spawners.contains(&s.task) || may_have_got
+    });
 }
 
 /// Judges the waits of this process. Blocks the thread for a tenth of a second, because a judgement

@@ -10,10 +10,13 @@ use crate::names::{of_target, of_time, of_waiter, short, since_taken, within_pro
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter,
 };
+use crate::{long_wait, own_lock};
 
 const COLUMNS: usize = 60;
 /// A finding shows each of so many waits.
 const EACH: usize = 16;
+/// So many notes are shown.
+const NOTES: usize = 8;
 /// The role of the thread or task that has an object.
 const HELD: &str = "held by";
 /// The functions of a stack that are shown.
@@ -54,6 +57,7 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
             describe_blocks(&mut text, snapshot, &finding.waits);
         }
     }
+    describe_notes(&mut text, snapshot, findings);
     summarise(&mut text, snapshot);
     describe_blocks(&mut text, snapshot, &snapshot.waits);
     for (waiter, more) in without_waits(snapshot) {
@@ -70,6 +74,18 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
         describe_process(&mut text, process);
     }
     text
+}
+
+/// Writes what is no finding, and that a person wants to see if something hangs.
+fn describe_notes(text: &mut String, snapshot: &Snapshot, findings: &[Finding]) {
+    let mut notes = own_lock::notes(snapshot, findings);
+    notes.append(&mut long_wait::notes(snapshot, findings));
+    for note in notes.iter().take(NOTES) {
+        wrap(text, "", &format!("note: {note}"));
+    }
+    if let more @ 1.. = notes.len().saturating_sub(NOTES) {
+        wrap(text, "", &format!("and {more} more notes like this"));
+    }
 }
 
 /// Writes the numbers of tasks and waits.

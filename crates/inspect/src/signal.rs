@@ -14,6 +14,7 @@ use blitz_io_observe::trace;
 use crate::process;
 use crate::reader::judged_with_stacks;
 use crate::report::report;
+use crate::spare_memory::give_back;
 use crate::stacks::Way;
 
 /// Prints the report to standard error each time the process gets `signal`, and replaces the signal's
@@ -37,6 +38,8 @@ pub fn on_signal(signal: impl Into<c_int>) -> io::Result<()> {
         let (snapshot, findings) = judged_with_stacks(Way::Outside);
         // Standard error may be closed.
         _ = io::stderr().write_all(report(&snapshot, &findings).as_bytes());
+        drop((snapshot, findings));
+        give_back();
     })
 }
 

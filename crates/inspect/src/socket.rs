@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::protocol::LIMIT;
 
@@ -151,6 +152,12 @@ pub(crate) fn connect(pid: u32, name: &str) -> io::Result<UnixStream> {
     stream.set_read_timeout(Some(LIMIT))?;
     stream.set_write_timeout(Some(LIMIT))?;
     Ok(stream)
+}
+
+/// Limits the time of each read from now on. The time is not zero.
+pub(crate) fn wait_at_most(stream: &UnixStream, time: Duration) {
+    // Some systems refuse it if the other end is closed already, where no read waits.
+    _ = stream.set_read_timeout(Some(time));
 }
 
 /// Connects without waiting: a process that is stopped has a queue of clients, which may be full. The

@@ -153,7 +153,7 @@ fn the_other_process() {
             client.write_all(b"?").unwrap();
             let mut answer = Vec::new();
             client.read_to_end(&mut answer).unwrap();
-            assert!(answer.starts_with(b"{"), "{} bytes", answer.len());
+            assert!(answer.starts_with(b" {"), "{} bytes", answer.len());
             drop(files);
             say("answered");
         }

@@ -56,6 +56,8 @@ mod metrics;
 pub mod pinned;
 #[cfg(not(loom))]
 mod pool;
+#[cfg(all(feature = "tracing", not(loom)))]
+mod root_waker;
 #[cfg(not(loom))]
 pub mod runtime;
 #[cfg(not(loom))]

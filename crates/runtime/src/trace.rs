@@ -67,6 +67,7 @@ mod spans {
     use super::SpawnMeta;
     use crate::kernel::context;
     use crate::kernel::task::{Header, Id};
+    use crate::root_waker::RootWakers;
 
     impl SpawnMeta<'_> {
         /// Returns the original size, if the task's is another one.
@@ -94,6 +95,31 @@ mod spans {
                 make_known(this.future.as_ref().get_ref().span());
             }
             this.future.poll(cx)
+        }
+    }
+
+    pin_project! {
+        /// A future that a thread blocks for, and that makes its wakers known.
+        pub(crate) struct Blocking<F> {
+            wakers: RootWakers,
+            #[pin]
+            future: Instrumented<F>,
+        }
+    }
+
+    impl<F: Future> Future for Blocking<F> {
+        type Output = F::Output;
+
+        fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+            let this = self.project();
+            let span = this.future.as_ref().get_ref().span().id();
+            match span {
+                Some(span) => {
+                    let poll = |cx: &mut Context<'_>| this.future.poll(cx);
+                    this.wakers.poll(span.into_u64(), cx.waker(), poll)
+                }
+                None => this.future.poll(cx),
+            }
         }
     }
 
@@ -140,8 +166,11 @@ mod spans {
 
     /// Polls and drops a future that a thread blocks for within its span.
     #[track_caller]
-    pub(crate) fn block_on<F>(future: F) -> Instrumented<F> {
-        within_span(future, "block_on", spawn_meta!(F), Id::next())
+    pub(crate) fn block_on<F>(future: F) -> Blocking<F> {
+        Blocking {
+            wakers: RootWakers::new(),
+            future: within_span(future, "block_on", spawn_meta!(F), Id::next()),
+        }
     }
 
     /// Polls and drops the future of a closure `F`, which a thread of the pool runs, within its span.

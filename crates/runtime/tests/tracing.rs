@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 use blitz_io_channel::oneshot;
 use blitz_io_runtime::runtime::{Builder, Runtime};
@@ -69,9 +70,17 @@ impl Spans {
 
     /// Counts the operations of the wakers of the task with this name.
     fn of_wakers(&self, task: &str) -> BTreeMap<String, usize> {
+        self.of_wakers_where("task.name", task)
+    }
+
+    /// Counts those of the first task with this value of a field.
+    fn of_wakers_where(&self, field: &str, value: &str) -> BTreeMap<String, usize> {
         let spans = self.0.lock().unwrap();
-        let mut names = spans.iter().map(|span| span.field("task.name"));
-        let number = names.position(|name| name == task).expect("it was spawned") + 1;
+        let mut values = spans.iter().map(|span| span.field(field));
+        let number = values
+            .position(|found| found == value)
+            .expect("it was spawned")
+            + 1;
         let mut found = BTreeMap::new();
         for (id, operation) in &*self.1.lock().unwrap() {
             if *id == number.to_string() {
@@ -189,6 +198,41 @@ fn wakers_have_events() {
     assert_eq!(count("waker.clone"), gone, "{of_waits:?}");
     let of_yields = BTreeMap::from([("waker.wake_by_ref".to_owned(), 1)]);
     assert_eq!(spans.of_wakers("yields"), of_yields);
+}
+
+/// The future that a thread blocks for is a task for tokio-console, too.
+#[test]
+fn wakers_of_what_a_thread_blocks_for_have_events() {
+    let multi_thread = Builder::new_multi_thread().worker_threads(1).build();
+    for runtime in [runtime(), multi_thread.unwrap()] {
+        let (spans, _guard) = Spans::collect();
+        let of_root = || spans.of_wakers_where("kind", "block_on");
+        runtime.block_on(async {
+            let (give, take) = oneshot::channel();
+            let mut take = std::pin::pin!(take);
+            std::future::poll_fn(|context| {
+                assert!(take.as_mut().poll(context).is_pending());
+                // The second poll has the same waker, so the channel keeps its clone.
+                assert!(take.as_mut().poll(context).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            assert_eq!(of_root(), BTreeMap::from([("waker.clone".to_owned(), 1)]));
+            give.send(7).unwrap();
+            assert_eq!(take.await, Ok(7));
+            task::yield_now().await;
+        });
+        let found = of_root();
+        let count = |name: &str| found.get(name).copied().unwrap_or(0);
+        // That of the channel and that of `yield_now`.
+        assert_eq!(
+            count("waker.wake") + count("waker.wake_by_ref"),
+            2,
+            "{found:?}"
+        );
+        let gone = count("waker.wake") + count("waker.drop");
+        assert_eq!((count("waker.clone"), gone), (1, 1), "{found:?}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use blitz_io::inspect::Named;
 use blitz_io::io::AsyncReadExt;
@@ -92,6 +93,73 @@ pub async fn awaits_its_task() -> io::Result<()> {
     let server = Server::new().await?;
     let parent = server.serve("parent", handler).await?;
     _ = parent.1.await;
+    Ok(())
+}
+
+/// A task has a future that reads from its client under a lock, and another one that waits for that lock. Its records are
+/// those of a handler that locks twice, and it is healthy.
+pub async fn reads_under_own_lock() -> io::Result<()> {
+    let lock = Arc::new(Mutex::new(()).named("session"));
+    let server = Server::new().await?;
+    let client = TcpStream::connect(server.0.local_addr()?).await?;
+    let (mut stream, _) = server.0.accept().await?;
+    _ = spawn("connection", async move {
+        let reads = async {
+            let _guard = lock.lock().await;
+            stream.read_u8().await
+        };
+        let wants = async { drop(lock.lock().await) };
+        blitz_io::join!(reads, wants)
+    })
+    .await;
+    drop(client);
+    Ok(())
+}
+
+/// An accept loop gives each connection one of two permits, and waits for the third, which is healthy.
+pub async fn limit_is_reached() -> io::Result<()> {
+    let server = Server::new().await?;
+    let limit = Arc::new(Semaphore::new(2).named("connections"));
+    let address = server.0.local_addr()?;
+    let clients = (
+        TcpStream::connect(address).await?,
+        TcpStream::connect(address).await?,
+    );
+    let accepts = async move {
+        loop {
+            let Ok(permit) = limit.clone().acquire_owned().await else {
+                return;
+            };
+            let Ok((mut stream, _)) = server.0.accept().await else {
+                return;
+            };
+            drop(spawn("connection", async move {
+                _ = stream.read_u8().await;
+                drop(permit);
+            }));
+        }
+    };
+    _ = spawn("accepts", accepts).await;
+    drop(clients);
+    Ok(())
+}
+
+/// A handler gives its permit to a closure and ends, and another handler waits for the permit, which is healthy.
+pub async fn permit_given_to_a_job() -> io::Result<()> {
+    let limit = Arc::new(Semaphore::new(1).named("jobs"));
+    let server = Server::new().await?;
+    let taken = limit.clone();
+    let answers = server.serve("answers", async move {
+        let permit = taken.acquire_owned().await;
+        drop(blitz_io::task::spawn_blocking(move || {
+            std::thread::sleep(Duration::from_secs(3600));
+            drop(permit);
+        }));
+    });
+    _ = answers.await?.1.await;
+    let wants = server.serve("wants", async move { drop(limit.acquire().await) });
+    let wants = wants.await?;
+    _ = wants.1.await;
     Ok(())
 }
 

@@ -144,6 +144,18 @@ const PROGRAMS: &[(&str, fn())] = &[
         run_system(handlers::awaits_its_task())
     }),
     #[cfg(unix)]
+    ("idle_limit_is_reached", || {
+        run_system(handlers::limit_is_reached())
+    }),
+    #[cfg(unix)]
+    ("idle_permit_given_to_a_job", || {
+        run_system(handlers::permit_given_to_a_job())
+    }),
+    #[cfg(unix)]
+    ("idle_reads_under_own_lock", || {
+        run_system(handlers::reads_under_own_lock())
+    }),
+    #[cfg(unix)]
     (
         "idle_handler_reads",
         || run_system(handlers::holder_reads()),

@@ -64,7 +64,6 @@ const FOUND: &[(&str, &str)] = &[
     ("notified_too_early", "deadlock"),
     ("one_task_too_many", "deadlock"),
     ("oneshot_in_a_shared_map", "deadlock"),
-    ("permits_collected", "self-wait"),
     ("permits_leaked_one_by_one", "lost-holder"),
     ("pipeline_holds_lock", "deadlock"),
     ("pipeline_tasks_hold_lock", "deadlock"),
@@ -81,7 +80,6 @@ const FOUND: &[(&str, &str)] = &[
     ("self_lock", "self-wait"),
     ("send_under_a_lock", "deadlock"),
     ("sender_in_a_map", "deadlock"),
-    ("sender_stops", "long-wait"),
     ("set_waits_for_owner", "deadlock"),
     ("set_with_a_full_channel", "deadlock"),
     ("shutdown_waits_for_job", "long-wait"),
@@ -91,7 +89,6 @@ const FOUND: &[(&str, &str)] = &[
     ("stopped_receiver", "stopped-peer"),
     ("stopped_sender", "stopped-peer"),
     ("thread_and_task", "deadlock"),
-    ("thread_leaked_permit", "self-wait"),
     ("thread_read_in_write", "self-wait"),
     ("thread_read_twice", "self-wait"),
     ("thread_self_lock", "self-wait"),
@@ -101,7 +98,6 @@ const FOUND: &[(&str, &str)] = &[
     ("three_locks", "deadlock"),
     ("timer_not_driven", "not-driven"),
     ("two_mutexes", "deadlock"),
-    ("two_permits_each", "self-wait"),
     ("two_process_locks", "deadlock"),
     ("two_process_locks_tasks", "deadlock"),
     ("two_readers_upgrade", "self-wait"),
@@ -117,12 +113,13 @@ const FOUND: &[(&str, &str)] = &[
     ("write_while_reading", "self-wait"),
 ];
 
-/// Healthy programs with a finding nevertheless: a task keeps its worker while its children sleep, and a guard has
-/// moved to another task, which the judgement does not know.
-const DOUBTFUL: [&str; 2] = ["idle_scope_of_sleepers", "idle_guard_moved"];
+/// Not healthy in a service: a task keeps its worker while its children sleep.
+const BLOCKS: &str = "idle_scope_of_sleepers";
 
 /// The programs run at the same time.
 const AT_ONCE: usize = 4;
+/// The accept loop of the service waits so many milliseconds before a healthy program has been asked often enough.
+const LONG: u64 = 3_000;
 /// The tasks of the service.
 const SERVICE: usize = 3;
 
@@ -204,12 +201,16 @@ fn a_live_service_hides_no_hang_whose_end_is_known() {
 #[test]
 fn healthy_programs_have_no_finding_beside_a_live_service() {
     let mut healthy = programs();
-    healthy.retain(|name| name.starts_with("idle_") && !DOUBTFUL.contains(&name.as_str()));
+    healthy.retain(|name| name.starts_with("idle_") && name != BLOCKS);
     for_each(&healthy, |name| {
         let mut program = start(name);
-        for _ in 0..3 {
-            let found = answer(&mut program).findings;
-            assert_eq!(found, [], "{name}");
+        loop {
+            let Answer { snapshot, findings } = answer(&mut program);
+            assert_eq!(findings, [], "{name}");
+            // Some findings are about waits of a second or two.
+            if snapshot.waits.iter().any(|wait| wait.waiting_ms >= LONG) {
+                break;
+            }
         }
     });
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use blitz_io_inspect::Frame;
 #[cfg(target_os = "linux")]
 use blitz_io_inspect::ask_with_stacks;
-use blitz_io_inspect::{Answer, Certainty, Fill, Finding, Waiter, ask};
+use blitz_io_inspect::{Answer, Certainty, Fill, Finding, Waiter, ask, report};
 use program::Program;
 
 impl Program {
@@ -479,9 +479,7 @@ fn threads_sender_in_a_map() {
 
 #[test]
 fn sender_stops() {
-    let (answer, finding) = finds("sender_stops", Certainty::Probable, "long-wait", 1);
-    assert_eq!(names(&answer, &finding).0, ["consumer"]);
-    at(&finding, "channels.rs");
+    has_note("sender_stops", "\"consumer\" has waited");
 }
 
 #[test]
@@ -559,7 +557,7 @@ fn leaked_permit() {
 
 #[test]
 fn thread_leaked_permit() {
-    let (answer, finding) = finds("thread_leaked_permit", Certainty::Probable, "self-wait", 1);
+    let (answer, finding) = finds("thread_leaked_permit", Certainty::Certain, "all-asleep", 1);
     assert_eq!(names(&answer, &finding).1, ["limit"]);
     at(&finding, "locks.rs");
 }
@@ -981,6 +979,39 @@ fn job_wants_lock() {
     assert!(job.expect("it runs").location.contains("system.rs"));
 }
 
+/// The healthy program could also be a handler that locks twice, which waits until its client goes away.
+#[test]
+fn a_task_that_waits_for_its_own_lock_and_its_client_has_a_note() {
+    has_note(
+        "idle_reads_under_own_lock",
+        "\"connection\" waits for Mutex \"session\", which it took itself at src/handlers.rs:",
+    );
+}
+
+/// The permits are those of other tasks by now, or in a collection.
+#[test]
+fn a_task_that_waits_for_permits_that_it_took_has_a_note() {
+    for program in [
+        "idle_limit_is_reached",
+        "idle_guard_moved",
+        "permits_collected",
+        "two_permits_each",
+    ] {
+        has_note(program, "which it took itself at src/");
+    }
+}
+
+/// Waits for a note, which says this.
+fn has_note(program: &str, says: &str) {
+    let mut program = Program::start(program);
+    let text = |answer: &Answer| report(&answer.snapshot, &answer.findings);
+    let answer = program.until(|answer| text(answer).contains("note: "));
+    assert_eq!(answer.findings, []);
+    let text = text(&answer).replace("\n  ", " ");
+    let note = text.split("note: ").nth(1).unwrap_or_default();
+    assert!(note.contains(says), "{text}");
+}
+
 /// Nothing certain is said of this program, once it has waits or tasks, and again later.
 fn is_fine(program: &str) {
     let mut program = Program::start(program);
@@ -1027,6 +1058,9 @@ fine! {
     idle_set_of_sleepers
     idle_fork_join
     idle_handler_reads
+    idle_reads_under_own_lock
+    idle_limit_is_reached
+    idle_permit_given_to_a_job
     idle_readers
     idle_semaphore
     idle_thread_holder_sleeps

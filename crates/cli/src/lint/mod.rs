@@ -29,18 +29,18 @@ Examples:
   blitz lint --explain lock-order                  what a finding means, and what to change
   blitz lint --json -- cargo test > lint.json      for other programs
 
-The program runs as always, and as often as you say. It needs not hang: two locks that are taken in both
-orders are a fault in the run in which nothing happens. It must be built with the feature `inspect` of
-blitz-io, or of the package tokio that `blitz migrate` writes into Cargo.toml (`cargo test --features
-tokio/inspect`), and it must exit: a process that a signal ends writes no record. Its other processes are
-read, too.
+The program runs as always, and as often as you say. It needs not hang: two locks that are taken
+in both orders are a fault in the run in which nothing happens. It must be built with the
+feature `inspect` of blitz-io, or of the package tokio that `blitz migrate` writes into
+Cargo.toml (`cargo test --features tokio/inspect`), and it must exit: a process that a signal
+ends writes no record. Its other processes are read, too.
 
 The lints:
   lock-order           locks of tasks or threads are taken in a circle
   guard-across-await   a task is suspended with the guard of a thread lock
   blocking-in-poll     a poll waits for a thread lock, blocks, or takes more than 10 ms
 
-A finding that is no fault is allowed in the file blitz-lint.toml of the current folder, with a reason:
+A finding that is no fault is allowed in blitz-lint.toml of the current folder, with a reason:
   [[allow]]
   lint = \"lock-order\"
   at = \"src/cache.rs:41\"      # a line or a file of the finding

@@ -42,10 +42,10 @@ It writes lines like these into the Cargo.toml of the workspace, and makes Cargo
   [patch.crates-io]
   tokio = { git = \"https://github.com/blitz-io/blitz-io\" }
 
-Every package of the tree that depends on tokio 1, rayon-core 1 (as rayon does), parking_lot 0.12,
-parking_lot_core 0.9 (as dashmap does) or atomic-wait 1 then gets blitz-io under that name. No source
-changes. Commit both files; in CI, `blitz migrate --check` fails when a later `cargo update` has
-brought the registry's package back.
+Every package of the tree that depends on tokio 1, rayon-core 1 (as rayon does), parking_lot
+0.12, parking_lot_core 0.9 (as dashmap does) or atomic-wait 1 then gets blitz-io under that
+name. No source changes. Commit both files; in CI, `blitz migrate --check` fails when a later
+`cargo update` has brought the registry's package back.
 
 Exit codes:
   0    every package that blitz-io can replace is replaced; or it was taken back

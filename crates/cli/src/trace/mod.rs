@@ -31,20 +31,21 @@ A request is what the program says:
   blitz_io::trace::request(\"GET /x\").instrument(future).await  for a task that works for several
 The tasks and closures that it spawns and waits for are part of it.
 
-The report says how long requests took; how their time is divided into running, runnable (no worker was
-free), and waiting for a lock, permit, channel, thread for blocking work, timer, socket or file; what the
-slowest percentile spent it on, with lines and with those that it waited behind; which objects cost all
-requests the most time; and the slowest requests as trees.
+The report says how long requests took; how their time is divided into running, runnable (no
+worker was free), and waiting for a lock, permit, channel, thread for blocking work, timer,
+socket or file; what the slowest percentile spent it on, with lines and with those that it
+waited behind; which objects cost all requests the most time; and the slowest requests as trees.
 
-The program must be built with the feature `inspect` of blitz-io, or of the package tokio that `blitz
-migrate` writes into Cargo.toml. One that runs must answer `blitz ps` as well: BLITZ_INSPECT=1 in its
-environment. With BLITZ_TRACE=1 it records from its beginning, for --last. Each thread keeps its last
-events, 65,536 unless BLITZ_TRACE_EVENTS says another number, of 32 bytes each.
+The program must be built with the feature `inspect` of blitz-io, or of the package tokio that
+`blitz migrate` writes into Cargo.toml. One that runs must answer `blitz ps` as well:
+BLITZ_INSPECT=1 in its environment. With BLITZ_TRACE=1 it records from its beginning, for
+--last. Each thread keeps its last events, 65,536 unless BLITZ_TRACE_EVENTS says another number,
+of 32 bytes each.
 
 Exit codes:
   0    the report is printed
-  1    the program could not be run or has failed, has written no record, or does not answer; or a file
-       could not be read or written
+  1    the program could not be run or has failed, has written no record, or does not answer; or
+       a file could not be read or written
   2    the arguments are wrong
   3    the recording has no request that has ended";
 

@@ -45,11 +45,11 @@ pub struct Arguments {
 
 /// What `--stacks` does to the process.
 const WARNING: &str = "\
-warning: --stacks sends SIGURG to up to sixteen threads of the process: those in a poll of over a second,
-and those in a futex without a record. Once, these calls of such a thread may fail with EINTR: nanosleep,
-poll, ppoll, select, epoll_wait, sem_timedwait, semop, msgrcv, io_getevents, pause, and operations of a
-socket with a timeout. The standard library and this one call again, but TcpStream::read and
-UdpSocket::recv with a timeout return the error.
+warning: --stacks sends SIGURG to up to sixteen threads of the process: those in a poll of over
+a second, and those in a futex without a record. Once, these calls of such a thread may fail
+with EINTR: nanosleep, poll, ppoll, select, epoll_wait, sem_timedwait, semop, msgrcv,
+io_getevents, pause, and operations of a socket with a timeout. The standard library and this
+one call again, but TcpStream::read and UdpSocket::recv with a timeout return the error.
 ";
 
 /// The requirements of `ps` and `why`, at the end of `--help`.
@@ -59,12 +59,13 @@ A process answers if
     `blitz migrate` writes into Cargo.toml (cargo run --features tokio/inspect),
   - BLITZ_INSPECT=1 is in its environment,
   - it has started a runtime, or has called blitz_io::inspect::serve(), and
-  - it belongs to the same user.
+  - it belongs to the same user; root may ask all.
 
 Exit codes:
   0    it worked; `why` found nothing that certainly never ends, and no deadlock
   1    no such process answers, or a file could not be written
-  2    `why` found a probable deadlock; or the arguments are wrong, and nothing is on standard output
+  2    `why` found a probable deadlock; or the arguments are wrong, and standard output
+       is empty
   3    `why` found a wait that certainly never ends";
 
 /// Lists the processes that answer.

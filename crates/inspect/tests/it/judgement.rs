@@ -462,19 +462,19 @@ fn a_foreign_future_beside_a_handed_over_lock() {
     assert_eq!(certain(&snapshot, &snapshot), []);
 }
 
-/// A receiver that has waited for `waiting_ms`, after `short` waits below 1 ms, and `long` ones above.
-fn receiver(waiting_ms: u64, short: u64, long: u64) -> Snapshot {
+/// A task that has waited for `waiting_ms`, after `short` waits below 1 ms, and `long` ones above.
+fn after_others(kind: Kind, waiting_ms: u64, short: u64, long: u64) -> Snapshot {
     let object = lock(10, None);
     let mut buckets = vec![0; 28];
     (buckets[10], buckets[20]) = (short, long);
     let contention = Contention {
-        kind: "mpsc::Receiver".into(),
+        kind: kind.name().into(),
         buckets,
         ..Contention::default()
     };
-    let receives = Wait {
+    let waits = Wait {
         waiting_ms,
-        ..wait(1, T(1), Kind::MpscReceive, object.clone())
+        ..wait(1, T(1), kind, object.clone())
     };
     let resource = Resource {
         object,
@@ -483,8 +483,12 @@ fn receiver(waiting_ms: u64, short: u64, long: u64) -> Snapshot {
     };
     Snapshot {
         objects: Some(vec![resource]),
-        ..snapshot(vec![task(1, 1)], vec![receives])
+        ..snapshot(vec![task(1, 1)], vec![waits])
     }
+}
+
+fn sender(waiting_ms: u64, short: u64, long: u64) -> Snapshot {
+    after_others(Kind::MpscSend, waiting_ms, short, long)
 }
 
 #[test]
@@ -494,17 +498,33 @@ fn a_wait_that_is_much_longer_than_others_is_probable() {
         let is_it = |f: &Finding| f.kind == "long-wait" && f.certainty == Certainty::Probable;
         found.iter().any(is_it)
     };
-    assert!(is_long(&receiver(1_100, 10_000, 0)));
-    assert!(is_long(&receiver(1_100, 10_000, 10)));
-    assert!(!is_long(&receiver(900, 10_000, 0)), "it is short");
-    assert!(!is_long(&receiver(1_100, 999, 0)), "too few waits");
-    assert!(!is_long(&receiver(1_100, 10_000, 11)), "some last longer");
-    let mut timed = receiver(1_100, 10_000, 0);
+    assert!(is_long(&sender(1_100, 10_000, 0)));
+    assert!(is_long(&sender(1_100, 10_000, 10)));
+    assert!(!is_long(&sender(900, 10_000, 0)), "it is short");
+    assert!(!is_long(&sender(1_100, 999, 0)), "too few waits");
+    assert!(!is_long(&sender(1_100, 10_000, 11)), "some last longer");
+    let mut timed = sender(1_100, 10_000, 0);
     timed.waits[0].is_timed = true;
     assert!(!is_long(&timed));
-    let mut likely = receiver(1_100, 10_000, 0);
-    likely.waits[0].object.as_mut().unwrap().sender = Some(T(1));
+    let mut likely = sender(1_100, 10_000, 0);
+    likely.waits[0].object.as_mut().unwrap().receiver = Some(T(1));
     assert!(!is_long(&likely), "it is a self-wait");
+}
+
+/// The program may just have nothing to do.
+#[test]
+fn a_receiver_that_waits_longer_than_before_has_a_note() {
+    let quiet = after_others(Kind::MpscReceive, 1_100, 10_000, 0);
+    assert_eq!(findings(&quiet, &quiet), []);
+    let text = report(&quiet, &[]);
+    assert!(text.contains("note: task 1 "), "{text}");
+    for snapshot in [
+        after_others(Kind::MpscReceive, 900, 10_000, 0),
+        after_others(Kind::MpscReceive, 1_100, 999, 0),
+        sender(1_100, 10_000, 0),
+    ] {
+        assert!(!report(&snapshot, &[]).contains("note: "));
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! part of the waits.
 
 use blitz_io_inspect::{
-    Certainty, Group, Job, Kind, LeftOut, Object, Snapshot, Task, Wait, Waiter, findings, report,
+    Certainty, Group, Job, Kind, LeftOut, Object, Snapshot, Spawned, Task, Wait, Waiter, findings,
+    report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -49,39 +50,83 @@ fn own_lock(sockets: u64) -> Snapshot {
 }
 
 #[test]
-fn a_connection_that_waits_for_its_own_lock_is_a_probable_self_wait() {
-    let snapshot = own_lock(1);
-    let found = findings(&snapshot, &snapshot);
-    assert_eq!(found.len(), 1, "{found:#?}");
-    assert_eq!(found[0].certainty, Certainty::Probable);
-    assert_eq!(
-        (&*found[0].kind, &*found[0].waiters),
-        ("self-wait", &[T(1)][..])
-    );
-    let says = "which it has itself since main.rs:1, and can go on only if a client goes away";
-    assert!(found[0].summary.contains(says), "{found:#?}");
-    // A service that can be told to stop.
+fn a_connection_that_waits_for_its_own_lock_has_a_note_and_no_finding() {
     let mut stops = own_lock(1);
     stops.waits.push(wait(9, T(1), Kind::WatchClosed));
     stops.tasks[0].wakers += 1;
-    assert_eq!(findings(&stops, &stops).len(), 1);
+    for snapshot in [own_lock(1), own_lock(2), stops] {
+        // Another future of the task may have the lock, and wait for the socket.
+        assert_eq!(findings(&snapshot, &snapshot), []);
+        let text = report(&snapshot, &[]);
+        assert!(text.contains("note: task 1 "), "{text}");
+        let text = text.replace("\n ", "");
+        let says = "which it took itself at main.rs:1. This ends";
+        assert!(text.contains(says), "{text}");
+    }
 }
 
-/// Another future of the task may have the lock, and wait for the second socket or the timer.
+/// Another future of the task may have the lock, and wait for the timer, or for something without a record.
 #[test]
-fn a_task_that_waits_for_its_own_lock_and_more_is_no_finding() {
-    let two = own_lock(2);
-    assert_eq!(findings(&two, &two), []);
+fn a_task_that_waits_for_its_own_lock_and_more_has_no_note() {
     let mut sleeps = own_lock(1);
     sleeps.waits.push(wait(9, T(1), Kind::Sleep));
     sleeps.tasks[0].wakers += 1;
-    assert_eq!(findings(&sleeps, &sleeps), []);
     let mut foreign = own_lock(1);
     foreign.tasks[0].wakers += 1;
-    assert_eq!(findings(&foreign, &foreign), []);
     let mut short = own_lock(1);
     short.waits[0].waiting_ms = 500;
-    assert_eq!(findings(&short, &short), []);
+    for snapshot in [sleeps, foreign, short] {
+        assert_eq!(findings(&snapshot, &snapshot), []);
+        assert!(!report(&snapshot, &[]).contains("note: "));
+    }
+}
+
+#[test]
+fn a_report_counts_the_notes_that_it_leaves_out() {
+    let mut many = Snapshot::default();
+    for id in 1..=10 {
+        let mut one = own_lock(1);
+        one.tasks[0].id = id;
+        for wait in &mut one.waits {
+            wait.id += 100 * id;
+            wait.waiter = T(id);
+            if let Some(object) = &mut wait.object {
+                (object.id, object.holder) = (id, Some(T(id)));
+            }
+        }
+        many.tasks.append(&mut one.tasks);
+        many.waits.append(&mut one.waits);
+    }
+    let text = report(&many, &[]);
+    assert_eq!(text.matches("note: task ").count(), 8, "{text}");
+    assert!(text.contains("\nand 2 more notes like this\n"), "{text}");
+}
+
+/// The task may have given the guard to another one.
+#[test]
+fn a_task_that_waits_for_a_lock_whose_guard_may_have_moved_has_a_note() {
+    let mut moved = own_lock(0);
+    let object = moved.waits[0].object.as_mut().unwrap();
+    object.is_movable = true;
+    assert_eq!(findings(&moved, &moved), []);
+    let text = report(&moved, &[]).replace("\n ", "");
+    assert!(
+        text.contains("only if another task or thread has it by now\n"),
+        "{text}"
+    );
+}
+
+/// A wait that ends a cycle alone is certain.
+#[test]
+fn a_task_that_waits_for_its_own_lock_alone_is_a_certain_self_wait() {
+    let alone = own_lock(0);
+    let found = findings(&alone, &alone);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(
+        (found[0].certainty, &*found[0].kind),
+        (Certainty::Certain, "self-wait")
+    );
+    assert!(!report(&alone, &found).contains("note: "));
 }
 
 /// Thread 1 waits for the end of runtime 3, of which thread 2 runs job 7.
@@ -195,6 +240,37 @@ fn a_holder_that_is_left_out_is_not_lost() {
     assert_eq!(findings(&snapshot, &snapshot)[0].kind, "lost-holder");
     snapshot.left_out.as_mut().unwrap().alive.push(5);
     assert_eq!(findings(&snapshot, &snapshot), []);
+}
+
+/// A handler that answers before its job has ended gives the job its permit.
+#[test]
+fn a_permit_that_a_living_task_may_have_got_is_not_lost() {
+    let limit = Object {
+        is_movable: true,
+        ..lock_of(T(5)).unwrap()
+    };
+    let wants = Wait {
+        object: Some(limit),
+        ..wait(1, T(1), Kind::Semaphore)
+    };
+    let lost = Snapshot {
+        tasks: vec![task(1, 1)],
+        waits: vec![wants],
+        ..Snapshot::default()
+    };
+    assert_eq!(findings(&lost, &lost)[0].kind, "lost-holder");
+    let mut given = lost.clone();
+    given.spawned.push(Spawned {
+        task: 6,
+        by: Some(T(5)),
+        number: 9,
+    });
+    assert_eq!(findings(&given, &given), []);
+    given.spawned[0].by = Some(T(1));
+    assert_eq!(findings(&given, &given)[0].kind, "lost-holder");
+    // The task that has got it may be left out.
+    let part = part(lost);
+    assert_eq!(findings(&part, &part), []);
 }
 
 #[test]

@@ -180,8 +180,8 @@ impl Handle {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        let future = Root::blocking(future, Caller::here());
-        self.block_on_traced(traced!(block_on(future)))
+        let future = traced!(block_on(future));
+        self.block_on_traced(Root::blocking(future, Caller::here()))
     }
 
     /// [`block_on`](Self::block_on) for a future that has its span.

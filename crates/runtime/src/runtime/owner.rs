@@ -153,8 +153,9 @@ impl Runtime {
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         // Here, so that the panic message has the caller's location.
         enter::assert_not_nested();
-        let future = Root::blocking(future, Caller::here());
+        // Within the record, whose waker the future would count otherwise.
         let future = traced!(block_on(future));
+        let future = Root::blocking(future, Caller::here());
         enter::with_entered(&self.handle.inner, || {
             // Here, so that the future is dropped with the runtime still the current one, and a
             // large one is not moved any more.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use blitz_io::inspect::Named;
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::{Barrier, Mutex, Notify, Semaphore, mpsc, oneshot};
+use tokio::sync::{Barrier, Mutex, Notify, Semaphore, oneshot};
 use tokio::{task, time};
 
 use crate::peers;
@@ -24,8 +25,8 @@ pub struct State {
 impl Default for State {
     fn default() -> Self {
         Self {
-            accounts: Mutex::new(0),
-            audit: Mutex::new(0),
+            accounts: Mutex::new(0).named("accounts"),
+            audit: Mutex::new(0).named("audit"),
             both: Barrier::new(2),
             ends: Notify::new(),
         }
@@ -190,23 +191,22 @@ async fn never_woken(state: &State) {
     *state.accounts.lock().await += 1;
 }
 
-/// A task receives many values, each after a short wait, and then no more.
+/// Two tasks take turns with a lock, until one of them keeps it.
 async fn long_wait() {
-    let (sender, mut receiver) = mpsc::channel(1);
-    let (acknowledges, mut acknowledged) = mpsc::channel(1);
+    let lock = Arc::new(Mutex::new(()));
+    let other = lock.clone();
     drop(task::spawn(async move {
-        while let Some(n) = receiver.recv().await {
-            _ = acknowledges.send(n).await;
+        loop {
+            let _guard = other.lock().await;
+            task::yield_now().await;
         }
     }));
-    for n in 0..4_000 {
-        // The consumer waits by now.
+    for _ in 0..4_000 {
+        let _guard = lock.lock().await;
         task::yield_now().await;
-        _ = sender.send(n).await;
-        _ = acknowledged.recv().await;
     }
-    std::future::pending::<()>().await;
-    drop(sender);
+    let _guard = lock.lock().await;
+    time::sleep(Duration::from_secs(3600)).await;
 }
 
 /// Two threads take two locks in two orders, when the service has ended.

@@ -1,0 +1,84 @@
+//! Notes about tasks and threads that wait for what they took themselves, where healthy ones could do so.
+//!
+//! 1. A handler that locks twice waits until its client goes away, as its task is that of the connection, which also
+//!    waits for the socket. But a healthy task looks the same: one of its futures has the lock and reads from the socket,
+//!    and another one waits for the lock. No record says which future of a task has a lock.
+//! 2. A permit of a semaphore may have moved to another task, which drops it later, and so may a guard of `lock_owned`.
+//!    An accept loop that gives each connection a permit waits for the permits that it took itself.
+//!
+//! So these are notes in the report, and not findings.
+
+use blitz_io_observe::{Mode, SOCKET};
+
+use crate::graph::{Graph, is_held};
+use crate::names::{of_target, of_waiter, since_taken};
+use crate::snapshot::{Finding, Snapshot, Task, TaskState, Wait, Waiter};
+
+/// Returns the note about each such task or thread that is in no finding.
+pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
+    let graph = Graph::new(snapshot);
+    let waiters = graph.waiters().filter(|waiter| {
+        let mut findings = findings.iter();
+        !findings.any(|finding| finding.waiters.contains(waiter))
+    });
+    let own = waiters.filter_map(|waiter| Some((waiter, own_wait(&graph, waiter)?)));
+    own.map(|(waiter, wait)| note(&graph, waiter, wait))
+        .collect()
+}
+
+/// Returns the wait of a task or thread for something that it took itself, if it has no other waits than for sockets,
+/// and for the ends of channels by which a service is told to stop.
+fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
+    let waits = graph.waits(waiter);
+    let mut held = waits.iter().copied().filter(|wait| is_held(wait));
+    let (first, second) = (held.next()?, held.next());
+    let object = first.object.as_ref()?;
+    let reads_alone = object.unnamed == 0 && object.readers == [waiter];
+    let is_own = object.holder.map_or(reads_alone, |holder| holder == waiter);
+    let is_outside = |wait: &Wait| wait.kind == SOCKET || wait.semantics.mode == Mode::Closed;
+    let mut others = waits.iter().filter(|wait| wait.id != first.id);
+    let task = waiter.task().and_then(|id| graph.task(id));
+    let has_records_only =
+        |task: &Task| task.state == TaskState::Idle && task.wakers <= waits.len();
+    let is_it = second.is_none()
+        && is_own
+        && (waits.len() > 1 || is_movable(first))
+        && !first.is_short()
+        && !first.is_timed
+        && others.all(|wait| is_outside(wait) && !wait.is_timed)
+        && (first.blocks_thread || task.is_some_and(has_records_only));
+    is_it.then_some(first)
+}
+
+/// Returns `true` if the wait is for something whose guard or permit may have moved to another task.
+pub(crate) fn is_movable(wait: &Wait) -> bool {
+    let object = wait.object.as_ref();
+    object.is_some_and(|object| object.is_movable && !object.is_beside_readers)
+}
+
+fn note(graph: &Graph<'_>, waiter: Waiter, wait: &Wait) -> String {
+    let snapshot = graph.snapshot;
+    let others = graph.waits(waiter).iter();
+    let others = others.filter(|other| other.id != wait.id);
+    let others: Vec<String> = others.map(|other| of_target(snapshot, other)).collect();
+    let mut ways = Vec::new();
+    if is_movable(wait) {
+        ways.push("another task or thread has it by now");
+    }
+    if !others.is_empty() {
+        ways.push("another of its futures has it");
+        ways.push("a client goes away");
+    }
+    let place = since_taken(wait).replacen(" since ", " at ", 1);
+    let mut text = format!(
+        "{} waits for {}, which it took itself{place}. This ends only if {}",
+        of_waiter(snapshot, waiter),
+        of_target(snapshot, wait),
+        ways.join(", or "),
+    );
+    if !others.is_empty() {
+        text.push_str("; also waiting: ");
+        text.push_str(&others.join(", "));
+    }
+    text
+}
