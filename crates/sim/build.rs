@@ -5,10 +5,14 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
+/// Further flags of the compiler, with spaces between: those of a sanitizer.
+const FLAGS: &str = "BLITZ_SIM_OBJECT_FLAGS";
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src/object");
     println!("cargo:rerun-if-changed=src/shared");
+    println!("cargo:rerun-if-env-changed={FLAGS}");
     let target = env::var("TARGET").expect("Cargo sets it");
     let object = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it")).join("object.so");
     let host = env::var("HOST").expect("Cargo sets it");
@@ -29,6 +33,7 @@ fn main() {
             "force-frame-pointers=yes",
         ])
         .args(["-C", "debuginfo=0", "-C", "strip=debuginfo"])
+        .args(env::var(FLAGS).unwrap_or_default().split_whitespace())
         .arg("-o")
         .arg(&object)
         .arg("src/object/lib.rs")

@@ -123,6 +123,8 @@ pub struct Outcome {
     pub points: u64,
     /// Simulated nanoseconds.
     pub nanoseconds: u64,
+    /// Loops without a call in which threads were preempted: a part of the plan that repeats the run.
+    pub loops: Vec<u64>,
 }
 
 impl Outcome {

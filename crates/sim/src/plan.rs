@@ -88,7 +88,7 @@ impl fmt::Display for Schedule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub(crate) u32);
 
-const NAMES: [(&str, u32); 16] = [
+const NAMES: [(&str, u32); 17] = [
     ("short", fault::SHORT),
     ("spurious", fault::SPURIOUS),
     ("stall", fault::STALL),
@@ -105,6 +105,7 @@ const NAMES: [(&str, u32); 16] = [
     ("enospc", fault::ENOSPC),
     ("eio", fault::EIO),
     ("crash", fault::CRASH),
+    ("clock", fault::CLOCK),
 ];
 
 /// Names of several families.
@@ -151,6 +152,14 @@ impl Faults {
     /// assert_eq!("enospc,eio,crash".parse(), Ok(Faults::DISK));
     /// ```
     pub const DISK: Faults = Faults(1 << fault::ENOSPC | 1 << fault::EIO | 1 << fault::CRASH);
+    /// Jumps of the calendar's clock, by a second or an hour in both directions. Clocks that never jump go on.
+    ///
+    /// ```
+    /// use blitz_io_sim::Faults;
+    ///
+    /// assert_eq!("clock".parse(), Ok(Faults::CLOCK));
+    /// ```
+    pub const CLOCK: Faults = Faults(1 << fault::CLOCK);
     /// All families.
     pub const ALL: Faults = Faults((1 << NAMES.len()) - 1);
 
@@ -226,6 +235,11 @@ pub struct Plan {
     pub script: Vec<Scripted>,
     /// A choice of the script that does not fit ends the run.
     pub strict: bool,
+    /// Threads change between two calls, too, after a number of instructions that the seed draws.
+    pub preempt: bool,
+    /// Loops of the program that make no call, as distances from the start of its code
+    /// ([`Outcome::loops`](crate::Outcome::loops)). Empty: those that the simulator has found so far.
+    pub loops: Vec<u64>,
 }
 
 impl Plan {
@@ -247,6 +261,8 @@ impl Plan {
             processors: 4,
             script: vec![],
             strict: false,
+            preempt: false,
+            loops: vec![],
         }
     }
 }

@@ -35,6 +35,7 @@ pub fn shrink(
         schedule: Schedule::Script,
         strict: false,
         script: outcome.script(),
+        loops: outcome.loops.clone(),
         ..plan.clone()
     };
     let mut found = outcome.clone();
@@ -43,6 +44,7 @@ pub fn shrink(
         let mut search = Exhaustive::new(plan.seed, Some(preemptions));
         let start = search.plan_mut();
         (start.limit, start.processors) = (plan.limit, plan.processors);
+        start.loops.clone_from(&best.loops);
         while let Some(plan) = search.plan().filter(|_| search.runs() < SEARCHED) {
             let (plan, outcome) = (plan.clone(), simulator.run(plan)?);
             runs += 1;
@@ -53,6 +55,7 @@ pub fn shrink(
                     strict: false,
                     faults: Faults::NONE,
                     script,
+                    loops: outcome.loops.clone(),
                     ..plan
                 };
                 found = outcome;
@@ -72,6 +75,7 @@ pub fn shrink(
             let better = outcome.verdict == found.verdict && weight(&script) < weight(&best.script);
             if better {
                 best.script = script;
+                best.loops.clone_from(&outcome.loops);
                 *found = outcome;
                 progress(runs, best.script.len());
             }
@@ -104,14 +108,17 @@ pub fn shrink(
         }
         let mut at = 0;
         while at < best.script.len() {
-            let mut script = best.script.clone();
-            if script[at].choice > 1 {
-                script[at].choice -= 1;
-                if attempt(&mut best, &mut found, script)? {
-                    continue;
+            let choice = best.script[at].choice;
+            let mut is_lower = false;
+            // Windows of instructions have thousands of choices.
+            for lower in [choice / 2, choice.saturating_sub(1)] {
+                if lower > 0 && lower < choice && !is_lower {
+                    let mut script = best.script.clone();
+                    script[at].choice = lower;
+                    is_lower = attempt(&mut best, &mut found, script)?;
                 }
             }
-            at += 1;
+            at += usize::from(!is_lower);
         }
         if best.script == before {
             break;

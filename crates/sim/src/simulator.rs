@@ -19,7 +19,7 @@ use crate::profile::Profile;
 use crate::program::{Program, unsuitable};
 use crate::recording::Recording;
 use crate::shared::region::{
-    ANSWER_FD, CHECKPOINT, COMMAND_FD, EVENTS, REGION_FD, Region, SCRIPTED, VERSION, verdict,
+    ANSWER_FD, CHECKPOINT, COMMAND_FD, EVENTS, LOOPS, REGION_FD, Region, SCRIPTED, VERSION, verdict,
 };
 
 /// The object, as the build script compiled it.
@@ -27,6 +27,8 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/object.so"));
 
 /// Processor time without a point after which a run is stuck: a loop that makes no call.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Processor time without a point after which a thread may be in a loop without a call.
+const ALARM: Duration = Duration::from_millis(50);
 /// Real time without a point after which a run is stuck also if it used no processor: it sleeps in the system.
 /// On a busy machine a run may get no processor for a while.
 const LONG: Duration = Duration::from_secs(120);
@@ -41,6 +43,10 @@ pub struct Simulator {
     output: File,
     /// What a run has shown, once SURW has asked for it.
     profile: Option<Profile>,
+    /// Loops without a call that were found, as `Plan::loops`.
+    loops: Vec<u64>,
+    /// The program may become another one, which knows no alarms.
+    may_exec: bool,
 }
 
 /// What a run does beside running.
@@ -130,6 +136,8 @@ impl Simulator {
             answers: answers.into(),
             output,
             profile: None,
+            loops: vec![],
+            may_exec: program.may_exec(),
         })
     }
 
@@ -264,12 +272,45 @@ impl Simulator {
         Ok(self.profile.get_or_insert_default())
     }
 
+    /// Runs the program, and again if the run has found another loop without a call.
     fn execute(
         &mut self,
         plan: &Plan,
         extras: Extras,
         debugger: &mut Debugger<'_>,
     ) -> io::Result<Outcome> {
+        let mut loops = if plan.loops.is_empty() {
+            self.loops.clone()
+        } else {
+            plan.loops.clone()
+        };
+        let mut alarms = !self.may_exec && !extras.pause;
+        loop {
+            alarms &= loops.len() < LOOPS;
+            let (outcome, mark) = self.execute_with(plan, &loops, alarms, extras, debugger)?;
+            let Some(mark) = mark else {
+                return Ok(outcome);
+            };
+            // The kernel has refused the breakpoint.
+            alarms &= !loops.contains(&mark);
+            for known in [&mut loops, &mut self.loops] {
+                if !known.contains(&mark) {
+                    known.push(mark);
+                }
+            }
+        }
+    }
+
+    /// Runs the program once. Returns the mark of a loop without a call, if that ended the run.
+    fn execute_with(
+        &mut self,
+        plan: &Plan,
+        loops: &[u64],
+        alarms: bool,
+        extras: Extras,
+        debugger: &mut Debugger<'_>,
+    ) -> io::Result<(Outcome, Option<u64>)> {
+        let loops = &loops[..loops.len().min(LOOPS)];
         if plan.script.len() > SCRIPTED {
             return Err(Error::other("the script is too long"));
         }
@@ -306,6 +347,11 @@ impl Simulator {
         region.until = extras.until;
         region.pause = extras.pause.into();
         region.paused.store(0, Ordering::Relaxed);
+        region.preempt = plan.preempt.into();
+        region.looping = loops.len() as u32;
+        region.loops[..loops.len()].copy_from_slice(loops);
+        region.running.store(0, Ordering::Relaxed);
+        region.alarm.store(0, Ordering::Relaxed);
         region.happened = 0;
         // An empty name is at the start.
         region.names[0] = 0;
@@ -317,7 +363,7 @@ impl Simulator {
 
         let ended = |_| self::ended(&mut self.server, &mut self.output);
         self.commands.write_all(&[1]).map_err(ended)?;
-        let stuck = self.wait_for_answer(debugger)?;
+        let stuck = self.wait_for_answer(alarms, debugger)?;
         let mut status = [0; 4];
         let ended = |_| self::ended(&mut self.server, &mut self.output);
         self.answers.read_exact(&mut status).map_err(ended)?;
@@ -346,7 +392,8 @@ impl Simulator {
         let mut output = vec![];
         self.output.seek(SeekFrom::Start(0))?;
         self.output.read_to_end(&mut output)?;
-        Ok(Outcome {
+        let mark = (region.verdict == verdict::LOOP).then_some(region.mark);
+        let outcome = Outcome {
             verdict,
             report,
             output,
@@ -355,16 +402,25 @@ impl Simulator {
             decisions: region.decisions[..decided].to_vec(),
             points: region.points.load(Ordering::Relaxed),
             nanoseconds: region.now,
-        })
+            loops: loops.to_vec(),
+        };
+        Ok((outcome, mark))
     }
 
     /// Waits until the answer can be read. Ends a run that is stuck, and returns a description of it.
-    fn wait_for_answer(&self, debugger: &mut Debugger<'_>) -> io::Result<Option<String>> {
+    ///
+    /// With `alarms`, a run that reaches no point for long is told so: it may be in a loop without a call.
+    fn wait_for_answer(
+        &self,
+        alarms: bool,
+        debugger: &mut Debugger<'_>,
+    ) -> io::Result<Option<String>> {
         // SAFETY: the mapping lives as long as this value.
         let (points, pid, paused) = unsafe {
             let region = self.region;
             (&(*region).points, &(*region).pid, &(*region).paused)
         };
+        let mut next_alarm = ALARM;
         // SAFETY: the mapping lives as long as this value, and a run only reads `pause`.
         let pauses = unsafe { (*self.region).pause } != 0;
         let mut last = (
@@ -373,7 +429,7 @@ impl Simulator {
             Duration::ZERO,
         );
         loop {
-            if self.has_answer(if pauses { 10 } else { 500 }) {
+            if self.has_answer(if pauses { 10 } else { 50 }) {
                 return Ok(None);
             }
             let now = points.load(Ordering::Relaxed);
@@ -395,6 +451,11 @@ impl Simulator {
             let used = processor_time(pid);
             if now != last.0 {
                 last = (now, Instant::now(), used);
+                next_alarm = ALARM;
+            }
+            if alarms && used.saturating_sub(last.2) >= next_alarm {
+                next_alarm *= 4;
+                self.sound_alarm(pid);
             }
             let is_stuck = used.saturating_sub(last.2) > PATIENCE || last.1.elapsed() > LONG;
             if is_stuck && pid > 0 {
@@ -408,6 +469,19 @@ impl Simulator {
 }
 
 impl Simulator {
+    /// Sends the signal by which the thread with the baton looks whether it is in a loop without a call.
+    fn sound_alarm(&self, pid: i32) {
+        // SAFETY: the mapping lives as long as this value.
+        let (running, alarm) = unsafe { (&(*self.region).running, &(*self.region).alarm) };
+        let thread = running.load(Ordering::Relaxed) as i32;
+        if pid > 0 && thread > 0 {
+            alarm.store(1, Ordering::Relaxed);
+            // SAFETY: the server waits for this child of its own, so the numbers are not another's. The child
+            // handles the signal from its start on.
+            unsafe { libc::syscall(libc::SYS_tgkill, pid, thread, libc::SIGTRAP) };
+        }
+    }
+
     fn has_answer(&self, milliseconds: i32) -> bool {
         let mut set = libc::pollfd {
             fd: self.answers.as_raw_fd(),

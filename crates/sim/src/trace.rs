@@ -3,7 +3,8 @@
 //! ```text
 //! "BLITZSIM"  version
 //! program's hash (8 bytes)  hash of the events (8 bytes)  verdict (2 numbers)
-//! seed  faults  limit  processors
+//! seed  faults  limit  processors  preempt
+//! number of loops without a call  their marks
 //! folder  path  number of arguments  arguments          (each: length, bytes)
 //! number of variables  their names and values
 //! records until the end of the file
@@ -65,6 +66,7 @@ impl Trace {
                 script: outcome.script(),
                 strict: true,
                 length: 0,
+                loops: outcome.loops.clone(),
                 ..plan.clone()
             },
             checkpoints: outcome.checkpoints.clone(),
@@ -86,8 +88,13 @@ impl Trace {
             plan.faults.0.into(),
             plan.limit,
             plan.processors.into(),
+            plan.preempt.into(),
+            plan.loops.len() as u64,
         ] {
             put(&mut bytes, number);
+        }
+        for mark in &plan.loops {
+            put(&mut bytes, *mark);
         }
         let folder = self.program.folder.clone().unwrap_or_default();
         put_text(&mut bytes, folder.as_os_str().as_encoded_bytes());
@@ -155,6 +162,11 @@ impl Trace {
         plan.faults = Faults(from.small()?);
         plan.limit = from.number()?;
         plan.processors = from.small()?;
+        plan.preempt = from.number()? != 0;
+        let count = from.number()?;
+        plan.loops = (0..count)
+            .map(|_| from.number())
+            .collect::<io::Result<Vec<_>>>()?;
         let folder = PathBuf::from(from.text()?);
         let path = PathBuf::from(from.text()?);
         let count = from.number()?;
@@ -291,6 +303,8 @@ mod tests {
         plan.strict = true;
         plan.length = 0;
         plan.faults = Faults::USUAL;
+        plan.preempt = true;
+        plan.loops = vec![3, 70_000];
         for index in [0u32, 5, 1024, 70_000] {
             plan.script.push(Scripted {
                 index,

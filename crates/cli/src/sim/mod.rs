@@ -41,8 +41,8 @@ with more output in the program's log. `shrink` finds out which choices matter.
 A run fails if the program fails, if no thread can run any more (a deadlock; the report says which
 thread waits where), or if it makes a million calls without progress (a livelock; --limit). A call
 that cannot be simulated ends the run as `escaped`, with its name and place: it never passes in
-silence. Threads change at calls only. An order of atomic operations without a call between them
-is not tried.
+silence. Threads change at calls, and in loops that make none. With --preempt they change between
+two calls, too, after a number of instructions that the seed draws.
 
 Exit codes:
   0    no run failed; the replay did what the file says; the runs were equal
@@ -94,10 +94,15 @@ pub struct RunArguments {
     /// Families of faults: short (reads and writes), spurious (wake-ups), stall (of threads), which are
     /// usual, eintr, eagain; of the network, together named net: latency (of bytes), reset, emfile (in
     /// accept), loss, reorder and duplicate (of datagrams), partition, dns; of files in memory, together named
-    /// disk: enospc, eio, crash (and a new start on the files that are left); all, or none. Each seed
+    /// disk: enospc, eio, crash (and a new start on the files that are left); clock (the calendar jumps); all, or none. Each seed
     /// leaves out a half of them. exhaustive has none.
     #[arg(long, value_name = "A,B", default_value = "short,spurious,stall")]
     faults: Faults,
+    /// Lets threads change between two calls, too, after a number of instructions that the seed draws. Finds
+    /// races of memory that no call protects. Each of these instructions takes a microsecond or two.
+    /// exhaustive does not try them.
+    #[arg(long)]
+    preempt: bool,
     /// Lets the program start others, which run outside of the simulation. Runs are not deterministic
     /// then, and calls that go round libc are not seen.
     #[arg(long)]
@@ -230,6 +235,7 @@ impl RunArguments {
         let mut plan = Plan::new(schedule, seed);
         plan.faults = self.faults.of_seed(seed);
         plan.limit = self.limit;
+        plan.preempt = self.preempt;
         plan.processors = self.processors;
         plan
     }

@@ -45,16 +45,19 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::alarms;
 use crate::c::{EINTR, Pollfd};
 use crate::end;
 use crate::events;
+use crate::loops;
 use crate::outside;
 use crate::progress;
 use crate::shared::region::strategy;
 use crate::shared::region::{
-    CHECKPOINT, DECISIONS, Decision, Event, NOTHING, TIME, fault, happening, kind, verdict,
+    CHECKPOINT, DECISIONS, Decision, Event, NOTHING, TIME, WINDOWS, fault, happening, kind, verdict,
 };
 use crate::state::{Class, Key, NEVER, State, sim};
+use crate::step;
 use crate::sys;
 
 /// Simulated nanoseconds that each point takes.
@@ -81,6 +84,45 @@ pub unsafe fn yield_now(call: &'static str) {
     reschedule(kind::YIELD);
 }
 
+/// A window of instructions has ended: another thread runs, if one can.
+pub unsafe fn preempted() {
+    enter("no call", 0, NOTHING);
+    reschedule(kind::YIELD);
+}
+
+/// Returns `true` if what the running thread waits for in memory may come: another thread can run, or will.
+pub unsafe fn could_change() -> bool {
+    other_is_ready() || earliest() != NEVER || outside::has_children()
+}
+
+unsafe fn other_is_ready() -> bool {
+    let s = sim();
+    let mut others = s.live.iter().filter(|id| **id != s.current);
+    others.any(|id| s.threads[*id as usize].state == State::Ready)
+}
+
+/// The running thread has been in a loop without a call for many rounds: others run, each time for longer.
+/// Returns `false` if none can.
+pub unsafe fn spun() -> bool {
+    /// Others have twice as many points each time, up to 1,024.
+    const LONGEST: u32 = 10;
+    /// Time passes for a thread that nothing else than time can help.
+    const TIRED: u32 = 3;
+    let spins = sim().me().spins;
+    if spins == loops::MOST || !could_change() {
+        return false;
+    }
+    enter("a loop without a call", 0, NOTHING);
+    let s = sim();
+    s.me().spins = spins + 1;
+    s.me().rests = s.region().points.load(Ordering::Relaxed) + (1 << spins.min(LONGEST));
+    if spins > TIRED && !other_is_ready() {
+        to_next_deadline();
+    }
+    reschedule(kind::YIELD);
+    true
+}
+
 /// Counts a point, lets its time pass, and ends a run that has too many. `concerns` is the object for the
 /// strategy: see `Thread::object`.
 unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
@@ -93,6 +135,9 @@ unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
     s.event(u64::from(s.current) ^ (u64::from(object) << 16) ^ (name << 32) ^ s.now);
     s.me().call = call;
     s.me().object = concerns;
+    s.me().spins = 0;
+    s.me().rests = 0;
+    loops::point();
     s.strategy.arrived(s.current);
     let region = s.region();
     let points = region.points.load(Ordering::Relaxed) + 1;
@@ -164,7 +209,7 @@ unsafe fn earliest() -> u64 {
     let waiting = threads.filter(|thread| thread.state == State::Blocked);
     let first = waiting.map(|thread| thread.deadline).min();
     let first = first.unwrap_or(NEVER).min(s.descriptors.next_timer());
-    first.min(s.wires.next())
+    first.min(s.wires.next()).min(s.alarm.at)
 }
 
 /// Makes the threads ready whose deadlines have passed, and timer descriptors readable.
@@ -183,6 +228,7 @@ unsafe fn expire() {
         }
     }
     let rang = s.descriptors.expire(s.now);
+    s.alarm.expire(s.now);
     let arrived = s.wires.deliver(s.now);
     if arrived {
         progress::change();
@@ -212,6 +258,9 @@ pub unsafe fn block(key: Key, deadline: u64) -> bool {
     me.deadline = deadline;
     me.timed_out = false;
     me.state = State::Blocked;
+    if key.0 == Class::Sleep {
+        me.blocks_alarm = alarms::blocks_signal();
+    }
     progress::wake();
     happened(
         happening::WAIT,
@@ -336,6 +385,7 @@ pub unsafe fn descriptors_changed() {
 
 /// Lets another thread run if the strategy says so, or if the running one cannot.
 unsafe fn reschedule(kind: u16) {
+    step::close();
     let s = sim();
     let kind = if kind == kind::SWITCH && s.streak >= FAIR {
         kind::YIELD
@@ -348,6 +398,19 @@ unsafe fn reschedule(kind: u16) {
         s.streak = 0;
     }
     hand_over(next);
+    alarms::deliver();
+    if sim().region().preempt != 0 && other_is_ready() {
+        open_window();
+    }
+}
+
+/// Draws after how many instructions the running thread loses the baton, if it makes no call before.
+unsafe fn open_window() {
+    let choice = scripted(kind::WINDOW, WINDOWS).unwrap_or_else(|| sim().strategy.window());
+    record(kind::WINDOW, WINDOWS, choice);
+    if choice > 0 {
+        step::open(choice as u32);
+    }
 }
 
 /// Chooses the thread that runs next.
@@ -363,6 +426,7 @@ pub unsafe fn choose_thread(kind: u16) -> u32 {
             if !to_next_deadline() {
                 end::deadlock();
             }
+            alarms::deliver();
             continue;
         }
         let s = sim();
@@ -383,8 +447,16 @@ pub unsafe fn choose_thread(kind: u16) -> u32 {
     }
 }
 
-/// Lists the ready threads, the harmless choice first.
+/// Lists the ready threads, the harmless choice first. Threads that spin come only if there are no others.
 unsafe fn ready(kind: u16, found: &mut [u32; 256]) -> usize {
+    let points = sim().region().points.load(Ordering::Relaxed);
+    match ready_after(kind, points, found) {
+        0 => ready_after(kind, u64::MAX, found),
+        count => count,
+    }
+}
+
+unsafe fn ready_after(kind: u16, points: u64, found: &mut [u32; 256]) -> usize {
     let s = sim();
     let mut count = 0;
     let mut add = |id: u32| {
@@ -393,7 +465,10 @@ unsafe fn ready(kind: u16, found: &mut [u32; 256]) -> usize {
             count += 1;
         }
     };
-    let is_ready = |id: u32| s.threads[id as usize].state == State::Ready;
+    let is_ready = |id: u32| {
+        let thread = &s.threads[id as usize];
+        thread.state == State::Ready && thread.rests <= points
+    };
     if kind == kind::SWITCH && is_ready(s.current) {
         add(s.current);
     }
@@ -552,6 +627,7 @@ pub unsafe fn hand_over(next: u32) {
     let sleeper: *const _ = &*s.threads[me as usize];
     sys::futex_wake(&s.threads[next as usize].baton);
     sleep(sleeper);
+    sim().runs();
 }
 
 /// Gives the baton away for good.

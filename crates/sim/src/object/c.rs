@@ -145,6 +145,7 @@ pub mod nr {
     pub const CLOSE: usize = 3;
     pub const POLL: usize = 7;
     pub const MMAP: usize = 9;
+    pub const MPROTECT: usize = 10;
     pub const IOCTL: usize = 16;
     pub const READV: usize = 19;
     pub const WRITEV: usize = 20;
@@ -153,6 +154,10 @@ pub mod nr {
     pub const DUP: usize = 32;
     pub const DUP2: usize = 33;
     pub const NANOSLEEP: usize = 35;
+    pub const PAUSE: usize = 34;
+    pub const GETITIMER: usize = 36;
+    pub const ALARM: usize = 37;
+    pub const SETITIMER: usize = 38;
     pub const GETPID: usize = 39;
     pub const SOCKET: usize = 41;
     pub const CONNECT: usize = 42;
@@ -179,6 +184,7 @@ pub mod nr {
     pub const GETTID: usize = 186;
     pub const TIME: usize = 201;
     pub const FUTEX: usize = 202;
+    pub const FUTEX_WAITV: usize = 449;
     pub const SCHED_SETAFFINITY: usize = 203;
     pub const SCHED_GETAFFINITY: usize = 204;
     pub const EPOLL_CREATE: usize = 213;

@@ -4,6 +4,7 @@
 //! thread says about itself), and all others, which end the run as escaped. `harmless` is also the list
 //! of the filter in `trap`, so a number is in exactly one kind whichever way it comes.
 
+use crate::alarms;
 use crate::baton;
 use crate::c::{ENOSYS, Raw, nr};
 use crate::descriptors as d;
@@ -137,12 +138,17 @@ pub unsafe fn call(number: usize, a: [usize; 6], from: usize) -> Raw {
         nr::RECVMMSG => messages::receive_messages(a, from),
 
         nr::FUTEX => futex::call(a, from),
+        nr::FUTEX_WAITV => futex::wait_for_any(a),
         nr::SCHED_YIELD => {
             baton::yield_now("sched_yield");
             0
         }
-        nr::NANOSLEEP => time::clock_nanosleep(time::MONOTONIC, 0, a[0] as *const _),
-        nr::CLOCK_NANOSLEEP => time::clock_nanosleep(a[0] as i32, a[1] as i32, a[2] as *const _),
+        nr::NANOSLEEP => {
+            time::clock_nanosleep(time::MONOTONIC, 0, a[0] as *const _, a[1] as *mut _)
+        }
+        nr::CLOCK_NANOSLEEP => {
+            time::clock_nanosleep(a[0] as i32, a[1] as i32, a[2] as *const _, a[3] as *mut _)
+        }
         nr::CLOCK_GETTIME => time::clock_gettime(a[0] as i32, a[1] as *mut _),
         nr::CLOCK_GETRES => identity::resolution(a[1] as *mut _),
         nr::GETTIMEOFDAY => time::gettimeofday(a[0] as *mut _),
@@ -151,6 +157,10 @@ pub unsafe fn call(number: usize, a: [usize; 6], from: usize) -> Raw {
             random::fill(a[0] as *mut u8, a[1]);
             a[1] as Raw
         }
+        nr::ALARM => alarms::set_alarm(a[0]),
+        nr::SETITIMER => alarms::set_timer(a[0], a[1] as *const _, a[2] as *mut _, from),
+        nr::GETITIMER => alarms::get(a[0], a[1] as *mut _, from),
+        nr::PAUSE => alarms::pause_thread(),
         nr::GETPID => identity::PROCESS,
         nr::GETTID => identity::PROCESS + sim().current as Raw,
         nr::KILL | nr::TKILL | nr::TGKILL => identity::signal(number, a, from),
@@ -175,9 +185,6 @@ pub unsafe fn call(number: usize, a: [usize; 6], from: usize) -> Raw {
 /// Returns the names of numbers that programs are likely to use.
 fn name(number: usize) -> &'static str {
     match number {
-        34 => " (pause)",
-        37 => " (alarm)",
-        38 => " (setitimer)",
         40 => " (sendfile)",
         56 | 435 => " (clone)",
         57 => " (fork)",

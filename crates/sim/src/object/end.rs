@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 
 use crate::baton;
 use crate::c::{self, nr};
+use crate::loops;
 use crate::shared::region::{Region, TEXT, WAITS, verdict};
 use crate::state::{Class, State, sim, stop};
 use crate::sys;
@@ -93,6 +94,7 @@ pub unsafe fn at_step() {
     }
     // A debugger that is not this process's parent may need the permission.
     sys::call(nr::PRCTL, [SET_PTRACER, usize::MAX, 0, 0, 0, 0]);
+    loops::forget();
     sim().region().verdict = verdict::STOPPED;
     sim().region().paused.store(1, Ordering::Release);
     sys::call(nr::KILL, [sys::getpid() as usize, SIGSTOP, 0, 0, 0, 0]);

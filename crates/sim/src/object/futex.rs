@@ -1,13 +1,15 @@
 //! `futex`, for std, parking_lot, libstdc++ and everything that calls it.
 //!
 //! Waiters are in a queue of their word; a wake takes the first ones, as the kernel does. Checking the
-//! word and entering the queue are one step, because no other thread runs between them.
+//! word and entering the queue are one step, because no other thread runs between them. A thread in
+//! `futex_waitv` is in the queue of each of its words, and leaves all when one is woken.
 
 use crate::baton::{self, block_in_queue, point};
-use crate::c::{EAGAIN, EFAULT, ENOSYS, ETIMEDOUT, Raw, Timespec};
+use crate::c::{EAGAIN, EFAULT, EINVAL, ENOSYS, ETIMEDOUT, Raw, Timespec};
 use crate::end;
+use crate::mappings;
 use crate::shared::region::fault;
-use crate::state::{Class, NEVER, sim};
+use crate::state::{Class, NEVER, State, sim};
 use crate::time;
 
 const WAIT: usize = 0;
@@ -17,15 +19,38 @@ const CMP_REQUEUE: usize = 4;
 const WAKE_OP: usize = 5;
 const WAIT_BITSET: usize = 9;
 const WAKE_BITSET: usize = 10;
+const PRIVATE: usize = 128;
 const CLOCK_REALTIME: usize = 256;
 const ALL: u32 = u32::MAX;
 
+/// A futex.
+#[derive(Clone, Copy)]
+struct Word {
+    /// Its address in the call.
+    at: usize,
+    /// What stands for it in keys: its address, or its place in a file.
+    key: usize,
+}
+
+impl Word {
+    unsafe fn new(at: usize, is_private: bool) -> Word {
+        let key = if is_private { at } else { mappings::key_of(at) };
+        Word { at, key }
+    }
+
+    unsafe fn value(self) -> u32 {
+        *(self.at as *const u32)
+    }
+}
+
 /// The system call.
 pub unsafe fn call(a: [usize; 6], from: usize) -> Raw {
-    let [word, operation, value, timeout, other, last] = a;
-    if word % 4 != 0 || word == 0 {
+    let [at, operation, value, timeout, other, last] = a;
+    if at % 4 != 0 || at == 0 {
         return -(EFAULT as Raw);
     }
+    let is_private = operation & PRIVATE != 0;
+    let word = Word::new(at, is_private);
     match operation & 127 {
         WAIT => {
             let deadline = match timeout {
@@ -42,31 +67,27 @@ pub unsafe fn call(a: [usize; 6], from: usize) -> Raw {
             } else {
                 time::MONOTONIC
             };
-            let deadline = match timeout {
-                0 => NEVER,
-                at => time::deadline(clock, &*(at as *const Timespec)),
-            };
-            wait(word, value as u32, deadline, last as u32)
+            wait(word, value as u32, until(clock, timeout), last as u32)
         }
         WAKE => {
-            point("futex wake", word);
-            wake(word, value as i32, ALL)
+            point("futex wake", word.key);
+            wake(word.key, value as i32, ALL)
         }
         WAKE_BITSET => {
-            point("futex wake", word);
-            wake(word, value as i32, last as u32)
+            point("futex wake", word.key);
+            wake(word.key, value as i32, last as u32)
         }
         REQUEUE | CMP_REQUEUE => {
-            point("futex requeue", word);
-            if operation & 127 == CMP_REQUEUE && *(word as *const u32) != last as u32 {
+            point("futex requeue", word.key);
+            if operation & 127 == CMP_REQUEUE && word.value() != last as u32 {
                 return -(EAGAIN as Raw);
             }
-            let woken = wake(word, value as i32, ALL);
-            woken + move_waiters(word, other, timeout)
+            let woken = wake(word.key, value as i32, ALL);
+            woken + move_waiters(word.key, Word::new(other, is_private).key, timeout)
         }
         WAKE_OP => {
-            point("futex wake", word);
-            wake_op(a)
+            point("futex wake", word.key);
+            wake_op(a, word.key, Word::new(other, is_private).key)
         }
         // Locks with priority inheritance. The kernel would hold the thread.
         6..=8 | 11..=13 => end::escaped("futex with priority inheritance", from),
@@ -74,19 +95,80 @@ pub unsafe fn call(a: [usize; 6], from: usize) -> Raw {
     }
 }
 
-unsafe fn wait(word: usize, value: u32, deadline: u64, bits: u32) -> Raw {
-    point("futex wait", word);
-    if *(word as *const u32) != value {
+unsafe fn until(clock: i32, timeout: usize) -> u64 {
+    match timeout {
+        0 => NEVER,
+        at => time::deadline(clock, &*(at as *const Timespec)),
+    }
+}
+
+unsafe fn wait(word: Word, value: u32, deadline: u64, bits: u32) -> Raw {
+    point("futex wait", word.key);
+    if word.value() != value {
         return -(EAGAIN as Raw);
     }
     if baton::has_fault(fault::SPURIOUS) {
         return 0;
     }
     sim().me().bits = bits;
-    if block_in_queue((Class::Futex, word), deadline) {
+    if block_in_queue((Class::Futex, word.key), deadline) {
         return -(ETIMEDOUT as Raw);
     }
     0
+}
+
+/// One of the words of `futex_waitv`.
+#[repr(C)]
+struct WaitFor {
+    value: u64,
+    at: usize,
+    flags: u32,
+    reserved: u32,
+}
+
+/// `futex_waitv`: returns the index of a word that was woken.
+pub unsafe fn wait_for_any(a: [usize; 6]) -> Raw {
+    const MOST: usize = 128;
+    /// A word of four bytes.
+    const SIZE: u32 = 2;
+    let [list, count, flags, timeout, clock, _] = a;
+    if list == 0 || !(1..=MOST).contains(&count) || flags != 0 {
+        return -(EINVAL as Raw);
+    }
+    let list = core::slice::from_raw_parts(list as *const WaitFor, count);
+    let mut words = vec![];
+    for one in list {
+        if one.flags & !(PRIVATE as u32) != SIZE || one.at % 4 != 0 || one.reserved != 0 {
+            return -(EINVAL as Raw);
+        }
+        words.push(Word::new(one.at, one.flags & PRIVATE as u32 != 0));
+    }
+    point("futex_waitv", words[0].key);
+    let changed = |(word, one): (&Word, &WaitFor)| word.value() != one.value as u32;
+    if words.iter().zip(list).any(changed) {
+        return -(EAGAIN as Raw);
+    }
+    if baton::has_fault(fault::SPURIOUS) {
+        return 0;
+    }
+    let deadline = until(clock as i32, timeout);
+    if deadline <= sim().now {
+        return -(ETIMEDOUT as Raw);
+    }
+    let s = sim();
+    let current = s.current;
+    s.me().bits = ALL;
+    for word in &words[1..] {
+        let key = (Class::Futex, word.key);
+        s.me().other_keys.push(key);
+        s.queues.entry(key).or_default().push_back(current);
+    }
+    if block_in_queue((Class::Futex, words[0].key), deadline) {
+        return -(ETIMEDOUT as Raw);
+    }
+    let woken = sim().me().woken_at;
+    let index = words.iter().position(|word| word.key == woken);
+    index.unwrap_or(0) as Raw
 }
 
 unsafe fn wake(word: usize, count: i32, bits: u32) -> Raw {
@@ -100,9 +182,12 @@ unsafe fn wake(word: usize, count: i32, bits: u32) -> Raw {
         if woken >= count {
             break;
         }
-        if s.threads[id as usize].bits & bits == 0 {
+        let thread = &mut s.threads[id as usize];
+        // A thread may wait twice for the same word.
+        if thread.bits & bits == 0 || thread.state == State::Ready {
             continue;
         }
+        thread.woken_at = word;
         s.leave_queue(id);
         baton::make_ready(id);
         woken += 1;
@@ -130,8 +215,8 @@ unsafe fn move_waiters(from: usize, to: usize, count: usize) -> Raw {
 }
 
 /// Changes the second word, wakes at the first, and at the second if its old value compares.
-unsafe fn wake_op(a: [usize; 6]) -> Raw {
-    let [word, _, count, second_count, second, code] = a;
+unsafe fn wake_op(a: [usize; 6], first: usize, other: usize) -> Raw {
+    let [_, _, count, second_count, second, code] = a;
     let code = code as u32;
     let sign = |bits: u32| ((bits << 20) as i32) >> 20;
     let (mut operand, compared) = (sign(code >> 12 & 0xfff), sign(code & 0xfff));
@@ -157,9 +242,9 @@ unsafe fn wake_op(a: [usize; 6]) -> Raw {
         5 => old >= compared,
         _ => return -(ENOSYS as Raw),
     };
-    let mut woken = wake(word, count as i32, ALL);
+    let mut woken = wake(first, count as i32, ALL);
     if also {
-        woken += wake(second, second_count as i32, ALL);
+        woken += wake(other, second_count as i32, ALL);
     }
     woken
 }

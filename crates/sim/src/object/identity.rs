@@ -1,11 +1,14 @@
 //! The program's identity and its machine; and the refusal of calls that reach other processes.
 
+use std::ffi::CString;
+
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
 use crate::baton;
 use crate::c::{self, O_NONBLOCK, Raw, Timespec, nr};
 use crate::descriptors::Kind;
 use crate::end;
+use crate::handlers::without_ours;
 use crate::real::real;
 use crate::shared::region::fault;
 use crate::state::{active, sim};
@@ -23,6 +26,8 @@ pub unsafe fn open(folder: usize, path: usize, flags: usize, mode: usize) -> Raw
             b"/dev/urandom" | b"/dev/random"
         );
     if !random {
+        let own = if path == 0 { None } else { own_files(path) };
+        let path = own.as_ref().map_or(path, |own| own.as_ptr() as usize);
         return sys::call(nr::OPENAT, [folder, path, flags, mode, 0, 0]);
     }
     // The number of a descriptor that is always readable.
@@ -36,6 +41,28 @@ pub unsafe fn open(folder: usize, path: usize, flags: usize, mode: usize) -> Raw
             .add(fd as usize, Kind::Random, flags & O_NONBLOCK != 0);
     }
     fd
+}
+
+/// Returns the kernel's name of a file below `/proc` that belongs to this process or one of its threads. The
+/// program knows their simulated numbers.
+unsafe fn own_files(path: usize) -> Option<CString> {
+    let path = CStr::from_ptr(path as *const c_char).to_str().ok()?;
+    let rest = path.strip_prefix("/proc/")?;
+    let mut words: Vec<String> = rest.split('/').map(str::to_owned).collect();
+    let mut is_own = rest.starts_with("self/");
+    if words[0].parse() == Ok(PROCESS) {
+        "self".clone_into(&mut words[0]);
+        is_own = true;
+    }
+    if is_own && words.len() > 2 && words[1] == "task" {
+        let number = words[2].parse::<Raw>().ok();
+        let thread = number.and_then(|number| number.checked_sub(PROCESS));
+        let thread = thread.and_then(|id| sim().threads.get(usize::try_from(id).ok()?));
+        if let Some(thread) = thread {
+            words[2] = thread.tid.to_string();
+        }
+    }
+    CString::new(format!("/proc/{}", words.join("/"))).ok()
 }
 
 /// Signals: to this process only, and then the kernel delivers them to the running thread.
@@ -260,10 +287,7 @@ refused!(
     sigwaitinfo,
     sigtimedwait,
     sigsuspend,
-    pause,
     timer_create,
-    setitimer,
-    alarm,
     pthread_kill,
     pthread_sigqueue,
     sigqueue,
@@ -288,27 +312,17 @@ refused!(
     mq_notify
 );
 
-/// Sets of signals that the program blocks never contain the one of the filter.
-unsafe fn without_filter(set: *const u64, copy: &mut [u64; 16]) -> *const u64 {
-    const SIGSYS: u32 = 31;
-    if set.is_null() {
-        return set;
-    }
-    copy[0] = *set & !(1 << (SIGSYS - 1));
-    copy.as_ptr()
-}
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_sigmask(how: c_int, set: *const u64, old: *mut u64) -> c_int {
     let mut copy = [0; 16];
-    let set = without_filter(set, &mut copy);
+    let set = without_ours(set, &mut copy);
     real!("pthread_sigmask", fn(c_int, *const u64, *mut u64) -> c_int)(how, set, old)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigprocmask(how: c_int, set: *const u64, old: *mut u64) -> c_int {
     let mut copy = [0; 16];
-    let set = without_filter(set, &mut copy);
+    let set = without_ours(set, &mut copy);
     real!("sigprocmask", fn(c_int, *const u64, *mut u64) -> c_int)(how, set, old)
 }
 

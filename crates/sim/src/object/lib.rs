@@ -4,8 +4,9 @@
 //! - `baton`, `state`, `end`: one running thread, simulated time, verdicts; `events` records them.
 //! - `progress`: what a livelock lacks.
 //! - `strategy`, `pos`, `surw`: which thread is next.
-//! - `thread`, `lock`, `condition`, `futex`, `time`, `random`, `identity`: what is taken over, by subject.
+//! - `thread`, `lock`, `condition`, `futex`, `mappings`, `time`, `alarms`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
+//! - `step`: instructions one by one; `survey`, `loops`: loops without a call; `handlers`: of the program.
 //! - `files`, `paths`, `tree`, `metadata`, `disk`: files in memory, and their crashes.
 //! - `network`, `wires`: faults of the network, and what is under way because of them.
 //! - `outside`: child processes, where they are allowed.
@@ -18,6 +19,7 @@
 #![allow(unsafe_op_in_unsafe_fn)]
 #![allow(clippy::missing_safety_doc)]
 
+mod alarms;
 mod baton;
 mod c;
 mod condition;
@@ -28,8 +30,11 @@ mod end;
 mod events;
 mod files;
 mod futex;
+mod handlers;
 mod identity;
 mod lock;
+mod loops;
+mod mappings;
 mod messages;
 mod metadata;
 mod network;
@@ -45,7 +50,9 @@ mod shared;
 mod sockets;
 mod start;
 mod state;
+mod step;
 mod strategy;
+mod survey;
 mod surw;
 mod symbols;
 mod sys;

@@ -22,6 +22,7 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::alarms::Alarm;
 use crate::c::{self, Main, nr};
 use crate::descriptors::Descriptors;
 use crate::disk::{self, DISK_FD};
@@ -29,10 +30,12 @@ use crate::dispatch::CLONE;
 use crate::end;
 use crate::files;
 use crate::identity;
+use crate::loops;
 use crate::outside;
 use crate::shared::random::Random;
 use crate::shared::region::{ANSWER_FD, COMMAND_FD, REGION_FD, Region, VERSION};
 use crate::state::{self, NEVER, Simulation, Thread};
+use crate::step;
 use crate::strategy::Strategy;
 use crate::sys;
 use crate::thread;
@@ -100,6 +103,7 @@ unsafe extern "C" fn serve(argc: c_int, argv: *mut *mut c_char, envp: *mut *mut 
     c::backtrace([core::ptr::null_mut(); 2].as_mut_ptr(), 2);
     let mut key = 0;
     c::pthread_key_create(&mut key, thread::ended);
+    step::install(main as *const () as usize);
     let is_filtered = outside::is_allowed() || trap::install();
     let server = Server::new();
     let mut is_restart = false;
@@ -258,6 +262,8 @@ unsafe fn begin(region: *mut Region, key: u32) {
         live: vec![0],
         current: 0,
         now: configuration.now,
+        jumped: 0,
+        alarm: Alarm::NONE,
         next_deadline: NEVER,
         dying: 0,
         strategy,
@@ -272,6 +278,7 @@ unsafe fn begin(region: *mut Region, key: u32) {
         moved: configuration.points.load(Ordering::Relaxed),
         changed: configuration.points.load(Ordering::Relaxed),
         objects: Default::default(),
+        places: Default::default(),
         queues: Default::default(),
         condition_clocks: Default::default(),
         barriers: Default::default(),
@@ -288,4 +295,8 @@ unsafe fn begin(region: *mut Region, key: u32) {
     if !outside::is_allowed() {
         tsc::install();
     }
+    (*region)
+        .running
+        .store(sys::gettid() as u32, Ordering::Relaxed);
+    loops::begin(&*region);
 }

@@ -6,8 +6,10 @@ use std::collections::VecDeque;
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use crate::alarms::Alarm;
 use crate::c::Pollfd;
 use crate::descriptors::Descriptors;
+use crate::mappings::Place;
 use crate::shared::random::{Random, extend};
 use crate::shared::region::{NOTHING, Region};
 use crate::strategy::Strategy;
@@ -68,8 +70,16 @@ pub struct Thread {
     pub retries: bool,
     pub deadline: u64,
     pub timed_out: bool,
+    /// A signal came during its wait (`alarms`).
+    pub interrupted: bool,
+    /// It blocked that signal when it began to sleep.
+    pub blocks_alarm: bool,
     /// Descriptors that it waits for.
     pub set: Vec<Pollfd>,
+    /// Further queues in which it is, if it waits for several words.
+    pub other_keys: Vec<Key>,
+    /// The futex that ended its last wait.
+    pub woken_at: usize,
     /// Bits of a futex wait.
     pub bits: u32,
     /// The call in which it is.
@@ -84,6 +94,10 @@ pub struct Thread {
     pub reports_to: Option<u32>,
     /// Calls of our thread-specific destructor so far.
     pub rounds: u32,
+    /// Preemptions in loops without a call since its last point (`loops`).
+    pub spins: u32,
+    /// The number of points from which on it runs again, if others can: it spins.
+    pub rests: u64,
     pub name: [u8; 16],
 }
 
@@ -98,7 +112,11 @@ impl Thread {
             retries: false,
             deadline: NEVER,
             timed_out: false,
+            interrupted: false,
+            blocks_alarm: false,
             set: vec![],
+            other_keys: vec![],
+            woken_at: 0,
             bits: 0,
             call: "",
             object: NOTHING,
@@ -107,6 +125,8 @@ impl Thread {
             detached: false,
             reports_to: None,
             rounds: 0,
+            spins: 0,
+            rests: 0,
             name: [0; 16],
         }
     }
@@ -124,6 +144,10 @@ pub struct Simulation {
     pub current: u32,
     /// Simulated nanoseconds since the start.
     pub now: u64,
+    /// Nanoseconds by which the calendar's clock has jumped.
+    pub jumped: i64,
+    /// The timer that sends a signal.
+    pub alarm: Alarm,
     /// Lower bound of all deadlines.
     pub next_deadline: u64,
     /// The kernel's number of a thread that has passed the baton on and still ends.
@@ -142,6 +166,8 @@ pub struct Simulation {
     pub changed: u64,
     /// Small numbers for objects in the order of their first use. Addresses are no part of the hash.
     pub objects: BTreeMap<usize, u32>,
+    /// Numbers of words in shared memory, by their places in files.
+    pub places: BTreeMap<Place, usize>,
     /// Waiters by key, the longest first, where the order of waking matters.
     pub queues: BTreeMap<Key, VecDeque<u32>>,
     /// Clocks of conditions that were initialised with attributes.
@@ -197,6 +223,12 @@ impl Simulation {
         &mut self.threads[current]
     }
 
+    /// Notes which thread of the kernel has the baton now.
+    pub unsafe fn runs(&mut self) {
+        let tid = self.me().tid as u32;
+        self.region().running.store(tid, Ordering::Relaxed);
+    }
+
     /// Adds an event to the hash.
     pub unsafe fn event(&mut self, what: u64) {
         let region = self.region();
@@ -209,13 +241,16 @@ impl Simulation {
         *self.objects.entry(address).or_insert(next)
     }
 
-    /// Removes a thread from the queue of its key.
+    /// Removes a thread from all queues in which it is.
     pub fn leave_queue(&mut self, thread: u32) {
-        let key = self.threads[thread as usize].key;
-        if let Some(queue) = self.queues.get_mut(&key) {
-            queue.retain(|other| *other != thread);
-            if queue.is_empty() {
-                self.queues.remove(&key);
+        let record = &mut self.threads[thread as usize];
+        let others = core::mem::take(&mut record.other_keys);
+        for key in others.into_iter().chain([record.key]) {
+            if let Some(queue) = self.queues.get_mut(&key) {
+                queue.retain(|other| *other != thread);
+                if queue.is_empty() {
+                    self.queues.remove(&key);
+                }
             }
         }
     }

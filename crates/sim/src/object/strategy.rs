@@ -8,9 +8,9 @@
 
 use crate::pos::Pos;
 use crate::shared::random::Random;
-use crate::shared::region::Region;
 use crate::shared::region::kind;
 use crate::shared::region::strategy::{PCT, POS, RANDOM, ROUND_ROBIN, SCRIPT, SURW};
+use crate::shared::region::{Region, WINDOWS};
 use crate::surw::Surw;
 
 /// State of a strategy.
@@ -149,6 +149,17 @@ impl Strategy {
             RANDOM | PCT | POS | SURW => self.random.below(count as u64) as usize,
             _ => 0,
         }
+    }
+
+    /// Returns after how many instructions the thread loses the baton; zero: after no number. Short windows are
+    /// as likely as long ones, because two accesses that belong together are often close.
+    pub fn window(&mut self) -> usize {
+        const BITS: u64 = WINDOWS.ilog2() as u64;
+        if matches!(self.strategy, SCRIPT | ROUND_ROBIN) || self.random.below(8) != 0 {
+            return 0;
+        }
+        let longest = (1 << (1 + self.random.below(BITS))) - 1;
+        1 + self.random.below(longest) as usize
     }
 
     /// Returns `true` if the machine loses its power now. Some programs make ten calls on files, others thousands.

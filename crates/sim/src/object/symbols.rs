@@ -101,7 +101,7 @@ calls! {
     recvmsg(a, b, c) -> c_long: nr::RECVMSG;
     sendmmsg(a, b, c, d) -> c_int: nr::SENDMMSG;
     recvmmsg(a, b, c, d, e) -> c_int: nr::RECVMMSG;
-    nanosleep(a) -> c_int: nr::NANOSLEEP;
+    nanosleep(a, b) -> c_int: nr::NANOSLEEP;
     clock_gettime(a, b) -> c_int: nr::CLOCK_GETTIME;
     clock_getres(a, b) -> c_int: nr::CLOCK_GETRES;
     gettimeofday(a) -> c_int: nr::GETTIMEOFDAY;
@@ -151,7 +151,7 @@ unsafe extern "C" fn clock_nanosleep(
     remaining: *mut Timespec,
 ) -> c_int {
     if active() {
-        return -(time::clock_nanosleep(clock, flags, request) as c_int);
+        return -(time::clock_nanosleep(clock, flags, request, remaining) as c_int);
     }
     let a = [
         clock as usize,
@@ -171,7 +171,7 @@ unsafe extern "C" fn usleep(microseconds: c_uint) -> c_int {
         sec: sec.into(),
         nsec: nsec.into(),
     };
-    clock_nanosleep(time::MONOTONIC, 0, &request, core::ptr::null_mut())
+    call(nr::NANOSLEEP, [&raw const request as usize, 0, 0, 0, 0, 0]) as c_int
 }
 
 #[unsafe(no_mangle)]
@@ -180,8 +180,12 @@ unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
         sec: seconds.into(),
         nsec: 0,
     };
-    clock_nanosleep(time::MONOTONIC, 0, &request, core::ptr::null_mut());
-    0
+    let mut left = Timespec::default();
+    let at = (&raw const request as usize, &raw mut left as usize);
+    match call(nr::NANOSLEEP, [at.0, at.1, 0, 0, 0, 0]) {
+        0 => 0,
+        _ => left.sec as c_uint + c_uint::from(left.nsec > 0),
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -71,6 +71,7 @@ unsafe extern "C" fn run(body: *mut c_void) -> *mut c_void {
     baton::sleep(body.record);
     let s = sim();
     s.me().tid = sys::gettid();
+    s.runs();
     c::pthread_setspecific(s.key, core::ptr::dangling());
     (body.start)(body.argument)
 }

@@ -1,11 +1,12 @@
 //! Clocks and sleeps. All clocks show the simulated time; the one of the calendar starts at a fixed
-//! date. Reading a clock moves it, so a loop that waits for a time ends.
+//! date, and a fault makes it jump. Reading a clock moves it, so a loop that waits for a time ends.
 
 use core::ffi::c_int;
 
-use crate::baton::{self, block, point_alone};
-use crate::c::{EINVAL, Raw, Timespec, Timeval};
+use crate::baton::{self, block, fault_of, point_alone};
+use crate::c::{EINTR, EINVAL, Raw, Timespec, Timeval};
 use crate::progress;
+use crate::shared::region::fault;
 use crate::state::{Class, sim};
 
 /// The clock of the calendar.
@@ -22,10 +23,28 @@ const READING: u64 = 50;
 /// After this many readings in a row, a thread lets others run: it may wait for what one of them does.
 const SPIN: u32 = 64;
 
-fn offset(clock: c_int) -> Option<u64> {
+/// Jumps of the calendar's clock, in nanoseconds: a server of time or a person sets it.
+const JUMPS: [i64; 4] = [
+    SECOND as i64,
+    -(SECOND as i64),
+    3_600 * SECOND as i64,
+    -3_600 * (SECOND as i64),
+];
+
+/// Returns `true` for the clocks that can be set: the calendar, its coarse form, the alarm clock,
+/// international atomic time.
+fn is_calendar(clock: c_int) -> bool {
+    matches!(clock, 0 | 5 | 8 | 11)
+}
+
+/// Returns what the calendar shows at the start of the run, as far as it has not jumped.
+unsafe fn start_of_calendar() -> u64 {
+    EPOCH.saturating_add_signed(sim().jumped)
+}
+
+unsafe fn offset(clock: c_int) -> Option<u64> {
     match clock {
-        // The calendar, its coarse form, the alarm clock, international atomic time.
-        0 | 5 | 8 | 11 => Some(EPOCH),
+        _ if is_calendar(clock) => Some(start_of_calendar()),
         // Monotonic, raw, coarse, boot time and its alarm clock.
         1 | 4 | 6 | 7 | 9 => Some(UPTIME),
         // Processor time of the process and of the thread: a simulated processor is always busy.
@@ -35,8 +54,8 @@ fn offset(clock: c_int) -> Option<u64> {
 }
 
 /// Returns the calendar's nanoseconds at a simulated time.
-pub fn calendar(now: u64) -> u64 {
-    now + EPOCH
+pub unsafe fn calendar(now: u64) -> u64 {
+    now + start_of_calendar()
 }
 
 /// Returns the nanoseconds of a duration.
@@ -47,8 +66,9 @@ pub fn nanoseconds(time: &Timespec) -> u64 {
 }
 
 /// Returns the simulated time at which `clock` shows `until`.
-pub fn deadline(clock: c_int, until: &Timespec) -> u64 {
-    nanoseconds(until).saturating_sub(offset(clock).unwrap_or(EPOCH))
+pub unsafe fn deadline(clock: c_int, until: &Timespec) -> u64 {
+    let offset = offset(clock).unwrap_or_else(|| start_of_calendar());
+    nanoseconds(until).saturating_sub(offset)
 }
 
 /// Splits nanoseconds.
@@ -61,6 +81,11 @@ pub fn timespec(nanoseconds: u64) -> Timespec {
 
 /// Reads a clock.
 pub unsafe fn read(clock: c_int) -> Option<u64> {
+    if is_calendar(clock) {
+        if let Some(jump) = fault_of(fault::CLOCK, JUMPS.len()).checked_sub(1) {
+            sim().jumped += JUMPS[jump];
+        }
+    }
     let offset = offset(clock)?;
     let s = sim();
     s.clock_reads += 1;
@@ -101,24 +126,40 @@ pub unsafe fn time(to: *mut i64) -> Raw {
     seconds as Raw
 }
 
-/// Sleeps until the simulated time is `deadline`.
+/// Sleeps until the simulated time is `deadline`. Fails with `EINTR` if a signal ends it.
 pub unsafe fn sleep_until(call: &'static str, deadline: u64) -> Raw {
     point_alone(call);
+    sim().me().interrupted = false;
     block((Class::Sleep, 0), deadline);
     progress::wake();
+    let s = sim();
+    let is_early = s.now < deadline;
+    if core::mem::take(&mut s.me().interrupted) && is_early {
+        return -(EINTR as Raw);
+    }
     0
 }
 
-/// `clock_nanosleep`. The remaining time is never asked for: no signal ends a sleep.
-pub unsafe fn clock_nanosleep(clock: c_int, flags: c_int, request: *const Timespec) -> Raw {
+/// `clock_nanosleep`.
+pub unsafe fn clock_nanosleep(
+    clock: c_int,
+    flags: c_int,
+    request: *const Timespec,
+    remaining: *mut Timespec,
+) -> Raw {
     let request = &*request;
     if !(0..SECOND as i64).contains(&request.nsec) || request.sec < 0 || offset(clock).is_none() {
         return -(EINVAL as Raw);
     }
-    let until = if flags & 1 != 0 {
+    let is_absolute = flags & 1 != 0;
+    let until = if is_absolute {
         deadline(clock, request)
     } else {
         sim().now.saturating_add(nanoseconds(request))
     };
-    sleep_until("nanosleep", until)
+    let result = sleep_until("nanosleep", until);
+    if result < 0 && !is_absolute && !remaining.is_null() {
+        *remaining = timespec(until - sim().now);
+    }
+    result
 }

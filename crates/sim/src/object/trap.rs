@@ -10,17 +10,16 @@
 //! ends. Both are inside of libc, so their calls go to the kernel.
 
 use core::ffi::{c_int, c_void};
-use core::mem::zeroed;
 
-use crate::c::{self, DlPhdrInfo, Sigaction, nr};
+use crate::c::{self, DlPhdrInfo, nr};
 use crate::dispatch::{self, CLONE, CLONE3, HARMLESS};
 use crate::end;
 use crate::files;
-use crate::real::real;
+use crate::handlers::{self, SIGSYS};
 use crate::state::{active, sim};
+use crate::step;
 use crate::sys;
 
-const SIGSYS: c_int = 31;
 const CLONE_THREAD: u32 = 0x10000;
 const ANONYMOUS: u32 = 0x20;
 
@@ -41,18 +40,27 @@ const RETURN: u16 = 0x06;
 const ALLOW: u32 = 0x7fff_0000;
 const TRAP: u32 = 0x0003_0000;
 
-/// Where the code of this object lies.
+/// Returns where the code of the file lies that has an address.
+pub unsafe fn code_of(address: usize) -> (usize, usize) {
+    let mut range = (address as u64, 0u64);
+    if c::dl_iterate_phdr(find_code, (&raw mut range).cast()) == 0 {
+        return (0, 0);
+    }
+    (range.0 as usize, range.1 as usize)
+}
+
+/// Replaces an address by the start and the end of the code in which it is.
 unsafe extern "C" fn find_code(info: *mut DlPhdrInfo, _: usize, range: *mut c_void) -> c_int {
     let info = &*info;
     let range = &mut *range.cast::<(u64, u64)>();
-    let me = find_code as *const () as u64;
+    let wanted = range.0;
     for at in 0..usize::from(info.phnum) {
         let segment = &*info.phdr.add(at);
         let start = info.addr + segment.vaddr;
         // Loaded, and executable.
         if segment.kind == 1
             && segment.flags & 1 != 0
-            && (start..start + segment.memsz).contains(&me)
+            && (start..start + segment.memsz).contains(&wanted)
         {
             *range = (start, start + segment.memsz);
             return 1;
@@ -63,17 +71,9 @@ unsafe extern "C" fn find_code(info: *mut DlPhdrInfo, _: usize, range: *mut c_vo
 
 /// Installs the filter and its handler. Returns `false` if the kernel refuses the filter.
 pub unsafe fn install() -> bool {
-    let mut range = (0u64, 0u64);
-    c::dl_iterate_phdr(find_code, (&raw mut range).cast());
-    let mut action: Sigaction = zeroed();
-    action.handler = handle as *const () as usize;
-    // With details, and open for itself. Not on the stack for signals, which may be small.
-    action.flags = 4 | 0x4000_0000;
-    let sigaction = real!(
-        "sigaction",
-        fn(c_int, *const Sigaction, *mut Sigaction) -> c_int
-    );
-    sigaction(SIGSYS, &action, core::ptr::null_mut());
+    let range = code_of(install as *const () as usize);
+    // Not on the stack for signals, which may be small.
+    handlers::install(SIGSYS, handle as *const (), 0);
 
     let mut program = vec![];
     let mut add = |code, yes, no, value| {
@@ -127,6 +127,8 @@ pub struct Context {
     stack: [u64; 3],
     /// R8 to R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP, RIP.
     pub registers: [usize; 17],
+    /// RFLAGS.
+    pub flags_register: usize,
 }
 
 unsafe extern "C" fn handle(_: c_int, info: *const i32, context: *mut Context) {
@@ -154,5 +156,8 @@ unsafe extern "C" fn handle(_: c_int, info: *const i32, context: *mut Context) {
         end::escaped_elsewhere(number, registers[16]);
     };
     (*context).registers[13] = result as usize;
+    if holds {
+        step::settle(context);
+    }
     *c::__errno_location() = errno;
 }

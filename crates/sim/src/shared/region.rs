@@ -2,12 +2,13 @@
 //!
 //! The library writes the configuration before it asks the fork server for a run. The run writes its
 //! decisions and its verdict. Neither writes while the other may: the pipe between them orders this,
-//! except for `points` and `pid`, which the library reads to see that a run still moves.
+//! except for `points`, `pid`, `running` and `alarm`, by which the library sees that a run still moves, and tells
+//! it if not.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Version of this layout and of the trace file.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Descriptor of the region in the new program.
 pub const REGION_FD: i32 = 900;
 /// Descriptor from which the fork server reads its commands.
@@ -30,6 +31,10 @@ pub const NAMES: usize = 1 << 16;
 pub const WEIGHTS: usize = 1 << 10;
 /// Number of shared objects that a run can know.
 pub const SHARED: usize = 1 << 12;
+/// Number of loops without a call that a run can know.
+pub const LOOPS: usize = 64;
+/// Instructions of the longest window, and one more.
+pub const WINDOWS: usize = 1 << 12;
 /// The object of a call that concerns no other thread.
 pub const NOTHING: u64 = u64::MAX;
 /// What a thread waits for, by the number of the kind of object (`state::Class` of the object).
@@ -62,6 +67,8 @@ pub mod verdict {
     pub const FULL: u32 = 5;
     /// The run reached the step at which it was to stop.
     pub const STOPPED: u32 = 6;
+    /// A loop without a call was found: its mark is in the region.
+    pub const LOOP: u32 = 7;
 }
 
 /// Strategies.
@@ -109,6 +116,8 @@ pub mod kind {
     pub const YIELD: u16 = 2;
     /// Waiter to signal. Choice 0: the one that has waited longest.
     pub const WAITER: u16 = 3;
+    /// Instructions after which the thread loses the baton. Choice 0: it keeps it until its next call.
+    pub const WINDOW: u16 = 4;
     /// A fault of family `f` is `FAULT + f`. Choice 0: no fault; a higher one is a graver fault.
     pub const FAULT: u16 = 16;
 }
@@ -147,6 +156,8 @@ pub mod fault {
     pub const EIO: u32 = 14;
     /// The machine loses its power, and the program starts again on the files in memory that are left.
     pub const CRASH: u32 = 15;
+    /// The calendar's clock is set to another time.
+    pub const CLOCK: u32 = 16;
 }
 
 /// One decision of a run.
@@ -234,6 +245,10 @@ pub struct Region {
     pub weighted: u32,
     /// Number of entries of `shared`; zero: all objects count.
     pub sharing: u32,
+    /// Not zero: threads may lose the baton between two calls.
+    pub preempt: u32,
+    /// Number of entries of `loops`.
+    pub looping: u32,
 
     /// Process id of the run.
     pub pid: AtomicU32,
@@ -255,6 +270,12 @@ pub struct Region {
     pub restarts: u32,
     /// The run has stopped for a debugger.
     pub paused: AtomicU32,
+    /// The kernel's number of the thread with the baton.
+    pub running: AtomicU32,
+    /// Not zero: the library has sent a signal, because it sees no point for long.
+    pub alarm: AtomicU32,
+    /// The mark of a loop that was found, as a distance from the start of the program's code.
+    pub mark: u64,
     /// Number of entries of `events`.
     pub happened: u32,
     /// Bytes of `names`.
@@ -273,6 +294,8 @@ pub struct Region {
     pub weights: [u32; WEIGHTS],
     /// Objects that several threads used in an earlier run, ascending.
     pub shared: [u64; SHARED],
+    /// Marks of loops without a call that earlier runs have found.
+    pub loops: [u64; LOOPS],
     /// Events of a recorded run.
     pub events: [Event; EVENTS],
     /// Names in the events: each is its length in one byte, and its bytes.

@@ -2,14 +2,18 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
+mod clocks;
 mod corpus;
 mod counts;
 mod files;
 mod found;
+mod futexes;
+mod loops;
 mod network;
 mod outside;
 mod programs;
 mod schedules;
 mod service;
+mod speed;
 mod steps;
 mod support;

@@ -186,6 +186,22 @@ fn service_program_survives_its_network() {
     });
 }
 
+/// Requests of [`service_program_answers_many_requests`].
+pub const REQUESTS: u64 = 20_000;
+
+#[test]
+fn service_program_answers_many_requests() {
+    if !is_simulated() {
+        return;
+    }
+    run(async {
+        let mut client = Client::new(serve().await);
+        for _ in 0..REQUESTS {
+            assert_eq!(client.request("POST", "/echo", "x").await.unwrap(), "x");
+        }
+    });
+}
+
 #[test]
 fn a_service_of_axum_survives_the_faults_of_its_network() {
     let program = test("service::service_program_survives_its_network");

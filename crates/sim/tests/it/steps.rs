@@ -247,3 +247,46 @@ int main(void) {
         assert_eq!(lines, [one, one].concat(), "seed {seed}");
     }
 }
+
+#[test]
+fn a_process_finds_itself_and_its_threads_by_their_numbers() {
+    let compiled = c(r#"
+#include <fcntl.h>
+#include <sys/syscall.h>
+static void read_name(const char *path, const char *expected) {
+    char name[32] = "";
+    int fd = open(path, O_RDONLY);
+    assert(fd >= 0);
+    assert(read(fd, name, sizeof name - 1) > 0);
+    assert(strcmp(name, expected) == 0);
+    close(fd);
+}
+static void *other(void *x) {
+    char path[64];
+    syscall(SYS_prctl, 15, "other", 0, 0, 0);
+    snprintf(path, sizeof path, "/proc/%d/task/%ld/comm", getpid(), syscall(SYS_gettid));
+    read_name(path, "other\n");
+    return x;
+}
+int main(void) {
+    char path[64];
+    pthread_t t;
+    pthread_create(&t, NULL, other, NULL);
+    pthread_join(t, NULL);
+    snprintf(path, sizeof path, "/proc/%d/comm", getpid());
+    read_name(path, "program\n");
+    assert(open("/proc/4000000000/comm", O_RDONLY) == -1);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    for seed in 0..5 {
+        let outcome = run(&mut simulator, Schedule::Random, seed);
+        assert_eq!(
+            outcome.verdict,
+            Verdict::Passed,
+            "{}{}",
+            outcome.report,
+            String::from_utf8_lossy(&outcome.output)
+        );
+    }
+}

@@ -39,7 +39,11 @@ pub fn c(source: &str) -> Compiled {
                 #include <fcntl.h>\n#include <semaphore.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <time.h>\n\
                 #include <unistd.h>\n";
     fs::write(&file, format!("{head}{source}")).unwrap();
-    let status = Command::new("cc")
+    // A sanitizer has a compiler of its own, with options.
+    let compiler = env::var("BLITZ_SIM_CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut words = compiler.split_whitespace();
+    let status = Command::new(words.next().unwrap())
+        .args(words)
         .args(["-O1", "-pthread", "-o"])
         .arg(&program)
         .arg(&file)

@@ -1,0 +1,362 @@
+//! Threads that change between two calls: in loops without a call, and after a number of instructions.
+
+use blitz_io_sim::{
+    Faults, Happening, Outcome, Plan, Schedule, Scripted, Simulator, Verdict, shrink,
+};
+
+use crate::support::{c, find, is_simulated, test, text};
+
+/// `kind::WINDOW` of the shared memory.
+const WINDOW: u16 = 4;
+
+/// Runs seeds, each of which passes, and again in another start of the program with the same loops.
+fn pass_in_loops(source: &str, seeds: u64) -> Vec<Outcome> {
+    let compiled = c(source);
+    let mut first = Simulator::start(&compiled.program).unwrap();
+    let mut second = Simulator::start(&compiled.program).unwrap();
+    let run = |seed| {
+        let mut plan = Plan::new(Schedule::Portfolio, seed);
+        let one = first.run(&plan).unwrap();
+        assert_eq!(one.verdict, Verdict::Passed, "seed {seed}: {}", one.report);
+        plan.loops.clone_from(&one.loops);
+        let two = second.run(&plan).unwrap();
+        assert_eq!(
+            (one.hash, one.points, text(&one)),
+            (two.hash, two.points, text(&two)),
+            "seed {seed}"
+        );
+        one
+    };
+    (0..seeds).map(run).collect()
+}
+
+/// `main` sets a flag after `before`; the other thread makes no call until it is set, but executes `round`.
+fn waits_for_a_flag(before: &str, round: &str) -> String {
+    format!(
+        "static int flag;\n\
+         static volatile unsigned long rounds;\n\
+         static void *other(void *x) {{\n\
+             while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE)) {{ {round} }}\n\
+             return x;\n\
+         }}\n\
+         int main(void) {{\n\
+             pthread_t t;\n\
+             pthread_create(&t, NULL, other, NULL);\n\
+             {before};\n\
+             __atomic_store_n(&flag, 1, __ATOMIC_RELEASE);\n\
+             pthread_join(t, NULL);\n\
+             printf(\"%lu\\n\", rounds);\n\
+             return 0;\n\
+         }}"
+    )
+}
+
+#[test]
+fn a_loop_over_memory_lets_others_run() {
+    let outcomes = pass_in_loops(&waits_for_a_flag("sched_yield()", ""), 40);
+    assert!(outcomes.iter().any(|outcome| !outcome.loops.is_empty()));
+}
+
+#[test]
+fn a_loop_that_changes_memory_has_as_many_rounds_each_time() {
+    let outcomes = pass_in_loops(&waits_for_a_flag("sched_yield()", "rounds++;"), 40);
+    let rounds: Vec<u64> = outcomes
+        .iter()
+        .map(|it| text(it).trim().parse().unwrap())
+        .collect();
+    assert!(rounds.iter().any(|count| *count >= 31), "{rounds:?}");
+}
+
+#[test]
+fn time_passes_for_a_loop_that_waits_for_a_sleeper() {
+    let outcomes = pass_in_loops(&waits_for_a_flag("sleep(3600)", ""), 10);
+    assert!(
+        outcomes
+            .iter()
+            .all(|it| it.nanoseconds >= 3_600_000_000_000)
+    );
+}
+
+#[test]
+fn threads_that_meet_without_a_call_meet() {
+    let outcomes = pass_in_loops(
+        r#"
+static int arrived, round_number;
+static void *rounds(void *x) {
+    for (int round = 0; round < 20; round++) {
+        if (__atomic_add_fetch(&arrived, 1, __ATOMIC_ACQ_REL) == 3) {
+            __atomic_store_n(&arrived, 0, __ATOMIC_RELAXED);
+            __atomic_add_fetch(&round_number, 1, __ATOMIC_RELEASE);
+        }
+        while (__atomic_load_n(&round_number, __ATOMIC_ACQUIRE) <= round);
+    }
+    return x;
+}
+int main(void) {
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++) pthread_create(&t[i], NULL, rounds, NULL);
+    rounds(NULL);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+    return 0;
+}"#,
+        20,
+    );
+    // Each meeting of three needs a change of threads between two calls.
+    assert!(outcomes.iter().all(|outcome| outcome.points > 20));
+}
+
+#[test]
+fn a_loop_of_calls_has_no_rounds() {
+    // `look` has the breakpoint: after `spin`, it is executed between calls only.
+    let compiled = c(r#"
+static int flag;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) static int look(void) { return __atomic_load_n(&flag, __ATOMIC_ACQUIRE); }
+__attribute__((noinline)) static void spin(void) { while (!look()); }
+static void *other(void *x) {
+    __atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 3000; i++) pthread_mutex_trylock(&m);
+    return x;
+}
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, other, NULL);
+    spin();
+    for (int i = 0; i < 500; i++) { look(); pthread_mutex_trylock(&n); }
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let (outcome, recording) = simulator.record(&Plan::new(Schedule::Script, 0)).unwrap();
+    assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
+    assert_eq!(outcome.loops.len(), 1);
+    let calls = recording.events.iter().filter(|event| event.thread == 0);
+    let names = calls.filter_map(|event| match &event.what {
+        Happening::Call { name, .. } => Some(name.as_str()),
+        _ => None,
+    });
+    let after = names.skip_while(|name| *name != "pthread_mutex_trylock");
+    let counted = after.fold((0, 0), |(calls, rounds), name| match name {
+        "a loop without a call" => (calls, rounds + 1),
+        _ => (calls + 1, rounds),
+    });
+    assert_eq!(counted, (501, 0));
+}
+
+#[test]
+fn a_computation_is_no_loop_if_nobody_could_end_it() {
+    let compiled = c("static volatile unsigned long n;\n\
+         static void *compute(void *x) { for (n = 0; n < 100000000; n++); return x; }\n\
+         int main(void) {\n\
+             pthread_t t;\n\
+             pthread_create(&t, NULL, compute, NULL);\n\
+             pthread_join(t, NULL);\n\
+             return 0;\n\
+         }");
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let outcome = simulator.run(&Plan::new(Schedule::Script, 0)).unwrap();
+    assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
+    assert!(outcome.loops.is_empty());
+}
+
+#[test]
+fn a_computation_ends_beside_threads_that_can_run() {
+    let outcomes = pass_in_loops(
+        "static void *compute(void *x) { for (volatile unsigned long n = 0; n < 100000000; n++); return x; }\n\
+         int main(void) {\n\
+             pthread_t t;\n\
+             pthread_create(&t, NULL, compute, NULL);\n\
+             for (int i = 0; i < 50; i++) sched_yield();\n\
+             pthread_join(t, NULL);\n\
+             return 0;\n\
+         }",
+        6,
+    );
+    assert_eq!(outcomes.len(), 6);
+}
+
+/// The program has a handler for the signal of the steps, and blocks all signals in a thread that spins.
+#[test]
+fn the_signal_of_the_steps_stays_the_programs() {
+    let outcomes = pass_in_loops(
+        r#"
+#include <signal.h>
+static int flag;
+static volatile int traps;
+static void trapped(int signal) { traps += signal == SIGTRAP; }
+static void *other(void *x) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE));
+    return x;
+}
+int main(void) {
+    signal(SIGTRAP, trapped);
+    raise(SIGTRAP);
+    __asm__ volatile ("int3");
+    pthread_t t;
+    pthread_create(&t, NULL, other, NULL);
+    sched_yield();
+    __atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
+    pthread_join(t, NULL);
+    assert(traps == 2);
+    return 0;
+}"#,
+        10,
+    );
+    assert!(outcomes.iter().any(|outcome| !outcome.loops.is_empty()));
+}
+
+#[test]
+fn a_breakpoint_of_the_program_ends_it() {
+    let compiled = c("int main(void) { __asm__ volatile (\"int3\"); return 0; }");
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let outcome = simulator.run(&Plan::new(Schedule::Script, 0)).unwrap();
+    assert_eq!(outcome.verdict, Verdict::Killed(5), "{}", outcome.report);
+}
+
+/// Two threads add to a counter without an atomic operation and without a call.
+const LOST_UPDATE: &str = r#"
+static volatile int counter;
+static void *add(void *x) { for (int i = 0; i < 3; i++) counter = counter + 1; return x; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, add, NULL);
+    add(NULL);
+    pthread_join(t, NULL);
+    assert(counter == 6);
+    return 0;
+}"#;
+
+#[test]
+fn a_lost_update_is_found_with_windows_only() {
+    let compiled = c(LOST_UPDATE);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    assert!(find(&mut simulator, Faults::NONE, 300).is_none());
+
+    let (plan, outcome) = (0..3_000)
+        .find_map(|seed| {
+            let mut plan = Plan::new(Schedule::Portfolio, seed);
+            plan.preempt = true;
+            let outcome = simulator.run(&plan).unwrap();
+            outcome.verdict.is_failure().then_some((plan, outcome))
+        })
+        .expect("the lost update is found");
+    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| {}).unwrap();
+    assert!(small.script.len() <= 3, "{:?}", small.script);
+    assert!(small.script.iter().any(|choice| choice.kind == WINDOW));
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    for _ in 0..100 {
+        let again = simulator.run(&small).unwrap();
+        assert_eq!(
+            (again.verdict, again.hash),
+            (smallest.verdict, smallest.hash)
+        );
+    }
+}
+
+/// Counts without a call, in a thread that is the only one beside `main`.
+#[test]
+fn a_window_has_exactly_as_many_instructions() {
+    let compiled = c(r#"
+static volatile int count;
+static void *other(void *x) { printf("%d\n", count); return x; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, other, NULL);
+    while (count < 20) count = count + 1;
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let mut plan = Plan::new(Schedule::Script, 0);
+    plan.preempt = true;
+    let usual = simulator.run(&plan).unwrap();
+    let at = usual
+        .decisions
+        .iter()
+        .position(|it| it.kind == WINDOW)
+        .unwrap();
+    let mut seen = vec![];
+    for choice in 1..200 {
+        plan.script = vec![Scripted {
+            index: at as u32,
+            kind: WINDOW,
+            count: usual.decisions[at].count,
+            choice,
+            reserved: 0,
+        }];
+        let outcome = simulator.run(&plan).unwrap();
+        assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
+        seen.push(text(&outcome).trim().parse::<u32>().unwrap());
+    }
+    // One more instruction counts at most one further, and a round has as many in each round.
+    assert!(
+        seen.is_sorted() && seen.windows(2).all(|two| two[1] - two[0] <= 1),
+        "{seen:?}"
+    );
+    let rounds: Vec<usize> = (1..19)
+        .map(|count| seen.iter().filter(|it| **it == count).count())
+        .collect();
+    assert!(
+        rounds[0] > 1 && rounds.iter().all(|count| *count == rounds[0]),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn a_service_with_windows_is_the_same_each_time() {
+    if is_simulated() {
+        return run_a_runtime();
+    }
+    let program = test("loops::a_service_with_windows_is_the_same_each_time");
+    let mut simulator = Simulator::start(&program).unwrap();
+    for seed in 0..15 {
+        let mut plan = Plan::new(Schedule::Portfolio, seed);
+        plan.preempt = true;
+        plan.faults = Faults::USUAL.of_seed(seed);
+        let first = simulator.run(&plan).unwrap();
+        let second = simulator.run(&plan).unwrap();
+        assert_eq!(
+            first.verdict,
+            Verdict::Passed,
+            "seed {seed}: {}\n{}",
+            first.report,
+            text(&first)
+        );
+        assert_eq!(
+            (first.hash, first.points),
+            (second.hash, second.points),
+            "seed {seed}"
+        );
+    }
+}
+
+/// Tasks of Tokio on two workers, which talk over a connection.
+fn run_a_runtime() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut bytes = [0; 5];
+            stream.read_exact(&mut bytes).await.unwrap();
+            stream.write_all(&bytes).await.unwrap();
+        });
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"hello").await.unwrap();
+        let mut bytes = [0; 5];
+        stream.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"hello");
+        server.await.unwrap();
+    });
+}
