@@ -34,6 +34,7 @@ pub trait AsyncBufReadExt: AsyncBufRead {
     /// assert_eq!(key, b"key=");
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn read_until<'a>(
         &'a mut self,
         byte: u8,
@@ -72,6 +73,7 @@ pub trait AsyncBufReadExt: AsyncBufRead {
     /// assert_eq!(line, "one\n");
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn read_line<'a>(&'a mut self, buf: &'a mut String) -> Operation<'a, Self, ReadLine<'a>>
     where
         Self: Unpin,

@@ -4,6 +4,7 @@ use std::marker::PhantomPinned;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use blitz_io_observe::Caller;
 use pin_project_lite::pin_project;
 
 /// The action of an extension trait's future when it is polled.
@@ -24,6 +25,7 @@ pin_project! {
     pub struct Operation<'a, T: ?Sized, S> {
         io: &'a mut T,
         step: S,
+        caller: Caller,
         #[pin]
         _pin: PhantomPinned,
     }
@@ -31,10 +33,12 @@ pin_project! {
 
 impl<'a, T: ?Sized, S> Operation<'a, T, S> {
     #[inline]
+    #[track_caller]
     pub(crate) fn new(io: &'a mut T, step: S) -> Self {
         Self {
             io,
             step,
+            caller: Caller::here(),
             _pin: PhantomPinned,
         }
     }
@@ -46,6 +50,7 @@ impl<T: ?Sized + Unpin, S: Step<T>> Future for Operation<'_, T, S> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<S::Output> {
         let this = self.project();
+        let _calls = this.caller.calls();
         this.step.poll(Pin::new(&mut **this.io), cx)
     }
 }

@@ -30,6 +30,7 @@ macro_rules! numbers {
         #[doc = concat!("assert_eq!((&bytes[..]).", stringify!($name), "().await?, 7 as ", stringify!($type), ");")]
         /// # std::io::Result::Ok(()) }).unwrap();
         /// ```
+        #[track_caller]
         fn $name(&mut self) -> Operation<'_, Self, ReadNumber<$bytes, $type>>
         where
             Self: Unpin,
@@ -96,6 +97,7 @@ pub trait AsyncReadExt: AsyncRead {
     /// assert_eq!(source.read(&mut buf).await?, 0);
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> Operation<'a, Self, Read<'a>>
     where
         Self: Unpin,
@@ -128,6 +130,7 @@ pub trait AsyncReadExt: AsyncRead {
     /// assert_eq!(bytes, b"abc");
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn read_buf<'a, B>(&'a mut self, buf: &'a mut B) -> Operation<'a, Self, ReadInto<'a, B>>
     where
         Self: Unpin,
@@ -161,6 +164,7 @@ pub trait AsyncReadExt: AsyncRead {
     /// assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn read_exact<'a>(&'a mut self, buf: &'a mut [u8]) -> Operation<'a, Self, ReadExact<'a>>
     where
         Self: Unpin,
@@ -214,6 +218,7 @@ pub trait AsyncReadExt: AsyncRead {
     /// assert_eq!(bytes, b"12345");
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn read_to_end<'a>(&'a mut self, buf: &'a mut Vec<u8>) -> Operation<'a, Self, ReadToEnd<'a>>
     where
         Self: Unpin,
@@ -243,6 +248,7 @@ pub trait AsyncReadExt: AsyncRead {
     /// assert_eq!(text, "a word");
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn read_to_string<'a>(
         &'a mut self,
         dst: &'a mut String,

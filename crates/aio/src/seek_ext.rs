@@ -32,6 +32,7 @@ pub trait AsyncSeekExt: AsyncSeek {
     /// # Cancel safety
     ///
     /// Not cancel safe: it is not known whether the position has changed.
+    #[track_caller]
     fn seek(&mut self, pos: SeekFrom) -> Operation<'_, Self, Seek>
     where
         Self: Unpin,

@@ -30,6 +30,7 @@ macro_rules! numbers {
         #[doc = concat!("assert_eq!(bytes, (7 as ", stringify!($type), ").", stringify!($to), "());")]
         /// # std::io::Result::Ok(()) }).unwrap();
         /// ```
+        #[track_caller]
         fn $name(&mut self, n: $type) -> Operation<'_, Self, WriteNumber<$bytes>>
         where
             Self: Unpin,
@@ -74,6 +75,7 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// assert_eq!(cursor.write(b"d").await?, 0);
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn write<'a>(&'a mut self, src: &'a [u8]) -> Operation<'a, Self, Write<'a>>
     where
         Self: Unpin,
@@ -101,6 +103,7 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// assert_eq!(bytes.write_vectored(&pieces).await?, 9);
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn write_vectored<'a, 'b>(
         &'a mut self,
         bufs: &'a [IoSlice<'b>],
@@ -136,6 +139,7 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// assert_eq!(bytes, b"abc");
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn write_buf<'a, B>(&'a mut self, src: &'a mut B) -> Operation<'a, Self, WriteFrom<'a, B>>
     where
         Self: Sized + Unpin,
@@ -168,6 +172,7 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// assert_eq!(bytes, b"abc");
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn write_all_buf<'a, B>(
         &'a mut self,
         src: &'a mut B,
@@ -202,6 +207,7 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// assert_eq!(bytes, b"abc");
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn write_all<'a>(&'a mut self, src: &'a [u8]) -> Operation<'a, Self, WriteAll<'a>>
     where
         Self: Unpin,
@@ -255,6 +261,7 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// assert_eq!(writer.get_ref(), b"abc");
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn flush(&mut self) -> Operation<'_, Self, Flush>
     where
         Self: Unpin,
@@ -286,6 +293,7 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// assert_eq!(text, "bye");
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
+    #[track_caller]
     fn shutdown(&mut self) -> Operation<'_, Self, Shutdown>
     where
         Self: Unpin,

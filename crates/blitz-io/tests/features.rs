@@ -54,6 +54,7 @@ fn full_is_full() {
         "stream",
         "taskdump",
         "tokio",
+        "tower",
         "tracing",
         "zerocopy",
     ];

@@ -195,7 +195,7 @@ impl Entry {
             let event = self.ready(direction.mask());
             if !event.is_ready() {
                 let kind = kind(direction.mask());
-                cell.record.begin_ready(kind, descriptor, waker);
+                cell.record.begin_polled(kind, descriptor, waker);
             }
             event
         });

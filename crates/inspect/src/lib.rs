@@ -45,6 +45,8 @@ mod clients;
 mod deadlock_panics;
 #[cfg(feature = "records")]
 mod ends;
+#[cfg(feature = "records")]
+mod flight;
 #[cfg(all(unix, feature = "records"))]
 mod listener;
 #[cfg(unix)]
@@ -123,6 +125,8 @@ pub use deadlock_panics::{DeadlockPanics, panic_on_deadlock};
 #[cfg(feature = "records")]
 #[doc(hidden)]
 pub use ends::RegisteredEnd;
+#[cfg(feature = "records")]
+pub use flight::trace_when;
 #[cfg(unix)]
 pub use peers::{ask_with_peers, ask_with_peers_and_stacks};
 #[cfg(any(unix, windows))]

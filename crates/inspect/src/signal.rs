@@ -2,15 +2,15 @@
 //! its recorder has.
 
 use std::ffi::c_int;
-use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 
 use blitz_io_observe::trace;
 
+use crate::flight::write_recording;
 use crate::process;
 use crate::reader::judged_with_stacks;
 use crate::report::report;
@@ -65,20 +65,10 @@ pub fn trace_on_signal(signal: impl Into<c_int>, folder: impl Into<PathBuf>) -> 
     let mut number = 0;
     on_each(signal.into(), move || {
         number += 1;
-        if let Err(error) = write_recording(&folder, number) {
-            // Standard error may be closed.
-            _ = writeln!(io::stderr(), "blitz-io: cannot write a recording: {error}");
-        }
+        write_recording(&folder, number);
     })?;
     trace::start();
     Ok(())
-}
-
-fn write_recording(folder: &Path, number: u32) -> io::Result<()> {
-    let pid = std::process::id();
-    let part = folder.join(format!("{pid}-{number}.part"));
-    fs::write(&part, trace::recording())?;
-    fs::rename(part, folder.join(format!("{pid}-{number}.blitz")))
 }
 
 /// Calls a function in a thread of its own each time the process gets a signal.

@@ -159,12 +159,15 @@ macro_rules! datagram_methods {
         /// # Cancel safety
         ///
         /// Cancel safe: when the future is dropped, nothing has been sent.
-        pub async fn send(&self, buf: &[u8]) -> std::io::Result<usize> {
-            let registration = self.io.registration();
-            (registration.async_io(blitz_io_driver::Direction::Write.mask(), || {
-                self.io.send(buf)
-            }))
-            .await
+        #[track_caller]
+        pub fn send(&self, buf: &[u8]) -> impl Future<Output = std::io::Result<usize>> {
+            blitz_io_observe::CalledAt::new(async move {
+                let registration = self.io.registration();
+                (registration.async_io(blitz_io_driver::Direction::Write.mask(), || {
+                    self.io.send(buf)
+                }))
+                .await
+            })
         }
 
         /// Sends a datagram to the address to which the socket is connected. Only the waker
@@ -205,12 +208,15 @@ macro_rules! datagram_methods {
         /// # Cancel safety
         ///
         /// Cancel safe: when the future is dropped, nothing has been received.
-        pub async fn recv(&self, buf: &mut [u8]) -> std::io::Result<usize> {
-            let registration = self.io.registration();
-            (registration.async_io(blitz_io_driver::Direction::Read.mask(), || {
-                self.io.recv(buf)
-            }))
-            .await
+        #[track_caller]
+        pub fn recv(&self, buf: &mut [u8]) -> impl Future<Output = std::io::Result<usize>> {
+            blitz_io_observe::CalledAt::new(async move {
+                let registration = self.io.registration();
+                (registration.async_io(blitz_io_driver::Direction::Read.mask(), || {
+                    self.io.recv(buf)
+                }))
+                .await
+            })
         }
 
         /// Receives a datagram from the address to which the socket is connected. Only the
@@ -250,8 +256,14 @@ macro_rules! datagram_methods {
         /// # Cancel safety
         ///
         /// Cancel safe.
-        pub async fn recv_buf<B: bytes::BufMut>(&self, buf: &mut B) -> std::io::Result<usize> {
-            $crate::datagram::recv_buf(&self.io, buf).await
+        #[track_caller]
+        pub fn recv_buf<B: bytes::BufMut>(
+            &self,
+            buf: &mut B,
+        ) -> impl Future<Output = std::io::Result<usize>> {
+            blitz_io_observe::CalledAt::new(async move {
+                $crate::datagram::recv_buf(&self.io, buf).await
+            })
         }
 
         /// Receives a datagram into a buffer that grows or tracks how far it is filled,
@@ -276,12 +288,15 @@ macro_rules! datagram_methods {
         ///
         /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is
         /// dropped with it.
-        pub async fn send_owned<B: blitz_io_aio::IoBuf>(
+        #[track_caller]
+        pub fn send_owned<B: blitz_io_aio::IoBuf>(
             &self,
             buf: B,
-        ) -> blitz_io_aio::BufResult<usize, B> {
-            let result = self.send($crate::buf::init(&buf)).await;
-            (result, buf)
+        ) -> impl Future<Output = blitz_io_aio::BufResult<usize, B>> {
+            blitz_io_observe::CalledAt::new(async move {
+                let result = self.send($crate::buf::init(&buf)).await;
+                (result, buf)
+            })
         }
 
         /// Receives a datagram from the address to which the socket is connected. The
@@ -296,11 +311,14 @@ macro_rules! datagram_methods {
         ///
         /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
         /// dropped with it.
-        pub async fn recv_owned<B: blitz_io_aio::IoBufMut>(
+        #[track_caller]
+        pub fn recv_owned<B: blitz_io_aio::IoBufMut>(
             &self,
             buf: B,
-        ) -> blitz_io_aio::BufResult<usize, B> {
-            $crate::datagram::recv_owned(&self.io, buf).await
+        ) -> impl Future<Output = blitz_io_aio::BufResult<usize, B>> {
+            blitz_io_observe::CalledAt::new(async move {
+                $crate::datagram::recv_owned(&self.io, buf).await
+            })
         }
 
         /// Receives a datagram from any sender. Returns the number of bytes and the address
@@ -313,8 +331,14 @@ macro_rules! datagram_methods {
         /// # Cancel safety
         ///
         /// Cancel safe: when the future is dropped, nothing has been received.
-        pub async fn recv_from(&self, buf: &mut [u8]) -> std::io::Result<(usize, $addr)> {
-            $crate::datagram::recv_from(&self.io, buf).await
+        #[track_caller]
+        pub fn recv_from(
+            &self,
+            buf: &mut [u8],
+        ) -> impl Future<Output = std::io::Result<(usize, $addr)>> {
+            blitz_io_observe::CalledAt::new(async move {
+                $crate::datagram::recv_from(&self.io, buf).await
+            })
         }
 
         /// Receives a datagram from any sender. Only the waker of the last call is woken.
@@ -349,11 +373,14 @@ macro_rules! datagram_methods {
         /// # Cancel safety
         ///
         /// Cancel safe.
-        pub async fn recv_buf_from<B: bytes::BufMut>(
+        #[track_caller]
+        pub fn recv_buf_from<B: bytes::BufMut>(
             &self,
             buf: &mut B,
-        ) -> std::io::Result<(usize, $addr)> {
-            $crate::datagram::recv_buf_from(&self.io, buf).await
+        ) -> impl Future<Output = std::io::Result<(usize, $addr)>> {
+            blitz_io_observe::CalledAt::new(async move {
+                $crate::datagram::recv_buf_from(&self.io, buf).await
+            })
         }
 
         /// Receives a datagram from any sender into a buffer that grows or tracks how far
@@ -381,11 +408,14 @@ macro_rules! datagram_methods {
         ///
         /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
         /// dropped with it.
-        pub async fn recv_from_owned<B: blitz_io_aio::IoBufMut>(
+        #[track_caller]
+        pub fn recv_from_owned<B: blitz_io_aio::IoBufMut>(
             &self,
             buf: B,
-        ) -> blitz_io_aio::BufResult<(usize, $addr), B> {
-            $crate::datagram::recv_from_owned(&self.io, buf).await
+        ) -> impl Future<Output = blitz_io_aio::BufResult<(usize, $addr), B>> {
+            blitz_io_observe::CalledAt::new(async move {
+                $crate::datagram::recv_from_owned(&self.io, buf).await
+            })
         }
     };
 }

@@ -90,11 +90,12 @@ macro_rules! read_half_methods {
         /// # Cancel safety
         ///
         /// Cancel safe: the stream stays ready.
-        pub async fn ready(
+        #[track_caller]
+        pub fn ready(
             &self,
             interest: blitz_io_aio::Interest,
-        ) -> std::io::Result<blitz_io_aio::Ready> {
-            self.0.ready(interest).await
+        ) -> impl Future<Output = std::io::Result<blitz_io_aio::Ready>> {
+            blitz_io_observe::CalledAt::new(async move { self.0.ready(interest).await })
         }
 
         /// Waits until the stream is readable.
@@ -106,8 +107,9 @@ macro_rules! read_half_methods {
         /// # Cancel safety
         ///
         /// Cancel safe: the stream stays readable.
-        pub async fn readable(&self) -> std::io::Result<()> {
-            self.0.readable().await
+        #[track_caller]
+        pub fn readable(&self) -> impl Future<Output = std::io::Result<()>> {
+            blitz_io_observe::CalledAt::new(async move { self.0.readable().await })
         }
 
         /// Reads the available bytes, without waiting. Returns the number of bytes: 0 at the end
@@ -179,11 +181,12 @@ macro_rules! write_half_methods {
         /// # Cancel safety
         ///
         /// Cancel safe: the stream stays ready.
-        pub async fn ready(
+        #[track_caller]
+        pub fn ready(
             &self,
             interest: blitz_io_aio::Interest,
-        ) -> std::io::Result<blitz_io_aio::Ready> {
-            self.0.ready(interest).await
+        ) -> impl Future<Output = std::io::Result<blitz_io_aio::Ready>> {
+            blitz_io_observe::CalledAt::new(async move { self.0.ready(interest).await })
         }
 
         /// Waits until the stream is writable.
@@ -195,8 +198,9 @@ macro_rules! write_half_methods {
         /// # Cancel safety
         ///
         /// Cancel safe: the stream stays writable.
-        pub async fn writable(&self) -> std::io::Result<()> {
-            self.0.writable().await
+        #[track_caller]
+        pub fn writable(&self) -> impl Future<Output = std::io::Result<()>> {
+            blitz_io_observe::CalledAt::new(async move { self.0.writable().await })
         }
 
         /// Writes as many bytes as there is room for, without waiting. Returns the number of bytes.
@@ -266,8 +270,9 @@ macro_rules! peek_methods {
         /// # Cancel safety
         ///
         /// Cancel safe: the bytes stay in the stream.
-        pub async fn peek(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-            self.0.peek(buf).await
+        #[track_caller]
+        pub fn peek(&mut self, buf: &mut [u8]) -> impl Future<Output = std::io::Result<usize>> {
+            blitz_io_observe::CalledAt::new(async move { self.0.peek(buf).await })
         }
     };
 }

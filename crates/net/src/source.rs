@@ -68,11 +68,14 @@ macro_rules! ready_method {
         /// # Cancel safety
         ///
         #[doc = concat!("Cancel safe: the ", $what, " stays ready.")]
-        pub async fn ready(
+        #[track_caller]
+        pub fn ready(
             &self,
             interest: blitz_io_aio::Interest,
-        ) -> std::io::Result<blitz_io_aio::Ready> {
-            $crate::source::ready(self.io.registration(), interest).await
+        ) -> impl Future<Output = std::io::Result<blitz_io_aio::Ready>> {
+            blitz_io_observe::CalledAt::new(async move {
+                $crate::source::ready(self.io.registration(), interest).await
+            })
         }
     };
 }
@@ -89,9 +92,12 @@ macro_rules! readable_methods {
         /// # Cancel safety
         ///
         #[doc = concat!("Cancel safe: the ", $what, " stays readable.")]
-        pub async fn readable(&self) -> std::io::Result<()> {
-            self.ready(blitz_io_aio::Interest::READABLE).await?;
-            Ok(())
+        #[track_caller]
+        pub fn readable(&self) -> impl Future<Output = std::io::Result<()>> {
+            blitz_io_observe::CalledAt::new(async move {
+                self.ready(blitz_io_aio::Interest::READABLE).await?;
+                Ok(())
+            })
         }
 
         #[doc = concat!("Waits until the ", $what, " is readable. Only the waker of the last call is woken; any number of")]
@@ -121,9 +127,12 @@ macro_rules! writable_methods {
         /// # Cancel safety
         ///
         #[doc = concat!("Cancel safe: the ", $what, " stays writable.")]
-        pub async fn writable(&self) -> std::io::Result<()> {
-            self.ready(blitz_io_aio::Interest::WRITABLE).await?;
-            Ok(())
+        #[track_caller]
+        pub fn writable(&self) -> impl Future<Output = std::io::Result<()>> {
+            blitz_io_observe::CalledAt::new(async move {
+                self.ready(blitz_io_aio::Interest::WRITABLE).await?;
+                Ok(())
+            })
         }
 
         #[doc = concat!("Waits until the ", $what, " is writable. Only the waker of the last call is woken; any number of")]
@@ -180,19 +189,22 @@ macro_rules! try_io_methods {
         /// # Cancel safety
         ///
         /// Cancel safe if `f` is: the future waits only before it calls `f`.
-        pub async fn async_io<R>(
+        #[track_caller]
+        pub fn async_io<R>(
             &self,
             interest: blitz_io_aio::Interest,
             mut f: impl FnMut() -> std::io::Result<R>,
-        ) -> std::io::Result<R> {
-            let mask = blitz_io_driver::bits::of_interest(interest);
-            self.io
-                .registration()
-                .async_io(mask, || {
-                    let ($io, $f) = (&self.io, &mut f);
-                    $try
-                })
-                .await
+        ) -> impl Future<Output = std::io::Result<R>> {
+            blitz_io_observe::CalledAt::new(async move {
+                let mask = blitz_io_driver::bits::of_interest(interest);
+                self.io
+                    .registration()
+                    .async_io(mask, || {
+                        let ($io, $f) = (&self.io, &mut f);
+                        $try
+                    })
+                    .await
+            })
         }
     };
 }

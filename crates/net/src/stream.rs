@@ -249,11 +249,14 @@ macro_rules! owned_buffer_methods {
         /// A dropped future has read nothing. Its buffer is dropped with it.
         ///
         $(#[$example])*
-        pub async fn read_owned<B: blitz_io_aio::IoBufMut>(
+        #[track_caller]
+        pub fn read_owned<B: blitz_io_aio::IoBufMut>(
             &self,
             buf: B,
-        ) -> blitz_io_aio::BufResult<usize, B> {
-            $crate::stream::read_owned(&self.io, buf).await
+        ) -> impl Future<Output = blitz_io_aio::BufResult<usize, B>> {
+            blitz_io_observe::CalledAt::new(async move {
+                $crate::stream::read_owned(&self.io, buf).await
+            })
         }
 
         /// Writes the contents of a buffer, or the first part of them. The operation owns the
@@ -266,11 +269,14 @@ macro_rules! owned_buffer_methods {
         /// # Cancel safety
         ///
         /// A dropped future has written nothing. Its buffer is dropped with it.
-        pub async fn write_owned<B: blitz_io_aio::IoBuf>(
+        #[track_caller]
+        pub fn write_owned<B: blitz_io_aio::IoBuf>(
             &self,
             buf: B,
-        ) -> blitz_io_aio::BufResult<usize, B> {
-            $crate::stream::write_owned(&self.io, buf).await
+        ) -> impl Future<Output = blitz_io_aio::BufResult<usize, B>> {
+            blitz_io_observe::CalledAt::new(async move {
+                $crate::stream::write_owned(&self.io, buf).await
+            })
         }
 
         /// Writes all contents of a buffer. The operation owns the buffer while it runs, and
@@ -285,11 +291,14 @@ macro_rules! owned_buffer_methods {
         ///
         /// Not cancel safe: a dropped future may have written the first part. Its buffer is
         /// dropped with it.
-        pub async fn write_all_owned<B: blitz_io_aio::IoBuf>(
+        #[track_caller]
+        pub fn write_all_owned<B: blitz_io_aio::IoBuf>(
             &self,
             buf: B,
-        ) -> blitz_io_aio::BufResult<(), B> {
-            $crate::stream::write_all_owned(&self.io, buf).await
+        ) -> impl Future<Output = blitz_io_aio::BufResult<(), B>> {
+            blitz_io_observe::CalledAt::new(async move {
+                $crate::stream::write_all_owned(&self.io, buf).await
+            })
         }
     };
 }

@@ -118,8 +118,11 @@ impl UdpSocket {
     /// # Errors
     ///
     /// Returns the system's errors.
-    pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
-        addr::first(addr, async |addr| self.io.connect(addr)).await
+    #[track_caller]
+    pub fn connect<A: ToSocketAddrs>(&self, addr: A) -> impl Future<Output = io::Result<()>> {
+        blitz_io_observe::CalledAt::new(async move {
+            addr::first(addr, async |addr| self.io.connect(addr)).await
+        })
     }
 
     source::ready_method!("socket");
@@ -139,11 +142,18 @@ impl UdpSocket {
     /// # Cancel safety
     ///
     /// Cancel safe: when the future is dropped, nothing has been sent.
-    pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], addr: A) -> io::Result<usize> {
-        let target = resolve(addr).await?.next().ok_or_else(no_address)?;
-        let send = || self.io.send_to(buf, target);
-        let registration = self.io.registration();
-        registration.async_io(Direction::Write.mask(), send).await
+    #[track_caller]
+    pub fn send_to<A: ToSocketAddrs>(
+        &self,
+        buf: &[u8],
+        addr: A,
+    ) -> impl Future<Output = io::Result<usize>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let target = resolve(addr).await?.next().ok_or_else(no_address)?;
+            let send = || self.io.send_to(buf, target);
+            let registration = self.io.registration();
+            registration.async_io(Direction::Write.mask(), send).await
+        })
     }
 
     /// Sends the contents of a buffer, as one datagram, to an address, or to the first of
@@ -175,13 +185,16 @@ impl UdpSocket {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn send_to_owned<B: IoBuf, A: ToSocketAddrs>(
+    #[track_caller]
+    pub fn send_to_owned<B: IoBuf, A: ToSocketAddrs>(
         &self,
         buf: B,
         addr: A,
-    ) -> BufResult<usize, B> {
-        let result = self.send_to(buf::init(&buf), addr).await;
-        (result, buf)
+    ) -> impl Future<Output = BufResult<usize, B>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let result = self.send_to(buf::init(&buf), addr).await;
+            (result, buf)
+        })
     }
 
     /// Sends a datagram to an address. Only the waker of the last call is woken.
@@ -219,9 +232,12 @@ impl UdpSocket {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
-        let registration = self.io.registration();
-        (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
+    #[track_caller]
+    pub fn peek(&self, buf: &mut [u8]) -> impl Future<Output = io::Result<usize>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let registration = self.io.registration();
+            (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
+        })
     }
 
     /// Works like [`peek`](Self::peek), as a poll. Only the waker of the last call is
@@ -260,9 +276,15 @@ impl UdpSocket {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let registration = self.io.registration();
-        (registration.async_io(Direction::Read.mask(), || self.io.peek_from(buf))).await
+    #[track_caller]
+    pub fn peek_from(
+        &self,
+        buf: &mut [u8],
+    ) -> impl Future<Output = io::Result<(usize, SocketAddr)>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let registration = self.io.registration();
+            (registration.async_io(Direction::Read.mask(), || self.io.peek_from(buf))).await
+        })
     }
 
     /// Works like [`peek_from`](Self::peek_from), as a poll. Only the waker of the last
@@ -303,9 +325,12 @@ impl UdpSocket {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
-        let registration = self.io.registration();
-        (registration.async_io(Direction::Read.mask(), || self.sender())).await
+    #[track_caller]
+    pub fn peek_sender(&self) -> impl Future<Output = io::Result<SocketAddr>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let registration = self.io.registration();
+            (registration.async_io(Direction::Read.mask(), || self.sender())).await
+        })
     }
 
     /// Works like [`peek_sender`](Self::peek_sender), as a poll. Only the waker of the last

@@ -43,6 +43,7 @@
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 
+mod called_at;
 pub mod decisions;
 mod kind;
 mod macros;
@@ -51,6 +52,7 @@ mod records;
 mod resource;
 mod thread_id;
 
+pub use called_at::CalledAt;
 pub use kind::{EndedBy, Hands, Kind, Mode, SOCKET, Semantics};
 pub use observed::{Observed, Waiting};
 pub use records::*;

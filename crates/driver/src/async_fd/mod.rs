@@ -286,9 +286,15 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     ///
     /// Returns an error if the runtime has ended.
-    pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
-        let event = self.registration.wait(bits::of_interest(interest)).await?;
-        Ok(AsyncFdReadyGuard::new(self, event))
+    #[track_caller]
+    pub fn ready(
+        &self,
+        interest: Interest,
+    ) -> impl Future<Output = io::Result<AsyncFdReadyGuard<'_, T>>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let event = self.registration.wait(bits::of_interest(interest)).await?;
+            Ok(AsyncFdReadyGuard::new(self, event))
+        })
     }
 
     /// Works like [`ready`](Self::ready), with exclusive access.
@@ -298,12 +304,15 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     ///
     /// Returns an error if the runtime has ended.
-    pub async fn ready_mut(
+    #[track_caller]
+    pub fn ready_mut(
         &mut self,
         interest: Interest,
-    ) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
-        let event = self.registration.wait(bits::of_interest(interest)).await?;
-        Ok(AsyncFdReadyMutGuard::new(self, event))
+    ) -> impl Future<Output = io::Result<AsyncFdReadyMutGuard<'_, T>>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let event = self.registration.wait(bits::of_interest(interest)).await?;
+            Ok(AsyncFdReadyMutGuard::new(self, event))
+        })
     }
 
     /// Waits until the descriptor is ready to be read.
@@ -313,8 +322,9 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     ///
     /// Returns an error if the runtime has ended.
-    pub async fn readable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
-        self.ready(Interest::READABLE).await
+    #[track_caller]
+    pub fn readable(&self) -> impl Future<Output = io::Result<AsyncFdReadyGuard<'_, T>>> {
+        blitz_io_observe::CalledAt::new(async move { self.ready(Interest::READABLE).await })
     }
 
     /// Works like [`readable`](Self::readable), with exclusive access.
@@ -324,8 +334,11 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     ///
     /// Returns an error if the runtime has ended.
-    pub async fn readable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
-        self.ready_mut(Interest::READABLE).await
+    #[track_caller]
+    pub fn readable_mut(
+        &mut self,
+    ) -> impl Future<Output = io::Result<AsyncFdReadyMutGuard<'_, T>>> {
+        blitz_io_observe::CalledAt::new(async move { self.ready_mut(Interest::READABLE).await })
     }
 
     /// Waits until the descriptor is ready to be written.
@@ -335,8 +348,9 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     ///
     /// Returns an error if the runtime has ended.
-    pub async fn writable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
-        self.ready(Interest::WRITABLE).await
+    #[track_caller]
+    pub fn writable(&self) -> impl Future<Output = io::Result<AsyncFdReadyGuard<'_, T>>> {
+        blitz_io_observe::CalledAt::new(async move { self.ready(Interest::WRITABLE).await })
     }
 
     /// Works like [`writable`](Self::writable), with exclusive access.
@@ -346,8 +360,11 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     ///
     /// Returns an error if the runtime has ended.
-    pub async fn writable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
-        self.ready_mut(Interest::WRITABLE).await
+    #[track_caller]
+    pub fn writable_mut(
+        &mut self,
+    ) -> impl Future<Output = io::Result<AsyncFdReadyMutGuard<'_, T>>> {
+        blitz_io_observe::CalledAt::new(async move { self.ready_mut(Interest::WRITABLE).await })
     }
 
     /// Tries an operation each time the descriptor is ready, until the operation does not
@@ -357,14 +374,17 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// Returns the errors of `f` other than `WouldBlock`, and an error if the runtime has
     /// ended.
-    pub async fn async_io<R>(
+    #[track_caller]
+    pub fn async_io<R>(
         &self,
         interest: Interest,
         mut f: impl FnMut(&T) -> io::Result<R>,
-    ) -> io::Result<R> {
-        (self.registration)
-            .async_io(bits::of_interest(interest), || f(self.get_ref()))
-            .await
+    ) -> impl Future<Output = io::Result<R>> {
+        blitz_io_observe::CalledAt::new(async move {
+            (self.registration)
+                .async_io(bits::of_interest(interest), || f(self.get_ref()))
+                .await
+        })
     }
 
     /// Works like [`async_io`](Self::async_io), with exclusive access.
@@ -372,15 +392,18 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     ///
     /// Same as for [`async_io`](Self::async_io).
-    pub async fn async_io_mut<R>(
+    #[track_caller]
+    pub fn async_io_mut<R>(
         &mut self,
         interest: Interest,
         mut f: impl FnMut(&mut T) -> io::Result<R>,
-    ) -> io::Result<R> {
-        let inner = self.inner.as_mut().expect("it is there until the end");
-        (self.registration)
-            .async_io(bits::of_interest(interest), || f(inner))
-            .await
+    ) -> impl Future<Output = io::Result<R>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let inner = self.inner.as_mut().expect("it is there until the end");
+            (self.registration)
+                .async_io(bits::of_interest(interest), || f(inner))
+                .await
+        })
     }
 
     /// Tries an operation once, if the descriptor is ready.

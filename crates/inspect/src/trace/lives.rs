@@ -29,6 +29,8 @@ pub(super) struct Segment {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) did: Did,
+    /// It waited within a poll, and so blocked its thread.
+    pub(super) in_poll: bool,
 }
 
 /// An activity.
@@ -95,6 +97,8 @@ struct Now {
     /// The last segment is a wait, for one of these.
     candidates: Vec<For>,
     is_woken: bool,
+    /// The source that ends a wait outside of polls is the one that wakes the task, right afterwards.
+    ended: Option<For>,
 }
 
 #[derive(Clone, Copy)]
@@ -125,6 +129,7 @@ impl Lives {
                 pending: vec![],
                 candidates: vec![],
                 is_woken: false,
+                ended: None,
             });
             if let What::Poll { thread } = event.what {
                 let polls = lives.polls.entry(thread).or_default();
@@ -187,7 +192,9 @@ impl Lives {
 
     fn note_locks(&mut self, event: &Event) {
         match event.what {
-            What::Acquired { object, location } => {
+            What::Acquired {
+                object, location, ..
+            } => {
                 self.holds.entry(object).or_default().push(Hold {
                     holder: event.waiter,
                     from: event.at,
@@ -234,7 +241,7 @@ impl Lives {
         let cut = move |segment: &Segment| Segment {
             from: segment.from.max(from),
             to: segment.to.min(to),
-            did: segment.did,
+            ..*segment
         };
         segments[first..]
             .iter()
@@ -333,6 +340,9 @@ impl Now {
                 return;
             }
         }
+        if matches!(self.did, State::Waits) {
+            self.ended = Some(wait);
+        }
         if let Some(place) = self.pending.iter().rposition(|other| *other == wait) {
             self.pending.remove(place);
         }
@@ -349,15 +359,25 @@ impl Now {
             State::Runs => Some(Did::Run),
             State::Blocks(wait, _) => Some(Did::Wait(Some(wait), by)),
             State::Waits => {
-                self.candidates.clone_from(&self.pending);
-                Some(Did::Wait(None, by))
+                let ended = self.ended.take();
+                self.candidates.clear();
+                if ended.is_none() {
+                    self.candidates.clone_from(&self.pending);
+                }
+                Some(Did::Wait(ended, by))
             }
             State::Ready => Some(Did::Ready),
             State::Queues => Some(Did::Queue),
         };
+        let in_poll = matches!(self.did, State::Blocks(..));
         let from = std::mem::replace(&mut self.since, at);
         if let Some(did) = did.filter(|_| from < at) {
-            life.segments.push(Segment { from, to: at, did });
+            life.segments.push(Segment {
+                from,
+                to: at,
+                did,
+                in_poll,
+            });
         }
     }
 

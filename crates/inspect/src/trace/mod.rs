@@ -2,14 +2,16 @@
 //!
 //! `blitz trace` gets the recording from a running process, or a program writes it when it exits (`blitz-io-observe`,
 //! the recorder `trace`). [`Recording::parse`] reads it, [`judge`] is a pure function from it to a [`Report`], and
-//! [`Report::text`] and [`chrome`] write that for people and for other programs.
+//! [`Report::text`] writes that for people, and the functions of `export` write recordings for other programs.
 //!
 //! 1. `lives.rs` puts the events together: what each thread and task did at each moment.
 //! 2. `split.rs` divides the time of each request into pieces, each with its cause.
 //! 3. `report.rs` adds them up; `path.rs` makes a tree of a request.
+//!
+//! [`predict`] says what the latencies would be if the program were changed (`what_if`).
 
 mod cause;
-mod chrome;
+mod export;
 mod lives;
 mod names;
 mod path;
@@ -17,10 +19,15 @@ mod recording;
 mod report;
 mod split;
 mod text;
+mod what_if;
 
+#[cfg(feature = "records")]
+#[doc(inline)]
+pub use blitz_io_observe::trace::Ended;
 pub use cause::Category;
-pub use chrome::chrome;
+pub use export::{chrome, folded, otlp, perfetto, pprof};
 pub use path::Node;
 pub use recording::{ParseError, Recording};
 pub use report::{BUCKETS, Contended, Latencies, Report, Share, Split, judge};
 pub use text::time;
+pub use what_if::{Estimate, Figures, Prediction, Scenario, ScenarioError, predict, predictions};

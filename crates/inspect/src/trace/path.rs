@@ -36,9 +36,14 @@ pub struct Node {
     pub parts: Vec<Node>,
 }
 
+/// The depth of a tree with all parts.
+const DEEPEST_OF_ALL: u32 = 3;
+
 /// Makes trees.
 pub(super) struct Paths<'a> {
     splitter: Splitter<'a>,
+    deepest: u32,
+    most: usize,
 }
 
 /// Pieces with the same cause, and the same one behind them.
@@ -46,7 +51,25 @@ type Key = (Cause, Option<Waiter>);
 
 impl<'a> Paths<'a> {
     pub(super) fn new(splitter: Splitter<'a>) -> Self {
-        Self { splitter }
+        Self {
+            splitter,
+            deepest: DEEPEST,
+            most: MOST,
+        }
+    }
+
+    /// Makes trees that leave no part out.
+    pub(super) fn whole(splitter: Splitter<'a>) -> Self {
+        Self {
+            splitter,
+            deepest: DEEPEST_OF_ALL,
+            most: usize::MAX,
+        }
+    }
+
+    /// Returns the parts that these pieces have together.
+    pub(super) fn of(&self, pieces: &[Piece]) -> Vec<Node> {
+        self.parts(pieces, 0, 0)
     }
 
     /// Returns the tree of a request with these pieces.
@@ -74,7 +97,7 @@ impl<'a> Paths<'a> {
         let mut groups: Vec<_> = groups.into_iter().collect();
         groups.retain(|(_, pieces)| sum(pieces) > smallest);
         groups.sort_by_key(|(_, pieces)| (std::cmp::Reverse(sum(pieces)), pieces[0].from));
-        groups.truncate(MOST);
+        groups.truncate(self.most);
         groups
             .iter()
             .map(|(_, pieces)| self.node(pieces, sum(pieces), smallest, depth))
@@ -142,7 +165,7 @@ impl<'a> Paths<'a> {
             (by, 2) => format!("{by} and one more"),
             (by, count) => format!("{by} and {} more", count - 1),
         });
-        let parts = if depth + 1 < DEEPEST {
+        let parts = if depth + 1 < self.deepest {
             self.parts(&meanwhile, smallest, depth + 1)
         } else {
             vec![]

@@ -19,6 +19,8 @@ pub struct Recording {
     pub command: String,
     /// Number of events that are missing: each thread keeps its last ones.
     pub lost: u64,
+    /// The nanoseconds since 1970 at which the clock of the events was 0; 0 if they are not known.
+    unix: u64,
     pub(super) kinds: Vec<String>,
     pub(super) names: Vec<String>,
     pub(super) locations: Vec<Option<String>>,
@@ -37,6 +39,7 @@ struct File {
     pid: u32,
     command: String,
     lost: u64,
+    unix: u64,
     kinds: Vec<String>,
     names: Vec<String>,
     locations: Vec<Option<String>>,
@@ -87,7 +90,11 @@ pub(super) enum What {
         location: usize,
     },
     /// A lock is taken.
-    Acquired { object: usize, location: usize },
+    Acquired {
+        object: usize,
+        kind: u8,
+        location: usize,
+    },
     /// A lock is about to be released.
     Released { object: usize },
     /// A request begins.
@@ -98,6 +105,14 @@ pub(super) enum What {
     Enter { id: u64 },
     /// The waiter works for it no more.
     Leave { id: u64 },
+    /// Permits of a semaphore are taken.
+    Permits {
+        object: usize,
+        count: u8,
+        location: usize,
+    },
+    /// They are about to be given back.
+    PermitsBack { object: usize, count: u8 },
 }
 
 /// The target of a wait.
@@ -177,6 +192,7 @@ impl Recording {
             pid: file.pid,
             command: file.command,
             lost: file.lost,
+            unix: file.unix,
             kinds: file.kinds,
             names: file.names,
             locations: file.locations,
@@ -210,6 +226,11 @@ impl Recording {
     pub fn duration(&self) -> u64 {
         let at = |event: Option<&Event>| event.map_or(0, |event| event.at);
         at(self.events.last()) - at(self.events.first())
+    }
+
+    /// Returns the nanoseconds since 1970 of a time of the events.
+    pub(super) fn unix(&self, at: u64) -> u64 {
+        self.unix.saturating_add(at)
     }
 
     /// Returns the kind of a wait, and its name.
@@ -279,7 +300,11 @@ fn event(row: &Row) -> Option<Event> {
             is_job: kind & 1 != 0,
             location,
         },
-        11 => What::Acquired { object, location },
+        11 => What::Acquired {
+            object,
+            kind,
+            location,
+        },
         12 => What::Released { object },
         13 => What::Request {
             id: other,
@@ -288,6 +313,15 @@ fn event(row: &Row) -> Option<Event> {
         14 => What::RequestEnd { id: other },
         15 => What::Enter { id: other },
         16 => What::Leave { id: other },
+        17 => What::Permits {
+            object,
+            count: kind,
+            location,
+        },
+        18 => What::PermitsBack {
+            object,
+            count: kind,
+        },
         // A newer version may have more.
         _ => return None,
     };

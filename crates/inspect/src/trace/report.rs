@@ -189,7 +189,7 @@ fn latencies(recording: &Recording, requests: &[Request]) -> Vec<Latencies> {
 }
 
 /// Returns the smallest of the sorted values that this percentage does not exceed.
-fn quantile(sorted: &[u64], percent: usize) -> u64 {
+pub(super) fn quantile(sorted: &[u64], percent: usize) -> u64 {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
 }

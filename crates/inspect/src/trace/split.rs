@@ -126,7 +126,7 @@ impl<'a> Splitter<'a> {
     }
 
     fn add_segment(&self, waiter: Waiter, segment: &Segment, depth: u32, pieces: &mut Vec<Piece>) {
-        let Segment { from, to, did } = *segment;
+        let Segment { from, to, did, .. } = *segment;
         let piece = |cause, behind| Piece {
             from,
             to,
@@ -146,21 +146,11 @@ impl<'a> Splitter<'a> {
                         return self.add_task(waiter, task, (from, to), depth, pieces);
                     }
                 }
+                let cause = self.cause_of(waiter, wait, ender);
                 let Some(wait) = wait else {
-                    // A wait without a record: who ended it says more than nothing.
-                    let category = match ender {
-                        Ender::Timer => Category::Timer,
-                        Ender::System => Category::Socket,
-                        _ => Category::Other,
-                    };
-                    pieces.push(piece(self.cause_here(category, waiter), None));
+                    pieces.push(piece(cause, None));
                     return;
                 };
-                let mut cause = Cause::of_wait(self.recording, wait);
-                if cause.location == 0 {
-                    // A socket does not know its line; that of the task helps.
-                    cause.location = self.cause_here(cause.category, waiter).location;
-                }
                 let holder = match (cause.category, wait.target) {
                     (Category::Lock, Target::Object(object)) => {
                         let holds = self.lives.holds(object, from, to, waiter);
@@ -179,6 +169,25 @@ impl<'a> Splitter<'a> {
             }
         };
         pieces.push(found);
+    }
+
+    /// Returns the cause of a wait.
+    pub(super) fn cause_of(&self, waiter: Waiter, wait: Option<For>, ender: Ender) -> Cause {
+        let Some(wait) = wait else {
+            // A wait without a record: what ended it says more than nothing.
+            let category = match ender {
+                Ender::Timer => Category::Timer,
+                Ender::System => Category::Socket,
+                _ => Category::Other,
+            };
+            return self.cause_here(category, waiter);
+        };
+        let mut cause = Cause::of_wait(self.recording, wait);
+        if cause.location == 0 {
+            // Not each wait knows its line; that of the task helps.
+            cause.location = self.cause_here(cause.category, waiter).location;
+        }
+        cause
     }
 
     /// Adds the pieces of a task for which another one waits. After its end the other one is ready.
@@ -206,7 +215,7 @@ impl<'a> Splitter<'a> {
     }
 
     /// A thread that ends a wait outside of a poll completes the task that it has polled.
-    fn resolve(&self, ender: Ender, at: u64) -> Ender {
+    pub(super) fn resolve(&self, ender: Ender, at: u64) -> Ender {
         match ender {
             Ender::Waiter(Waiter::Thread(thread)) => {
                 let polled = self.lives.polled_before(thread, at);
@@ -247,7 +256,7 @@ impl<'a> Splitter<'a> {
         false
     }
 
-    fn cause_here(&self, category: Category, waiter: Waiter) -> Cause {
+    pub(super) fn cause_here(&self, category: Category, waiter: Waiter) -> Cause {
         let life = self.lives.lives.get(&waiter);
         let spawn = life.and_then(|life| life.spawn);
         Cause::of(category, spawn.map_or(0, |spawn| spawn.location))

@@ -2,9 +2,12 @@
 //! file, for every system and sanitizer. `serve.rs` needs a process that nothing else serves.
 
 mod alike;
+mod exports;
 mod judgement;
 mod lint;
+mod made;
 mod makers;
 mod processes;
 mod services;
 mod trace;
+mod what_if;

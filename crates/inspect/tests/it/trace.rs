@@ -1,125 +1,14 @@
 //! The judgement of recordings that are made by hand, without a clock.
 
-use blitz_io_inspect::trace::{Category, Recording, Report, chrome, judge};
+use blitz_io_inspect::trace::{Category, Recording, Report, chrome, judge, predict};
 
-/// A recording. Times are in milliseconds.
-#[derive(Default)]
-struct Made {
-    rows: Vec<String>,
+use crate::made::*;
+
+trait Judged {
+    fn report(&self) -> Report;
 }
 
-/// Places of kinds.
-const MUTEX: u8 = 0;
-const ONESHOT: u8 = 1;
-const JOIN: u8 = 2;
-const SLEEP: u8 = 3;
-const SEMAPHORE: u8 = 4;
-
-/// Places of objects.
-const SESSIONS: u64 = 1;
-const ANSWER: u64 = 2;
-
-/// Lines of the program, which are places of locations.
-const MAIN: usize = 1;
-const LOCK: usize = 2;
-const NAP: usize = 3;
-const ACTOR: usize = 4;
-const JOB: usize = 5;
-
-const fn task(id: u64) -> u64 {
-    id << 1 | 1
-}
-
-const fn thread(number: u64) -> u64 {
-    number << 1
-}
-
-impl Made {
-    fn row(
-        &mut self,
-        code: u8,
-        at: f64,
-        kind: u8,
-        target: u64,
-        words: (u64, u64),
-        place: usize,
-    ) -> &mut Self {
-        let nanos = (at * 1e6) as u64;
-        let (waiter, other) = words;
-        self.rows.push(format!(
-            "[{code},{nanos},{kind},{target},{waiter},{other},{place}]"
-        ));
-        self
-    }
-
-    fn spawn(&mut self, at: f64, id: u64, parent: u64, place: usize) -> &mut Self {
-        self.row(10, at, 0, 0, (task(id), parent), place)
-    }
-
-    fn spawn_job(&mut self, at: f64, id: u64, parent: u64, place: usize) -> &mut Self {
-        self.row(10, at, 1, 0, (task(id), parent), place)
-    }
-
-    fn poll(&mut self, from: f64, id: u64) -> &mut Self {
-        self.row(1, from, 0, 0, (task(id), thread(1)), 0)
-    }
-
-    fn end(&mut self, at: f64, id: u64) -> &mut Self {
-        self.row(2, at, 0, 0, (task(id), thread(1)), 0)
-    }
-
-    fn wait(&mut self, at: f64, id: u64, kind: u8, object: u64, place: usize) -> &mut Self {
-        self.row(3, at, kind, object, (task(id), 0), place)
-    }
-
-    fn wait_end(&mut self, at: f64, id: u64, kind: u8, object: u64, place: usize) -> &mut Self {
-        self.row(7, at, kind, object, (task(id), 0), place)
-    }
-
-    fn wait_for(&mut self, at: f64, id: u64, kind: u8, number: u64, place: usize) -> &mut Self {
-        self.row(4, at, kind, number, (task(id), 0), place)
-    }
-
-    fn wait_for_end(&mut self, at: f64, id: u64, kind: u8, number: u64, place: usize) -> &mut Self {
-        self.row(8, at, kind, number, (task(id), 0), place)
-    }
-
-    fn wake(&mut self, at: f64, id: u64, by: u64) -> &mut Self {
-        self.row(9, at, 0, 0, (task(id), by), 0)
-    }
-
-    fn timer(&mut self, at: f64, id: u64) -> &mut Self {
-        self.row(9, at, 1, 0, (task(id), thread(1)), 0)
-    }
-
-    fn acquired(&mut self, at: f64, id: u64) -> &mut Self {
-        self.row(11, at, MUTEX, SESSIONS, (task(id), 0), LOCK)
-    }
-
-    fn released(&mut self, at: f64, id: u64) -> &mut Self {
-        self.row(12, at, 0, SESSIONS, (task(id), 0), 0)
-    }
-
-    fn request(&mut self, at: f64, id: u64, request: u64) -> &mut Self {
-        self.row(13, at, 0, 1, (task(id), request), 0)
-    }
-
-    fn request_end(&mut self, at: f64, id: u64, request: u64) -> &mut Self {
-        self.row(14, at, 0, 0, (task(id), request), 0)
-    }
-
-    fn text(&self) -> String {
-        format!(
-            r#"{{"format":1,"pid":7,"command":"server","lost":0,
-            "kinds":["Mutex","oneshot::Receiver","JoinHandle","Sleep","Semaphore"],
-            "names":["GET /x"],
-            "locations":["main.rs:1","main.rs:2","main.rs:3","main.rs:4","main.rs:5"],
-            "objects":["sessions",null],"threads":[{{"number":1,"name":"worker"}}],
-            "events":[{}]}}"#,
-            self.rows.join(",")
-        )
-    }
-
+impl Judged for Made {
     fn report(&self) -> Report {
         judge(&Recording::parse(self.text().as_bytes()).unwrap(), 2)
     }
@@ -311,6 +200,30 @@ fn a_wait_that_nothing_explains_is_other_and_counts_as_such() {
     assert!((report.slowest.attributed() - 0.2).abs() < 1e-9);
 }
 
+/// A source ends the record of a polled wait, and then wakes the task.
+#[test]
+fn a_wait_that_ends_before_its_task_is_woken_is_known() {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .poll(0.0, 1)
+        .request(0.0, 1, 1)
+        .wait_for(1.0, 1, SLEEP, 0, NAP)
+        .end(1.0, 1)
+        .wait_for_end(4.0, 1, SLEEP, 0, NAP)
+        .timer(4.0, 1)
+        .poll(5.0, 1)
+        .request_end(5.0, 1, 1)
+        .end(5.0, 1);
+    assert_eq!(
+        causes(&made.report()),
+        [
+            (Category::Timer, "Sleep", "main.rs:3", 3.0),
+            (Category::Running, "", "main.rs:1", 1.0),
+            (Category::Runnable, "", "main.rs:1", 1.0),
+        ]
+    );
+}
+
 #[test]
 fn the_last_moments_are_those_before_the_last_event() {
     let mut recording = Recording::parse(two_tasks_and_a_lock().text().as_bytes()).unwrap();
@@ -351,11 +264,11 @@ impl Random {
 #[test]
 fn no_recording_panics_and_parts_are_the_whole() {
     let mut random = Random(1);
-    let mut requests = 0;
+    let (mut requests, mut predicted) = (0, 0);
     for _ in 0..300 {
         let mut made = Made::default();
         for _ in 0..200 {
-            let code = random.below(18) as u8;
+            let code = random.below(20) as u8;
             let at = random.below(50) as f64;
             let words = (random.below(8), random.below(4));
             let (target, kind) = (random.below(4), random.below(6) as u8);
@@ -367,6 +280,11 @@ fn no_recording_panics_and_parts_are_the_whole() {
         let recording = Recording::parse(made.text().as_bytes()).unwrap();
         let report = judge(&recording, 100);
         assert!(!report.text().is_empty() && !chrome(&recording).is_empty());
+        let scenario = "workers 1, blocking threads 1, running / 2"
+            .parse()
+            .unwrap();
+        // Most recordings have a request that runs.
+        predicted += u32::from(predict(&recording, &[scenario]).is_ok());
         requests += report.all.count;
         let sum = |sums: &[(Category, u64)]| {
             sums.iter()
@@ -374,7 +292,7 @@ fn no_recording_panics_and_parts_are_the_whole() {
         };
         assert_eq!(sum(&report.all.categories), report.all.nanos);
     }
-    assert!(requests > 1000, "{requests}");
+    assert!(requests > 1000 && predicted > 200, "{requests} {predicted}");
     for text in ["", "{}", "[]", "{\"format\":1,\"events\":[[1]]}"] {
         assert!(Recording::parse(text.as_bytes()).is_err(), "{text}");
     }

@@ -70,11 +70,14 @@ impl TcpListener {
     /// # Cancel safety
     ///
     /// Cancel safe: no connection is lost when the future is dropped.
-    pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let accept = || self.io.accept();
-        let registration = self.io.registration();
-        let (stream, addr) = (registration.async_io(Direction::Read.mask(), accept)).await?;
-        Ok((TcpStream::accepted(stream)?, addr))
+    #[track_caller]
+    pub fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let accept = || self.io.accept();
+            let registration = self.io.registration();
+            let (stream, addr) = (registration.async_io(Direction::Read.mask(), accept)).await?;
+            Ok((TcpStream::accepted(stream)?, addr))
+        })
     }
 
     /// Waits for a connection. Only the waker of the last call is woken.

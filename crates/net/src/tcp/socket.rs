@@ -373,13 +373,16 @@ impl TcpSocket {
     /// # Panics
     ///
     /// Panics outside of a runtime, and in a runtime without I/O.
-    pub async fn connect(self, addr: SocketAddr) -> io::Result<TcpStream> {
-        match self.inner.connect(&addr.into()) {
-            Err(error) if !is_in_progress(&error) => return Err(error),
-            _ => {}
-        }
-        let stream = mio::net::TcpStream::from_std(self.inner.into());
-        TcpStream::connected(stream).await
+    #[track_caller]
+    pub fn connect(self, addr: SocketAddr) -> impl Future<Output = io::Result<TcpStream>> {
+        blitz_io_observe::CalledAt::new(async move {
+            match self.inner.connect(&addr.into()) {
+                Err(error) if !is_in_progress(&error) => return Err(error),
+                _ => {}
+            }
+            let stream = mio::net::TcpStream::from_std(self.inner.into());
+            TcpStream::connected(stream).await
+        })
     }
 
     /// Makes the socket accept connections. `backlog` limits how many may wait to be

@@ -56,11 +56,14 @@ impl TcpStream {
     /// # Panics
     ///
     /// Panics outside of a runtime, and in a runtime without I/O.
-    pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
-        addr::first(addr, async |addr| {
-            Self::connected(mio::net::TcpStream::connect(addr)?).await
+    #[track_caller]
+    pub fn connect<A: ToSocketAddrs>(addr: A) -> impl Future<Output = io::Result<Self>> {
+        blitz_io_observe::CalledAt::new(async move {
+            addr::first(addr, async |addr| {
+                Self::connected(mio::net::TcpStream::connect(addr)?).await
+            })
+            .await
         })
-        .await
     }
 
     #[track_caller]
@@ -168,9 +171,12 @@ impl TcpStream {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
-        let registration = self.io.registration();
-        (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
+    #[track_caller]
+    pub fn peek(&self, buf: &mut [u8]) -> impl Future<Output = io::Result<usize>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let registration = self.io.registration();
+            (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
+        })
     }
 
     /// Returns the address of this end.

@@ -142,10 +142,17 @@ impl UnixDatagram {
     /// # Cancel safety
     ///
     /// Cancel safe: when the future is dropped, nothing has been sent.
-    pub async fn send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
-        let send = || self.io.send_to(buf, target.as_ref());
-        let registration = self.io.registration();
-        registration.async_io(Direction::Write.mask(), send).await
+    #[track_caller]
+    pub fn send_to<P: AsRef<Path>>(
+        &self,
+        buf: &[u8],
+        target: P,
+    ) -> impl Future<Output = io::Result<usize>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let send = || self.io.send_to(buf, target.as_ref());
+            let registration = self.io.registration();
+            registration.async_io(Direction::Write.mask(), send).await
+        })
     }
 
     /// Sends the contents of a buffer, as one datagram, to the socket at a path. The
@@ -159,13 +166,16 @@ impl UnixDatagram {
     ///
     /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is
     /// dropped with it.
-    pub async fn send_to_owned<B: IoBuf, P: AsRef<Path>>(
+    #[track_caller]
+    pub fn send_to_owned<B: IoBuf, P: AsRef<Path>>(
         &self,
         buf: B,
         target: P,
-    ) -> BufResult<usize, B> {
-        let result = self.send_to(buf::init(&buf), target).await;
-        (result, buf)
+    ) -> impl Future<Output = BufResult<usize, B>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let result = self.send_to(buf::init(&buf), target).await;
+            (result, buf)
+        })
     }
 
     /// Sends a datagram to the socket at a path. Only the waker of the last call is woken.

@@ -128,11 +128,14 @@ impl UnixListener {
     /// # Cancel safety
     ///
     /// Cancel safe: no connection is lost when the future is dropped.
-    pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
-        let accept = || self.io.accept();
-        let registration = self.io.registration();
-        let (stream, addr) = (registration.async_io(Direction::Read.mask(), accept)).await?;
-        Ok((UnixStream::accepted(stream)?, SocketAddr(addr)))
+    #[track_caller]
+    pub fn accept(&self) -> impl Future<Output = io::Result<(UnixStream, SocketAddr)>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let accept = || self.io.accept();
+            let registration = self.io.registration();
+            let (stream, addr) = (registration.async_io(Direction::Read.mask(), accept)).await?;
+            Ok((UnixStream::accepted(stream)?, SocketAddr(addr)))
+        })
     }
 
     /// Waits for a connection. Only the waker of the last call is woken.

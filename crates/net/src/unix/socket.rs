@@ -106,18 +106,21 @@ impl UnixSocket {
     /// # Panics
     ///
     /// Panics outside of a runtime, and in a runtime without I/O.
-    pub async fn connect(self, path: impl AsRef<Path>) -> io::Result<UnixStream> {
-        if self.is_datagram()? {
-            return Err(io::Error::other(
-                "connect cannot be called on a datagram socket",
-            ));
-        }
-        match self.inner.connect(&SockAddr::unix(path)?) {
-            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
-            _ => {}
-        }
-        let stream = net::UnixStream::from(OwnedFd::from(self.inner));
-        UnixStream::connected(mio::net::UnixStream::from_std(stream)).await
+    #[track_caller]
+    pub fn connect(self, path: impl AsRef<Path>) -> impl Future<Output = io::Result<UnixStream>> {
+        blitz_io_observe::CalledAt::new(async move {
+            if self.is_datagram()? {
+                return Err(io::Error::other(
+                    "connect cannot be called on a datagram socket",
+                ));
+            }
+            match self.inner.connect(&SockAddr::unix(path)?) {
+                Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
+                _ => {}
+            }
+            let stream = net::UnixStream::from(OwnedFd::from(self.inner));
+            UnixStream::connected(mio::net::UnixStream::from_std(stream)).await
+        })
     }
 
     /// Converts the socket into one for datagrams.

@@ -53,9 +53,12 @@ impl UnixStream {
     /// # Panics
     ///
     /// Panics outside of a runtime, and in a runtime without I/O.
-    pub async fn connect<P: AsRef<Path>>(path: P) -> io::Result<Self> {
-        let addr = super::socketaddr::address(path.as_ref())?;
-        Self::connect_addr(&addr.into()).await
+    #[track_caller]
+    pub fn connect<P: AsRef<Path>>(path: P) -> impl Future<Output = io::Result<Self>> {
+        blitz_io_observe::CalledAt::new(async move {
+            let addr = super::socketaddr::address(path.as_ref())?;
+            Self::connect_addr(&addr.into()).await
+        })
     }
 
     /// Connects to the socket at an address.
@@ -67,8 +70,11 @@ impl UnixStream {
     /// # Panics
     ///
     /// Panics outside of a runtime, and in a runtime without I/O.
-    pub async fn connect_addr(socket_addr: &SocketAddr) -> io::Result<Self> {
-        Self::connected(mio::net::UnixStream::connect_addr(&socket_addr.0)?).await
+    #[track_caller]
+    pub fn connect_addr(socket_addr: &SocketAddr) -> impl Future<Output = io::Result<Self>> {
+        blitz_io_observe::CalledAt::new(async move {
+            Self::connected(mio::net::UnixStream::connect_addr(&socket_addr.0)?).await
+        })
     }
 
     /// Waits until a connection attempt has ended.

@@ -88,6 +88,14 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn permits_taken(&self, _count: usize, _caller: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn permits_returned(&self, _count: usize) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn taken_at(&self, _caller: Caller) {}
 
     /// Does nothing.
@@ -184,7 +192,18 @@ impl Caller {
 
     /// Returns the empty location.
     pub const UNKNOWN: Self = Self;
+
+    /// Does nothing.
+    #[inline(always)]
+    #[must_use]
+    pub fn calls(self) -> Calls {
+        Calls
+    }
 }
+
+/// See `caller.rs`.
+#[derive(Debug)]
+pub struct Calls;
 
 /// See `wait.rs`.
 #[derive(Clone, Copy)]
@@ -323,6 +342,10 @@ impl Wait {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn begin_polled(&mut self, _kind: WaitKind, _of: Descriptor, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn begin_ready(&mut self, _kind: WaitKind, _of: Descriptor, _waker: &Waker) {}
 
     /// Does nothing.
@@ -387,6 +410,7 @@ pub mod trace {
     use std::borrow::Cow;
     use std::future::Future;
     use std::panic::Location;
+    use std::time::Duration;
 
     /// See `points.rs`.
     #[derive(Clone, Copy, Debug)]
@@ -417,6 +441,10 @@ pub mod trace {
     #[inline(always)]
     pub fn spawned(_id: u64, _at: &'static Location<'static>, _is_job: bool) {}
 
+    /// Does nothing.
+    #[inline(always)]
+    pub fn advanced(_by: Duration) {}
+
     /// See `requests.rs`.
     #[derive(Debug)]
     pub struct Request;
@@ -432,6 +460,21 @@ pub mod trace {
         #[inline(always)]
         pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
             future
+        }
+
+        /// Does nothing.
+        #[inline(always)]
+        pub fn enter(&self) {}
+
+        /// Does nothing.
+        #[inline(always)]
+        pub fn leave(&self) {}
+
+        /// Returns `false`.
+        #[inline(always)]
+        #[must_use]
+        pub fn is_recorded(&self) -> bool {
+            false
         }
     }
 

@@ -32,7 +32,7 @@ pub use {kernel::request::Request, recording::*};
 mod disabled;
 #[cfg(not(all(feature = "inspect", not(loom))))]
 pub use disabled::{
-    About, Blocking, Caller, Descriptor, Kept, NAMES, Object, Origin, Root, Sleeping, Wait,
+    About, Blocking, Caller, Calls, Descriptor, Kept, NAMES, Object, Origin, Root, Sleeping, Wait,
     WaitKind, cache_time, forget_time, runs_tasks, sleeping, trace,
 };
 

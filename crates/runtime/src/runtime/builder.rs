@@ -1,9 +1,17 @@
 //! `Builder`: the settings of a runtime.
 
 use std::fmt;
+#[cfg(all(feature = "inspect", not(loom)))]
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(all(feature = "inspect", not(loom)))]
+use blitz_io_inspect::trace::Ended;
+
+use super::inspected::Tracing;
+#[cfg(all(feature = "inspect", not(loom)))]
+use super::inspected::When;
 use crate::config::{Config, UnhandledPanic};
 use crate::hooks::{Hooks, TaskMeta};
 use crate::metrics::HistogramConfiguration;
@@ -42,8 +50,7 @@ pub struct Builder {
     pub(super) is_local: bool,
     /// `true` if the process's socket is opened.
     pub(super) inspect: bool,
-    /// `true` if the recorder of `blitz trace` is switched on.
-    pub(super) trace: bool,
+    pub(super) tracing: Tracing,
     pub(crate) config: Config,
     pub(super) hooks: Hooks,
     pub(super) seed: Option<RngSeed>,
@@ -144,7 +151,7 @@ impl Builder {
             worker_threads: None,
             is_local: false,
             inspect: false,
-            trace: false,
+            tracing: Tracing::default(),
             histogram: HistogramConfiguration::default(),
             #[cfg(feature = "schedule-latency")]
             latencies: HistogramConfiguration::default(),
@@ -368,7 +375,38 @@ impl Builder {
     /// ```
     #[cfg(all(feature = "inspect", not(loom)))]
     pub fn trace(&mut self, enable: bool) -> &mut Self {
-        self.trace = enable;
+        self.tracing.is_on = enable;
+        self
+    }
+
+    /// Switches the recorder of `blitz trace` on, and writes its events into `folder` when a request ends for which the
+    /// predicate returns `true`, such as one that was slow: `PID-1.blitz`, `PID-2.blitz` and so on, 16 at most, which
+    /// `blitz trace report` reads. A thread of its own writes them; all requests that end while it writes one have the
+    /// next file together.
+    ///
+    /// The predicate is called in the thread in which a [request](https://docs.rs/blitz-io/latest/blitz_io/trace/) ends,
+    /// of any runtime of the process, until the process ends. It must not block. The first runtime that this builder
+    /// builds installs it; a builder that has installed it already does so no more.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use blitz_io::runtime::Builder;
+    ///
+    /// # #[cfg(feature = "inspect")]
+    /// let runtime = Builder::new_current_thread()
+    ///     .trace_when("/var/tmp", |request| request.duration > Duration::from_millis(100))
+    ///     .build()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(all(feature = "inspect", not(loom)))]
+    pub fn trace_when<F>(&mut self, folder: impl Into<PathBuf>, predicate: F) -> &mut Self
+    where
+        F: Fn(&Ended<'_>) -> bool + Send + Sync + 'static,
+    {
+        self.tracing.when = Some(When {
+            folder: folder.into(),
+            predicate: Box::new(predicate),
+        });
         self
     }
 

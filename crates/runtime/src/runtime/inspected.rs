@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use blitz_io_inspect::{Monitor, RegisteredRuntime, Runtime, Scheduler, Waiting, Worker};
+use blitz_io_inspect::trace::Ended;
+use blitz_io_inspect::{
+    Monitor, RegisteredRuntime, Runtime, Scheduler, Waiting, Worker, trace_when,
+};
 
 use super::{Handle, RuntimeMetrics};
 use crate::kernel::idle::Place;
@@ -28,10 +32,28 @@ pub(super) fn serve(is_wanted: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Switches the recorder of `blitz trace` on, if it is wanted.
-pub(super) fn trace(is_wanted: bool) {
-    if is_wanted {
+/// When the recorder of `blitz trace` is on, and writes a file.
+#[derive(Default)]
+pub(super) struct Tracing {
+    pub(super) is_on: bool,
+    pub(super) when: Option<When>,
+}
+
+/// The folder for the files, and the requests after which one is written.
+pub(super) struct When {
+    pub(super) folder: PathBuf,
+    pub(super) predicate: Box<dyn Fn(&Ended<'_>) -> bool + Send + Sync>,
+}
+
+/// Switches the recorder of `blitz trace` on, if it is wanted. A predicate is for the process: the first runtime of the
+/// builder installs it.
+pub(super) fn trace(wanted: &mut Tracing) -> io::Result<()> {
+    if wanted.is_on {
         blitz_io_observe::trace::start();
+    }
+    match wanted.when.take() {
+        Some(When { folder, predicate }) => trace_when(folder, predicate),
+        None => Ok(()),
     }
 }
 

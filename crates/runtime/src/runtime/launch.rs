@@ -47,7 +47,7 @@ impl Builder {
             Kind::MultiThread => self.worker_threads.unwrap_or_else(default_workers),
         };
         inspected::serve(self.inspect)?;
-        inspected::trace(self.trace);
+        inspected::trace(&mut self.tracing)?;
         launch(self)
     }
 }

@@ -4,6 +4,10 @@ use std::io;
 
 use crate::scheduler;
 
+/// The recorder is not there.
+#[derive(Default)]
+pub(super) struct Tracing;
+
 /// Does nothing.
 #[inline(always)]
 pub(super) fn serve(_is_wanted: bool) -> io::Result<()> {
@@ -12,7 +16,9 @@ pub(super) fn serve(_is_wanted: bool) -> io::Result<()> {
 
 /// Does nothing.
 #[inline(always)]
-pub(super) fn trace(_is_wanted: bool) {}
+pub(super) fn trace(_wanted: &mut Tracing) -> io::Result<()> {
+    Ok(())
+}
 
 /// Keeps nothing.
 #[inline(always)]

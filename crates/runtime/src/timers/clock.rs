@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant as StdInstant};
 
+use blitz_io_observe::trace;
 use blitz_io_sync::thread::Mutex;
 
 /// `true` if any clock of the process has ever been paused.
@@ -129,6 +130,7 @@ impl Clock {
             return Err("time is not frozen");
         }
         state.base += duration;
+        trace::advanced(duration);
         Ok(())
     }
 

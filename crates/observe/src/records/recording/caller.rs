@@ -2,6 +2,8 @@
 
 use std::panic::Location;
 
+use super::local::LOCAL;
+
 /// A location in the user's code.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller(pub(super) Option<&'static Location<'static>>);
@@ -24,9 +26,39 @@ impl Caller {
         Self(Some(location))
     }
 
+    /// While the result lives, the waits of this thread for sources of the operating system are at this location,
+    /// unless an outer call has another one: a source does not know its callers.
+    #[inline]
+    #[must_use]
+    pub fn calls(self) -> Calls {
+        Calls(LOCAL.with(|local| {
+            let outer = local.caller.get();
+            if outer.is_none() {
+                local.caller.set(self.0);
+            }
+            outer
+        }))
+    }
+
+    /// Returns the location at which this thread has called a method of a source.
+    #[inline]
+    pub(super) fn of_call() -> Self {
+        Self(LOCAL.with(|local| local.caller.get()))
+    }
+
     /// Returns the location, if it is known.
     #[inline]
     pub(super) const fn location(self) -> Option<&'static Location<'static>> {
         self.0
+    }
+}
+
+/// A call of a method of a source; see [`Caller::calls`].
+pub struct Calls(Option<&'static Location<'static>>);
+
+impl Drop for Calls {
+    #[inline]
+    fn drop(&mut self) {
+        LOCAL.with(|local| local.caller.set(self.0));
     }
 }

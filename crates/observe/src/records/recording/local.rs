@@ -2,6 +2,7 @@
 //! it, computes one address.
 
 use std::cell::Cell;
+use std::panic::Location;
 
 use super::place::Place;
 use super::polled::{self, Polled};
@@ -30,6 +31,8 @@ pub(super) struct Local {
     pub(super) ring: Cell<Option<&'static Ring>>,
     /// The source of the wakers that the thread calls, for the recorder `trace`; 0 for the program itself.
     pub(super) waking: Cell<u8>,
+    /// The location at which the thread has called a method of a source of the operating system.
+    pub(super) caller: Cell<Option<&'static Location<'static>>>,
 }
 
 thread_local! {
@@ -43,6 +46,7 @@ thread_local! {
             places: Cell::new(KEPT),
             ring: Cell::new(None),
             waking: Cell::new(0),
+            caller: Cell::new(None),
         }
     };
 }

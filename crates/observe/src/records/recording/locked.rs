@@ -23,6 +23,36 @@ impl Object {
         }
     }
 
+    /// Records where the current task or thread has taken permits of this semaphore, and tells the recorder of
+    /// `blitz trace` how many.
+    #[inline]
+    pub fn permits_taken(&self, count: usize, caller: Caller) {
+        self.taken_at(caller);
+        if recorders::traces() {
+            self.note_permits(count, caller);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_permits(&self, count: usize, caller: Caller) {
+        trace::permits_taken(Waiter::current(), self.block(), count, caller.location());
+    }
+
+    /// Tells the recorder of `blitz trace` that the current task or thread is about to give permits back.
+    #[inline]
+    pub fn permits_returned(&self, count: usize) {
+        if recorders::traces() {
+            self.note_permits_back(count);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_permits_back(&self, count: usize) {
+        trace::permits_returned(Waiter::current(), self.block(), count);
+    }
+
     #[cold]
     #[inline(never)]
     fn note_lock(&self, kind: Kind, made_at: Caller, caller: Caller, waits: bool) {

@@ -37,7 +37,7 @@ pub use self::{
     about::{About, AboutRef},
     block::{Block, Facts, NAMES, ObjectRecord},
     brief::Brief,
-    caller::Caller,
+    caller::{Caller, Calls},
     clock::{keep_time, now},
     current::Entered,
     descriptor::{Descriptor, Source},

@@ -187,11 +187,23 @@ impl Wait {
     }
 
     /// The future waits until a source of the operating system is ready. The wait ends before the
-    /// descriptor is closed.
+    /// descriptor is closed. A future that does not know its caller has that of the method that polls it.
     #[inline]
     pub fn begin_ready(&mut self, kind: WaitKind, of: Descriptor, waker: &Waker) {
-        if let Some(number) = of.number() {
+        if self.location().is_null() {
+            self.begin_polled(kind, of, waker);
+        } else if let Some(number) = of.number() {
             self.begin_with(kind, number, waker);
+        }
+    }
+
+    /// Like [`begin_ready`](Self::begin_ready), but for a record that one caller after the other has.
+    #[inline]
+    pub fn begin_polled(&mut self, kind: WaitKind, of: Descriptor, waker: &Waker) {
+        if let Some(number) = of.number().filter(|_| self.is_new(waker)) {
+            self.end();
+            self.word = Self::new(Caller::of_call()).word;
+            self.begin_new(kind, Target::Number(number), waker.data().addr());
         }
     }
 

@@ -596,7 +596,7 @@ impl Semaphore {
     /// Returns the guard of permits that have been taken.
     #[inline]
     fn permit(&self, n: usize, caller: Caller) -> SemaphorePermit<'_> {
-        self.permits.observed.object.taken_at(caller);
+        self.permits.observed.object.permits_taken(n, caller);
         self.permits.observed.object.acquired_movable();
         SemaphorePermit::new(self, n)
     }
@@ -604,7 +604,7 @@ impl Semaphore {
     /// Like [`permit`](Self::permit), with a guard that keeps the semaphore alive.
     #[inline]
     fn owned_permit(self: Arc<Self>, n: usize, caller: Caller) -> OwnedSemaphorePermit {
-        self.permits.observed.object.taken_at(caller);
+        self.permits.observed.object.permits_taken(n, caller);
         self.permits.observed.object.acquired_movable();
         OwnedSemaphorePermit::new(self, n)
     }
@@ -612,6 +612,7 @@ impl Semaphore {
     /// Returns the permits of a guard.
     #[inline]
     fn give_back(&self, n: usize) {
+        self.permits.observed.object.permits_returned(n);
         self.permits.give_back_checked(n);
     }
 }

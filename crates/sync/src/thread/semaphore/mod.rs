@@ -498,6 +498,7 @@ impl Semaphore {
     /// Takes permits back that were taken from here, so there is room for them.
     #[inline]
     fn give_back(&self, n: usize) {
+        self.object.permits_returned(n);
         let before = self.state.fetch_add(n as u64 * PERMIT, Ordering::AcqRel);
         if before & WAKE_NEEDED != 0 {
             self.serve_queue();
@@ -507,7 +508,7 @@ impl Semaphore {
     /// Returns the guard of permits that have been taken.
     #[inline]
     fn permit(&self, n: u32, caller: Caller) -> SemaphorePermit<'_> {
-        self.object.taken_at(caller);
+        self.object.permits_taken(n as usize, caller);
         self.object.acquired_movable();
         SemaphorePermit::new(self, n as usize)
     }

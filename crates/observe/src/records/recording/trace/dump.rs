@@ -9,11 +9,13 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use std::hash::Hash;
 use std::panic::Location;
 use std::process;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::event::{self, Code, Event};
 use super::ticks::{Pair, Scale};
 use super::{recorder, requests, retired, rings};
 use crate::Kind;
+use crate::records::recording::clock::nanos;
 use crate::records::recording::json::{Name, Place, Text, command, list};
 use crate::records::recording::threads;
 
@@ -56,16 +58,24 @@ pub(super) fn text(first: Pair) -> String {
     events.sort_by_key(|(ticks, _)| *ticks);
     let mut objects = Places::new();
     let mut locations = Places::new();
-    let rows: Vec<Row> = events
-        .iter()
-        .map(|(ticks, event)| row(scale.nanos(*ticks), event, &mut objects, &mut locations))
-        .collect();
+    // The moves of paused clocks until now.
+    let mut moved: u64 = 0;
+    let rows = events.iter().filter_map(|(ticks, event)| {
+        if event.code == Code::Advance {
+            moved = moved.saturating_add(event.other);
+            return None;
+        }
+        let nanos = scale.nanos(*ticks).saturating_add(moved);
+        Some(row(nanos, event, &mut objects, &mut locations))
+    });
+    let rows: Vec<Row> = rows.collect();
     let mut text = String::with_capacity(rows.len() * 48 + 4096);
     _ = write!(
         text,
-        "{{\"format\":{FORMAT},\"pid\":{},\"command\":{},\"lost\":{lost}",
+        "{{\"format\":{FORMAT},\"pid\":{},\"command\":{},\"lost\":{lost},\"unix\":{}",
         process::id(),
         Text(&command()),
+        unix(),
     );
     list(
         &mut text,
@@ -103,6 +113,13 @@ pub(super) fn text(first: Pair) -> String {
     list(&mut text, "events", rows);
     text.push_str("}\n");
     text
+}
+
+/// Returns the nanoseconds since 1970 at which the monotonic clock was 0.
+fn unix() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(0));
+    now.saturating_sub(nanos())
 }
 
 /// Returns the name of an object. The block may be another object's by now.
@@ -143,7 +160,13 @@ fn row(
         None => 0,
     };
     let (target, other, at) = match event.code {
-        Code::Wait | Code::Block | Code::WaitEnd | Code::Acquired | Code::Released => {
+        Code::Wait
+        | Code::Block
+        | Code::WaitEnd
+        | Code::Acquired
+        | Code::Released
+        | Code::Permits
+        | Code::PermitsBack => {
             let object = (event.target, event::generation(event.other));
             (objects.place(object), 0, location(event.other))
         }

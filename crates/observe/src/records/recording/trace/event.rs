@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | all | the time, in ticks |
 //! | 1 | 0 to 7 | the [`Code`] |
-//! | 1 | 8 to 15 | the kind of a wait, or the source of a wake-up, or flags |
+//! | 1 | 8 to 15 | the kind of a wait, or the source of a wake-up, or flags, or a number of permits |
 //! | 1 | 16 to 63 | the target: the address of a block, a number, a location |
 //! | 2 | all | the thread or task to which it happens |
 //! | 3 | 0 to 47 | another thread or task, or a location |
@@ -63,10 +63,16 @@ pub(super) enum Code {
     Enter,
     /// The task or thread does so no more.
     Leave,
+    /// The task or thread has taken permits of a semaphore.
+    Permits,
+    /// It is about to give them back.
+    PermitsBack,
+    /// A paused clock moves: later events are later by this number of nanoseconds, which is in place of the other one.
+    Advance,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -83,6 +89,9 @@ impl Code {
         Self::RequestEnd,
         Self::Enter,
         Self::Leave,
+        Self::Permits,
+        Self::PermitsBack,
+        Self::Advance,
     ];
 }
 

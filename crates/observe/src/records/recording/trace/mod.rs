@@ -11,6 +11,9 @@
 //! - a runtime asks for it ([`start`]);
 //! - `blitz trace PID` asks through the inspector's socket.
 //!
+//! A paused clock of a runtime adds its moves to the times of later events, so that a simulation is recorded in simulated
+//! time.
+//!
 //! A child of a fork has the events that its parent had recorded until then.
 
 mod dump;
@@ -21,17 +24,20 @@ mod requests;
 mod retired;
 mod rings;
 mod ticks;
+mod watch;
 
 use super::at_exit;
 use super::switch::Recorder;
 
-pub use points::{Source, Waking, spawned, woken};
+pub use points::{Source, Waking, advanced, spawned, woken};
 pub(in crate::records::recording) use points::{
-    acquired, note_spawn, poll_begins, poll_ends, released, wait_begins, wait_ends,
+    acquired, note_spawn, permits_returned, permits_taken, poll_begins, poll_ends, released,
+    wait_begins, wait_ends,
 };
 pub use recorder::{start, stop};
 pub use requests::{Instrumented, Request, request};
 pub(in crate::records::recording) use retired::retire;
+pub use watch::{Ended, watch};
 
 /// The variable of the environment that switches the recorder on.
 const VARIABLE: &str = "BLITZ_TRACE";

@@ -1,6 +1,7 @@
 //! The points at which the recorder is called, when it is on.
 
 use std::panic::Location;
+use std::time::Duration;
 
 use super::event::{Code, Event, of_block, of_location, of_number, of_place};
 use super::recorder::{is_on, record};
@@ -87,6 +88,21 @@ pub(in crate::records::recording) fn note_spawn(
     });
 }
 
+/// A paused clock of a runtime, such as that of a simulation, has moved by that time.
+#[inline]
+pub fn advanced(by: Duration) {
+    if is_on() {
+        note_advance(by);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note_advance(by: Duration) {
+    let nanos = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
+    record(Event::new(Code::Advance, 0, nanos));
+}
+
 /// A poll of the task begins in a thread.
 pub(in crate::records::recording) fn poll_begins(task: Waiter, thread: u64) {
     record(Event::new(Code::Poll, task.word(), thread));
@@ -161,5 +177,40 @@ pub(in crate::records::recording) fn released(waiter: Waiter, block: &'static Bl
             waiter.word(),
             of_place(None, block.generation()),
         )
+    });
+}
+
+/// The current task or thread has taken permits of a semaphore.
+pub(in crate::records::recording) fn permits_taken(
+    waiter: Waiter,
+    block: &'static Block,
+    count: usize,
+    at: Option<&'static Location<'static>>,
+) {
+    permits(Code::Permits, waiter, block, count, at);
+}
+
+/// The current task or thread is about to give permits back.
+pub(in crate::records::recording) fn permits_returned(
+    waiter: Waiter,
+    block: &'static Block,
+    count: usize,
+) {
+    permits(Code::PermitsBack, waiter, block, count, None);
+}
+
+/// An event has a count of at most 255: more permits at once are rare, and those of a recording that has them are
+/// predicted less well.
+fn permits(
+    code: Code,
+    waiter: Waiter,
+    block: &'static Block,
+    count: usize,
+    at: Option<&'static Location<'static>>,
+) {
+    record(Event {
+        kind: u8::try_from(count).unwrap_or(u8::MAX),
+        target: of_block(block),
+        ..Event::new(code, waiter.word(), of_place(at, block.generation()))
     });
 }

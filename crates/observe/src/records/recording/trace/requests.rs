@@ -13,6 +13,7 @@ use blitz_io_futex::per_process::PerProcess;
 
 use super::event::{Code, Event};
 use super::recorder::{is_on, record};
+use super::watch::Watched;
 use crate::records::Waiter;
 
 /// The most names. Requests with further names have none.
@@ -55,29 +56,54 @@ pub(super) fn names() -> Vec<String> {
 pub struct Request {
     /// 0 if the recorder was off when it began.
     id: u64,
+    /// `Some` if something asks for the ends of requests.
+    watched: Option<Box<Watched>>,
 }
 
 /// Begins a request in the current task or thread.
 pub fn request<'a>(name: impl Into<Cow<'a, str>>) -> Request {
     if !is_on() {
-        return Request { id: 0 };
+        return Request {
+            id: 0,
+            watched: None,
+        };
     }
     let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+    let name = name.into();
     record(Event {
-        target: place_of(&name.into()),
+        target: place_of(&name),
         ..Event::new(Code::Request, Waiter::current().word(), id)
     });
-    Request { id }
+    Request {
+        id,
+        watched: Watched::new(&name),
+    }
 }
 
 impl Request {
     /// Returns a future that works for the request. The request ends with it.
     pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
-        self.note(Code::Leave);
+        self.leave();
         Instrumented {
             future,
             request: self,
         }
+    }
+
+    /// The current task or thread works for the request from now on.
+    pub fn enter(&self) {
+        self.note(Code::Enter);
+    }
+
+    /// The current task or thread works for the request no more.
+    pub fn leave(&self) {
+        self.note(Code::Leave);
+    }
+
+    /// Returns `true` if the recorder was on when the request began.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.id != 0
     }
 
     fn note(&self, code: Code) {
@@ -90,6 +116,9 @@ impl Request {
 impl Drop for Request {
     fn drop(&mut self) {
         self.note(Code::RequestEnd);
+        if let Some(watched) = self.watched.take() {
+            watched.ended();
+        }
     }
 }
 
@@ -116,7 +145,7 @@ impl<F: Future> Future for Instrumented<F> {
             let this = self.get_unchecked_mut();
             (Pin::new_unchecked(&mut this.future), &this.request)
         };
-        request.note(Code::Enter);
+        request.enter();
         let _left = Left(request);
         future.poll(context)
     }
@@ -127,7 +156,7 @@ struct Left<'a>(&'a Request);
 
 impl Drop for Left<'_> {
     fn drop(&mut self) {
-        self.0.note(Code::Leave);
+        self.0.leave();
     }
 }
 

@@ -15,10 +15,27 @@
 //! # });
 //! ```
 //!
+//! With the feature `tracing`, [`Spans`](https://docs.rs/blitz-io/latest/blitz_io/trace/struct.Spans.html) makes requests
+//! of spans. With the feature `tower`,
+//! [`RequestLayer`](https://docs.rs/blitz-io/latest/blitz_io/trace/struct.RequestLayer.html) makes one of each call of a
+//! service of hyper, axum or tonic.
+//!
 //! The guide "My program is slow" of the book shows the whole way.
 
+#[cfg(feature = "tracing")]
+mod spans;
+#[cfg(feature = "tower")]
+mod tower;
+
+#[cfg(feature = "inspect")]
+#[doc(inline)]
+pub use blitz_io_observe::trace::Ended;
 #[doc(inline)]
 pub use blitz_io_observe::trace::{Instrumented, Request};
+#[cfg(feature = "tracing")]
+pub use spans::Spans;
+#[cfg(feature = "tower")]
+pub use tower::{MethodAndPath, NameOf, RequestLayer, RequestService};
 
 use std::borrow::Cow;
 

@@ -1,0 +1,415 @@
+//! Requests of `blitz trace`: what begins them, and whom they follow. The recorder is that of the whole process, so this
+//! is a program of its own, and each test has requests with names of its own.
+
+use std::convert::Infallible;
+use std::future::{Future, Ready, ready};
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use std::{fs, thread};
+
+use blitz_io::pool::ThreadPoolBuilder;
+use blitz_io::runtime::{Builder, Runtime};
+use blitz_io::sync::{Semaphore, mpsc, oneshot};
+use blitz_io::task::{spawn_blocking, yield_now};
+use blitz_io::time::sleep;
+use blitz_io::trace::{RequestLayer, Spans, request};
+use blitz_io::{inspect::Named, spawn};
+use blitz_io_inspect::trace::{Recording, folded, otlp, predict};
+use tower_layer::Layer;
+use tower_service::Service;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Instrument, Metadata, Subscriber, info_span};
+
+const MOMENT: Duration = Duration::from_millis(2);
+
+fn runtime() -> Runtime {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().trace(true);
+    builder.build().unwrap()
+}
+
+fn recording() -> Recording {
+    Recording::parse(blitz_io_observe::trace::recording().as_bytes()).unwrap()
+}
+
+/// Returns what the requests with this name waited for.
+fn waits(name: &str) -> Vec<String> {
+    let text = folded(&recording());
+    let own = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(name)?.strip_prefix(';'));
+    own.map(|line| line.rsplit_once(' ').expect("a sum").0.to_owned())
+        .collect()
+}
+
+/// Returns the line of the caller, as reports have it, `after` lines further down.
+#[track_caller]
+fn at(after: i32) -> String {
+    let here = Location::caller();
+    let line = here.line().checked_add_signed(after).unwrap();
+    format!("{}:{line}", here.file())
+}
+
+#[track_caller]
+fn has(waits: &[String], wanted: &str) {
+    assert!(
+        waits.iter().any(|wait| wait == wanted),
+        "{wanted} in {waits:#?}"
+    );
+}
+
+/// Number of requests with this name that have ended.
+fn count(name: &str) -> usize {
+    let text: serde_json::Value = serde_json::from_str(&otlp(&recording())).unwrap();
+    let spans = text["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        .as_array()
+        .unwrap();
+    spans.iter().filter(|span| span["name"] == name).count()
+}
+
+#[test]
+fn a_request_follows_the_tasks_that_it_spawns() {
+    let nap = runtime().block_on(async {
+        let _request = request("spawns");
+        let nap = at(1);
+        let outer = spawn(async { spawn(async { sleep(MOMENT).await }).await });
+        outer.await.unwrap().unwrap();
+        nap
+    });
+    has(&waits("spawns"), &format!("timer Sleep at {nap}"));
+}
+
+#[test]
+fn a_request_follows_a_channel_to_a_task_that_it_has_spawned_and_to_others() {
+    let (own, answer, others) = runtime().block_on(async {
+        let (questions, mut receiver) = mpsc::channel::<oneshot::Sender<u32>>(4);
+        let others = at(3);
+        spawn(async move {
+            while let Some(question) = receiver.recv().await {
+                sleep(MOMENT).await;
+                question.send(7).unwrap();
+            }
+        });
+        let _request = request("asks");
+        let answer = at(1);
+        let (sender, receiver) = oneshot::channel();
+        questions.send(sender).await.unwrap();
+        assert_eq!(receiver.await, Ok(7));
+        let (sender, receiver) = oneshot::channel();
+        let own = at(2);
+        spawn(async {
+            sleep(MOMENT).await;
+            sender.send(8).unwrap();
+        });
+        assert_eq!(receiver.await, Ok(8));
+        (own, answer, others)
+    });
+    let waits = waits("asks");
+    has(&waits, &format!("timer Sleep at {own}"));
+    // The other task is not the request's: it kept the request waiting.
+    let wanted = format!("channel oneshot::Receiver at {answer};timer Sleep at {others}");
+    has(&waits, &wanted);
+}
+
+#[test]
+fn a_request_follows_closures_for_blocking_work() {
+    let job = runtime().block_on(async {
+        let _request = request("blocks");
+        let job = at(1);
+        let closure = spawn_blocking(|| thread::sleep(MOMENT));
+        closure.await.unwrap();
+        job
+    });
+    has(&waits("blocks"), &format!("blocking pool at {job}"));
+}
+
+#[test]
+fn a_request_follows_work_in_the_pool() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    runtime().block_on(async {
+        let _request = request("computes");
+        pool.install(|| thread::sleep(MOMENT));
+    });
+    let waits = waits("computes");
+    assert!(
+        waits.iter().any(|wait| wait.starts_with("task fork-join")),
+        "{waits:?}"
+    );
+}
+
+#[test]
+fn a_wait_for_a_socket_has_the_line_of_the_caller() {
+    use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
+    use blitz_io::net::{TcpListener, TcpStream, UdpSocket};
+
+    let (read, received) = runtime().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap())
+            .await
+            .unwrap();
+        let (mut server, _) = listener.accept().await.unwrap();
+        let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let to = udp.local_addr().unwrap();
+        let others = spawn(async move {
+            sleep(MOMENT).await;
+            server.write_all(b"x").await.unwrap();
+            sleep(MOMENT).await;
+            let from = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            from.send_to(b"y", to).await.unwrap();
+        });
+        let request = request("reads");
+        let mut byte = [0];
+        let read = at(1);
+        client.read_exact(&mut byte).await.unwrap();
+        let received = at(1);
+        udp.recv_from(&mut byte).await.unwrap();
+        drop(request);
+        others.await.unwrap();
+        (read, received)
+    });
+    let waits = waits("reads");
+    has(&waits, &format!("socket descriptor (read) at {read}"));
+    has(&waits, &format!("socket descriptor (read) at {received}"));
+}
+
+/// Permits that were not waited for are known, too: a prediction with fewer needs them.
+#[test]
+fn permits_are_recorded() {
+    runtime().block_on(async {
+        let connections = Arc::new(Semaphore::new(2).named("connections"));
+        let mut tasks = vec![];
+        for _ in 0..2 {
+            let connections = connections.clone();
+            tasks.push(spawn(async move {
+                let _request = request("queries");
+                let _connection = connections.acquire().await.unwrap();
+                sleep(MOMENT).await;
+            }));
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+    let change = ["permits connections 1".parse().unwrap()];
+    let predictions = predict(&recording(), &change).unwrap();
+    assert!(predictions[0].requests >= 2, "{predictions:?}");
+}
+
+/// A subscriber that only counts its spans and references to them.
+#[derive(Default)]
+struct Counts {
+    last: AtomicU64,
+    references: Mutex<std::collections::HashMap<u64, u32>>,
+}
+
+impl Subscriber for Counts {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        self.references.lock().unwrap().insert(id, 1);
+        Id::from_u64(id)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+
+    fn clone_span(&self, id: &Id) -> Id {
+        *self
+            .references
+            .lock()
+            .unwrap()
+            .get_mut(&id.into_u64())
+            .unwrap() += 1;
+        id.clone()
+    }
+
+    fn try_close(&self, id: Id) -> bool {
+        let mut references = self.references.lock().unwrap();
+        let count = references.get_mut(&id.into_u64()).unwrap();
+        *count -= 1;
+        *count == 0
+    }
+}
+
+#[test]
+fn a_span_is_a_request() {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .trace(true)
+        .build()
+        .unwrap();
+    let spans = Spans::new(Counts::default(), |span| span.name().starts_with("span"));
+    let dispatch = tracing::Dispatch::new(spans);
+    assert!(dispatch.is::<Spans<Counts>>() && dispatch.is::<Counts>());
+    let nap = tracing::dispatcher::with_default(&dispatch, || {
+        runtime.block_on(async {
+            let nap = at(4);
+            async {
+                yield_now().await;
+                let span = info_span!("span of another");
+                async { sleep(MOMENT).await }.instrument(span).await;
+            }
+            .instrument(info_span!("span of a request"))
+            .await;
+            async { yield_now().await }
+                .instrument(info_span!("none"))
+                .await;
+            nap
+        })
+    });
+    has(
+        &waits("span of a request"),
+        &format!("timer Sleep at {nap}"),
+    );
+    assert_eq!(count("span of a request"), 1);
+    // It is within a request, or no chosen one.
+    assert_eq!((count("span of another"), count("none")), (0, 0));
+}
+
+/// A service that answers at once, or after a moment.
+#[derive(Clone)]
+struct Answers;
+
+impl Service<http::Request<()>> for Answers {
+    type Response = ();
+    type Error = Infallible;
+    type Future = std::pin::Pin<Box<dyn Future<Output = Result<(), Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: http::Request<()>) -> Self::Future {
+        Box::pin(async {
+            sleep(MOMENT).await;
+            Ok(())
+        })
+    }
+}
+
+impl Service<u32> for Answers {
+    type Response = u32;
+    type Error = Infallible;
+    type Future = Ready<Result<u32, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, number: u32) -> Self::Future {
+        ready(Ok(number))
+    }
+}
+
+#[test]
+fn each_call_of_a_service_is_a_request() {
+    runtime().block_on(async {
+        let mut service = RequestLayer::http().layer(Answers);
+        for path in ["/users", "/users?page=2", "/orders"] {
+            let call = http::Request::post(path).body(()).unwrap();
+            service.call(call).await.unwrap();
+        }
+        let named = RequestLayer::new(|number: &u32| format!("number {number}"));
+        assert_eq!(named.layer(Answers).call(7).await, Ok(7));
+    });
+    assert_eq!((count("POST /users"), count("POST /orders")), (2, 1));
+    assert_eq!(count("number 7"), 1);
+    let waits = waits("POST /users");
+    assert!(
+        waits.iter().any(|wait| wait.starts_with("timer Sleep at ")),
+        "{waits:?}"
+    );
+}
+
+/// Returns how long the requests with this name took.
+fn durations(name: &str) -> Vec<Duration> {
+    let text: serde_json::Value = serde_json::from_str(&otlp(&recording())).unwrap();
+    let spans = text["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        .as_array()
+        .unwrap();
+    let own = spans.iter().filter(|span| span["name"] == name);
+    let time = |time: &serde_json::Value| time.as_str().unwrap().parse::<u64>().unwrap();
+    let duration = |span: &serde_json::Value| {
+        Duration::from_nanos(time(&span["endTimeUnixNano"]) - time(&span["startTimeUnixNano"]))
+    };
+    own.map(duration).collect()
+}
+
+#[test]
+fn simulated_time_is_recorded() {
+    let hour = Duration::from_secs(3600);
+    let mut builder = Builder::new_current_thread();
+    let runtime = builder
+        .enable_all()
+        .start_paused(true)
+        .trace(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let _request = request("sleeps for an hour");
+        sleep(hour).await;
+    });
+    blitz_io::sim::Builder::new()
+        .seeds(2)
+        .run(move || async move {
+            let _request = request("sleeps in a simulation");
+            spawn(async move { sleep(2 * hour).await }).await.unwrap();
+        });
+    for (name, count, least) in [
+        ("sleeps for an hour", 1, hour),
+        ("sleeps in a simulation", 2, 2 * hour),
+    ] {
+        let all = durations(name);
+        assert_eq!(all.len(), count, "{name}");
+        assert!(all.iter().all(|time| *time >= least), "{name}: {all:?}");
+    }
+    let waits = waits("sleeps in a simulation");
+    assert!(
+        waits.iter().any(|wait| wait.starts_with("timer Sleep at ")),
+        "{waits:?}"
+    );
+}
+
+/// The predicate looks at the name: the test depends on no clock.
+#[test]
+fn a_request_for_which_a_predicate_is_true_writes_the_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .trace_when(folder.path(), |request| request.name == "slow one")
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        drop(request("fast one"));
+        let slow = request("slow one");
+        yield_now().await;
+        drop(slow);
+    });
+    let file = folder
+        .path()
+        .join(format!("{}-1.blitz", std::process::id()));
+    while !file.exists() {
+        thread::yield_now();
+    }
+    let recording = Recording::parse(&fs::read(file).unwrap()).unwrap();
+    let text = otlp(&recording);
+    assert!(
+        text.contains("\"slow one\"") && text.contains("\"fast one\""),
+        "{text}"
+    );
+    let files = fs::read_dir(folder.path()).unwrap();
+    assert_eq!(files.count(), 1);
+}

@@ -1,0 +1,148 @@
+//! Recordings that are made by hand.
+
+/// A recording. Times are in milliseconds.
+#[derive(Default)]
+pub(crate) struct Made {
+    pub(crate) rows: Vec<String>,
+}
+
+/// Places of kinds.
+pub(crate) const MUTEX: u8 = 0;
+pub(crate) const ONESHOT: u8 = 1;
+pub(crate) const JOIN: u8 = 2;
+pub(crate) const SLEEP: u8 = 3;
+pub(crate) const SEMAPHORE: u8 = 4;
+
+/// Places of objects.
+pub(crate) const SESSIONS: u64 = 1;
+pub(crate) const ANSWER: u64 = 2;
+
+/// Lines of the program, which are places of locations.
+pub(crate) const MAIN: usize = 1;
+pub(crate) const LOCK: usize = 2;
+pub(crate) const NAP: usize = 3;
+pub(crate) const ACTOR: usize = 4;
+pub(crate) const JOB: usize = 5;
+
+pub(crate) const fn task(id: u64) -> u64 {
+    id << 1 | 1
+}
+
+pub(crate) const fn thread(number: u64) -> u64 {
+    number << 1
+}
+
+impl Made {
+    pub(crate) fn row(
+        &mut self,
+        code: u8,
+        at: f64,
+        kind: u8,
+        target: u64,
+        words: (u64, u64),
+        place: usize,
+    ) -> &mut Self {
+        let nanos = (at * 1e6) as u64;
+        let (waiter, other) = words;
+        self.rows.push(format!(
+            "[{code},{nanos},{kind},{target},{waiter},{other},{place}]"
+        ));
+        self
+    }
+
+    pub(crate) fn spawn(&mut self, at: f64, id: u64, parent: u64, place: usize) -> &mut Self {
+        self.row(10, at, 0, 0, (task(id), parent), place)
+    }
+
+    pub(crate) fn spawn_job(&mut self, at: f64, id: u64, parent: u64, place: usize) -> &mut Self {
+        self.row(10, at, 1, 0, (task(id), parent), place)
+    }
+
+    pub(crate) fn poll(&mut self, from: f64, id: u64) -> &mut Self {
+        self.row(1, from, 0, 0, (task(id), thread(1)), 0)
+    }
+
+    pub(crate) fn end(&mut self, at: f64, id: u64) -> &mut Self {
+        self.row(2, at, 0, 0, (task(id), thread(1)), 0)
+    }
+
+    pub(crate) fn wait(
+        &mut self,
+        at: f64,
+        id: u64,
+        kind: u8,
+        object: u64,
+        place: usize,
+    ) -> &mut Self {
+        self.row(3, at, kind, object, (task(id), 0), place)
+    }
+
+    pub(crate) fn wait_end(
+        &mut self,
+        at: f64,
+        id: u64,
+        kind: u8,
+        object: u64,
+        place: usize,
+    ) -> &mut Self {
+        self.row(7, at, kind, object, (task(id), 0), place)
+    }
+
+    pub(crate) fn wait_for(
+        &mut self,
+        at: f64,
+        id: u64,
+        kind: u8,
+        number: u64,
+        place: usize,
+    ) -> &mut Self {
+        self.row(4, at, kind, number, (task(id), 0), place)
+    }
+
+    pub(crate) fn wait_for_end(
+        &mut self,
+        at: f64,
+        id: u64,
+        kind: u8,
+        number: u64,
+        place: usize,
+    ) -> &mut Self {
+        self.row(8, at, kind, number, (task(id), 0), place)
+    }
+
+    pub(crate) fn wake(&mut self, at: f64, id: u64, by: u64) -> &mut Self {
+        self.row(9, at, 0, 0, (task(id), by), 0)
+    }
+
+    pub(crate) fn timer(&mut self, at: f64, id: u64) -> &mut Self {
+        self.row(9, at, 1, 0, (task(id), thread(1)), 0)
+    }
+
+    pub(crate) fn acquired(&mut self, at: f64, id: u64) -> &mut Self {
+        self.row(11, at, MUTEX, SESSIONS, (task(id), 0), LOCK)
+    }
+
+    pub(crate) fn released(&mut self, at: f64, id: u64) -> &mut Self {
+        self.row(12, at, 0, SESSIONS, (task(id), 0), 0)
+    }
+
+    pub(crate) fn request(&mut self, at: f64, id: u64, request: u64) -> &mut Self {
+        self.row(13, at, 0, 1, (task(id), request), 0)
+    }
+
+    pub(crate) fn request_end(&mut self, at: f64, id: u64, request: u64) -> &mut Self {
+        self.row(14, at, 0, 0, (task(id), request), 0)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        format!(
+            r#"{{"format":1,"pid":7,"command":"server","lost":0,
+            "kinds":["Mutex","oneshot::Receiver","JoinHandle","Sleep","Semaphore"],
+            "names":["GET /x"],
+            "locations":["main.rs:1","main.rs:2","main.rs:3","main.rs:4","main.rs:5"],
+            "objects":["sessions",null],"threads":[{{"number":1,"name":"worker"}}],
+            "events":[{}]}}"#,
+            self.rows.join(",")
+        )
+    }
+}
