@@ -5,8 +5,10 @@
 #[path = "../../../core/tests/loom/model/mod.rs"]
 mod model;
 
+mod counted_map;
 mod kind_list;
 mod poll;
 mod request;
 mod ring;
 mod slot;
+mod switch;

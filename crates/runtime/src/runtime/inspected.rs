@@ -35,6 +35,13 @@ pub(super) fn trace(is_wanted: bool) {
     }
 }
 
+/// Judges the tasks of a runtime that is about to drop them, for `blitz lint`.
+pub(super) fn ends(handle: &Handle) {
+    if handle.metrics().num_alive_tasks() != 0 {
+        blitz_io_inspect::lint::runtime_ends();
+    }
+}
+
 /// Makes a runtime known to the inspector, until its last handle is dropped.
 pub(super) fn register(inner: &scheduler::Handle) {
     let registered = match inner {

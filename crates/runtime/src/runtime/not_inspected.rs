@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::Handle;
 use crate::scheduler;
 
 /// Does nothing.
@@ -13,6 +14,10 @@ pub(super) fn serve(_is_wanted: bool) -> io::Result<()> {
 /// Does nothing.
 #[inline(always)]
 pub(super) fn trace(_is_wanted: bool) {}
+
+/// Does nothing.
+#[inline(always)]
+pub(super) fn ends(_handle: &Handle) {}
 
 /// Keeps nothing.
 #[inline(always)]

@@ -14,6 +14,7 @@ use blitz_io_futex::per_process::PerProcess;
 use super::event::{Code, Event};
 use super::recorder::{is_on, record};
 use crate::records::Waiter;
+use crate::records::recording::{lint, recorders};
 
 /// The most names. Requests with further names have none.
 const NAMES: usize = 1 << 12;
@@ -55,25 +56,40 @@ pub(super) fn names() -> Vec<String> {
 pub struct Request {
     /// 0 if the recorder was off when it began.
     id: u64,
+    /// The word of the task or thread that works for it, as the recorder of `blitz lint` knows; 0 if it does not.
+    owner: u64,
+    /// The recorder of `blitz lint` was on when it began.
+    is_linted: bool,
 }
 
 /// Begins a request in the current task or thread.
 pub fn request<'a>(name: impl Into<Cow<'a, str>>) -> Request {
+    let is_linted = recorders::lints();
+    let mut request = Request {
+        id: 0,
+        owner: 0,
+        is_linted,
+    };
+    if is_linted {
+        request.find_owner();
+    }
     if !is_on() {
-        return Request { id: 0 };
+        return request;
     }
     let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     record(Event {
         target: place_of(&name.into()),
         ..Event::new(Code::Request, Waiter::current().word(), id)
     });
-    Request { id }
+    request.id = id;
+    request
 }
 
 impl Request {
     /// Returns a future that works for the request. The request ends with it.
-    pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
+    pub fn instrument<F: Future>(mut self, future: F) -> Instrumented<F> {
         self.note(Code::Leave);
+        self.forget_owner();
         Instrumented {
             future,
             request: self,
@@ -87,9 +103,26 @@ impl Request {
     }
 }
 
+impl Request {
+    fn find_owner(&mut self) {
+        let here = Waiter::current().word();
+        if lint::request_begins(here) {
+            self.owner = here;
+        }
+    }
+
+    fn forget_owner(&mut self) {
+        if self.owner != 0 {
+            lint::request_ends(self.owner);
+            self.owner = 0;
+        }
+    }
+}
+
 impl Drop for Request {
     fn drop(&mut self) {
         self.note(Code::RequestEnd);
+        self.forget_owner();
     }
 }
 
@@ -117,6 +150,9 @@ impl<F: Future> Future for Instrumented<F> {
             (Pin::new_unchecked(&mut this.future), &this.request)
         };
         request.note(Code::Enter);
+        if request.is_linted {
+            lint::in_request();
+        }
         let _left = Left(request);
         future.poll(context)
     }
