@@ -181,7 +181,7 @@ fn tasks_that_are_left_when_their_runtime_ends() {
         finding.certainty == Certain && !finding.is_pedantic,
         "{finding:#?}"
     );
-    has_lines(&finding, 4);
+    has_lines(&finding, 2);
     assert!(finds("task_awaits_nothing", Lint::LeakedTask).is_pedantic);
     finds_nothing("tasks_are_left");
 }
@@ -244,6 +244,7 @@ fn programs_that_hang_in_another_schedule() {
                 "futurelock_of_connection",
             ],
         ),
+        (Lint::BlockingInPoll, &["blocked_worker", "busy_first_poll"]),
         (
             Lint::LostPermit,
             &[
