@@ -311,7 +311,7 @@
 //! | `serde` | the locks of [`thread`] can be serialised |
 //! | `bytemuck`, `zerocopy` | values of types that those packages know to be plain bytes can be sent by `ipc` |
 //! | **Observability** | |
-//! | `inspect` | records of what each task and thread waits for: `inspect`, answers to `blitz why` and `blitz top`, and the recorder of `blitz trace` |
+//! | `inspect` | records of what each task and thread waits for: `inspect`, answers to `blitz why` and `blitz top`, and the recorders of `blitz trace` and `blitz lint` |
 //! | `tower` | `trace::RequestLayer`: a request for `blitz trace` for each call of a service of hyper, axum or tonic |
 //! | `tracing` | spans of `tracing` for each task, primitive and operation, as tokio-console reads them, and `task::Builder` and `JoinSet::build_task`, which name tasks; with `inspect`, an event for each finding of a `Watchdog`; `trace::Spans`, which makes requests of spans for `blitz trace` |
 //! | `metrics` | `metrics`: the figures of runtimes, pools and shared memory, and with `inspect` of waits, through the facade of that name, to Prometheus and others |

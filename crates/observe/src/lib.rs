@@ -22,6 +22,8 @@
 //! | the same, and its origin matters | [`Object::made_here`], [`Origin`] | records: the task or thread that made it |
 //! | it is named | [`Named`] | records |
 //! | it is acquired, released, handed over | [`Object::acquired`], [`Object::released`], [`Object::handed_over`] and their kin | records: its holders |
+//! | its permits are forgotten, added, taken | [`Object::forgot_permits`], [`Object::added_permits`], [`Object::took_permits`] | records: `blitz lint` |
+//! | a value is sent | [`Object::sent`] | records: `blitz lint` |
 //! | its permits change | [`Resource::taken`], [`Resource::given_back`] | spans: its state |
 //! | an operation begins | [`Observed::waiting`], [`Waiting::new`] | spans |
 //! | it is polled | [`Waiting::poll`] | spans |

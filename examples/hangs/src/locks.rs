@@ -4,10 +4,11 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use blitz_io::runtime::Handle;
 use blitz_io::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, mpsc, oneshot};
-use blitz_io::{inspect::Named, select, thread};
+use blitz_io::{inspect::Named, select, thread, time};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::{is_apart, meeting, spawn};
@@ -78,13 +79,13 @@ pub async fn block_on_self_lock() {
 /// After <https://github.com/tokio-rs/tokio/issues/2849>.
 pub async fn read_twice() {
     let config = Arc::new(RwLock::new(()).named("config"));
-    let (has_read, wants) = (Arc::new(Barrier::new(2)), config.clone());
+    let (has_read, wants) = (Arc::new(Barrier::new(meeting(2))), config.clone());
     let both = has_read.clone();
     let reader = spawn("reader", async move {
         let _outer = config.read().await;
         both.wait().await;
         // Ends only with a writer in the queue.
-        while config.try_read().is_ok() {
+        while !is_apart() && config.try_read().is_ok() {
             blitz_io::task::yield_now().await;
         }
         let _inner = config.read().await;
@@ -119,7 +120,17 @@ async fn lock_twice(wanted: &Mutex<()>, queued: oneshot::Sender<()>) {
     let mut first = pin!(wanted.lock());
     begin(first.as_mut(), queued).await;
     // The other branch of the `select!`.
-    let _second = wanted.lock().await;
+    or_another(async { drop(wanted.lock().await) }).await;
+}
+
+/// Awaits the future, or in a run that ends, something else, for as long as it takes until the lock is handed over and
+/// the task is polled.
+async fn or_another(future: impl Future<Output = ()>) {
+    if !is_apart() {
+        return future.await;
+    }
+    // The task is woken when the lock is handed over, and by the timer.
+    time::sleep(Duration::from_millis(50)).await;
 }
 
 /// Polls a future once, which then waits.
@@ -144,7 +155,7 @@ pub async fn futurelock_semaphore() {
     let task = spawn("futurelock", async move {
         let mut first = pin!(wanted.acquire());
         begin(first.as_mut(), queued).await;
-        let _second = wanted.acquire().await;
+        or_another(async { _ = wanted.acquire().await }).await;
     });
     _ = is_queued.await;
     drop(background);
@@ -160,7 +171,7 @@ pub async fn futurelock_rwlock() {
     let task = spawn("futurelock", async move {
         let mut first = pin!(wanted.read());
         begin(first.as_mut(), queued).await;
-        let _second = wanted.write().await;
+        or_another(async { drop(wanted.write().await) }).await;
     });
     _ = is_queued.await;
     drop(background);
@@ -175,7 +186,7 @@ pub async fn futurelock_notify() {
     let task = spawn("futurelock", async move {
         let mut first = pin!(wanted.notified());
         begin(first.as_mut(), queued).await;
-        wanted.notified().await;
+        or_another(wanted.notified()).await;
     });
     _ = is_queued.await;
     changed.notify_one();
@@ -190,7 +201,7 @@ pub async fn futurelock_reserve() {
     let task = spawn("futurelock", async move {
         let mut first = pin!(sender.reserve());
         begin(first.as_mut(), queued).await;
-        _ = sender.send(2).await;
+        or_another(async { _ = sender.send(2).await }).await;
     });
     _ = is_queued.await;
     _ = receiver.recv().await;
@@ -291,11 +302,16 @@ pub async fn guard_over_await() {
     _ = holder.await;
 }
 
+/// The permits of which one is forgotten. In a run that ends, one is left.
+fn permits() -> usize {
+    if is_apart() { 2 } else { 1 }
+}
+
 /// A task forgets its permit and ends.
 ///
 /// After <https://github.com/apache/solr/pull/4236>.
 pub async fn leaked_permit() {
-    let limit = Arc::new(Semaphore::new(1).named("limit"));
+    let limit = Arc::new(Semaphore::new(permits()).named("limit"));
     let taken = limit.clone();
     _ = spawn(
         "leaks",
@@ -307,7 +323,7 @@ pub async fn leaked_permit() {
 
 /// A thread forgets its permit and goes on.
 pub fn thread_leaked_permit() {
-    let limit = thread::Semaphore::new(1).named("limit");
+    let limit = thread::Semaphore::new(permits()).named("limit");
     let taken = limit.acquire();
     taken.expect("it is open").forget();
     _ = limit.acquire();
@@ -383,10 +399,16 @@ pub fn thread_self_lock() {
 pub fn thread_read_twice() {
     let lock = thread::RwLock::new(());
     std::thread::scope(|scope| {
+        if is_apart() {
+            let writer = scope.spawn(|| drop(lock.write()));
+            writer.join().expect("it meets no reader");
+        }
         let _outer = lock.read();
-        scope.spawn(|| drop(lock.write()));
-        while lock.try_read().is_some() {
-            std::thread::yield_now();
+        if !is_apart() {
+            scope.spawn(|| drop(lock.write()));
+            while lock.try_read().is_some() {
+                std::thread::yield_now();
+            }
         }
         let _inner = lock.read();
     });
@@ -438,20 +460,24 @@ pub fn thread_read_in_write() {
 pub fn thread_and_task() {
     let ours = Arc::new(thread::Mutex::new(()));
     let theirs = Arc::new(Mutex::new(()).named("theirs"));
-    let has_ours = ours.lock();
+    let has_ours = (!is_apart()).then(|| ours.lock());
     let (locked, is_locked) = std::sync::mpsc::channel();
     let (a, b) = (ours.clone(), theirs.clone());
     let runtime = blitz_io::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .build();
     let runtime = runtime.expect("the system has threads");
-    runtime.spawn(async move {
+    let task = runtime.spawn(async move {
         let guard = b.lock().await;
         locked.send(()).expect("the thread waits for it");
         drop(a.lock());
         drop(guard);
     });
     is_locked.recv().expect("the task sends it");
+    let has_ours = has_ours.unwrap_or_else(|| {
+        runtime.block_on(task).expect("it meets no other thread");
+        ours.lock()
+    });
     drop(theirs.blocking_lock());
     drop(has_ours);
 }

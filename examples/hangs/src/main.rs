@@ -19,7 +19,10 @@ mod processes;
 mod system;
 mod tasks;
 
+use std::future::Future;
+use std::pin::{Pin, pin};
 use std::process::ExitCode;
+use std::task::Poll;
 
 use blitz_io::runtime::Builder;
 use blitz_io::task;
@@ -305,9 +308,15 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// `true` if no two tasks or threads of a program are to meet: it then ends. For `blitz lint`.
+/// `true` if a program is to take a schedule, or a branch, in which it ends: no two tasks or threads meet, and a future
+/// that is left alone is not needed. For `blitz lint`.
 fn is_apart() -> bool {
     std::env::var_os("BLITZ_HANGS_APART").is_some()
+}
+
+/// `true` if a program is to end although its tasks do not: the main task does not wait for them. For `blitz lint`.
+fn is_left() -> bool {
+    std::env::var_os("BLITZ_HANGS_LEFT").is_some()
 }
 
 /// Returns the number of those that meet, of so many.
@@ -315,8 +324,31 @@ fn meeting(count: usize) -> usize {
     if is_apart() { 1 } else { count }
 }
 
+/// The polls of a main task that does not wait for its tasks. Each of these is polled as often.
+const ROUNDS: usize = 20_000;
+
+/// Polls a future once. Returns `true` if it is ready.
+async fn poll_once(mut future: Pin<&mut impl Future<Output = ()>>) -> bool {
+    std::future::poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await
+}
+
 /// Runs the program on a runtime with two workers.
 fn run(program: impl Future<Output = ()>) {
+    if is_left() {
+        // All run until all wait.
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let both = async {
+            let mut program = pin!(program);
+            for _ in 0..ROUNDS {
+                let is_over = poll_once(program.as_mut()).await;
+                if is_over {
+                    break;
+                }
+                task::yield_now().await;
+            }
+        };
+        return runtime.expect("the system has threads").block_on(both);
+    }
     if is_apart() {
         // A task runs up to its end: nothing that it wants is taken.
         let runtime = Builder::new_current_thread().enable_all().build();

@@ -4,16 +4,16 @@ use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier as ThreadBarrier};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use blitz_io::inspect::Named;
+use blitz_io::inspect::{self, Named};
 use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
 use blitz_io::runtime::{Builder, Handle};
 use blitz_io::sync::{Barrier, CancellationToken, Mutex, Notify, oneshot};
 
 use blitz_io::{pool, task, thread, time};
 
-use crate::spawn;
+use crate::{is_apart, spawn};
 
 /// Two tasks await each other.
 pub async fn join_each_other() {
@@ -74,6 +74,9 @@ pub async fn blocked_worker() {
     std::thread::spawn(move || {
         let _guard = held.lock();
         _ = locked.send(());
+        if is_apart() {
+            return hold_until_awaited();
+        }
         loop {
             std::thread::park();
         }
@@ -96,6 +99,15 @@ pub async fn root_blocks() {
     });
     _ = is_locked.await;
     read_state(&lock);
+}
+
+/// Returns when a thread sleeps for a lock, and has done so for more than a moment.
+fn hold_until_awaited() {
+    let sleeps = |wait: &inspect::Wait| wait.blocks_thread && wait.kind == "thread::Mutex";
+    while !inspect::snapshot().waits.iter().any(sleeps) {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(Duration::from_millis(3));
 }
 
 fn read_state(lock: &thread::Mutex<()>) {
@@ -130,8 +142,10 @@ pub async fn busy_first_poll() {
     _ = task::spawn(async { spin() }).await;
 }
 
+/// Spins for ever, or in a run that ends, for as long as other tasks should not wait.
 fn spin() {
-    while std::hint::black_box(true) {
+    let begin = Instant::now();
+    while !is_apart() || begin.elapsed() < Duration::from_millis(100) {
         std::hint::spin_loop();
     }
 }

@@ -155,20 +155,138 @@ fn a_run_with_many_locks_stays_bounded_and_says_so() {
     assert_eq!(judge(&[run]), []);
 }
 
-/// Programs that hang if two of their tasks or threads meet. Here they do not.
+#[test]
+fn a_lock_that_is_read_twice_beside_a_writer() {
+    let finding = finds("reads_twice", Lint::LockOrder);
+    assert_eq!(finding.certainty, Probable);
+    has_lines(&finding, 3);
+    finds_nothing("reads_twice_and_writes_alone");
+    finds_nothing("reads_twice_in_two_futures");
+}
+
+#[test]
+fn a_future_that_has_a_lock_and_is_not_polled() {
+    let finding = finds("future_keeps_lock", Lint::FuturelockRisk);
+    assert!(!finding.is_pedantic, "{finding:#?}");
+    has_lines(&finding, 2);
+    finds_nothing("future_gives_lock_up");
+    finds_nothing("future_gets_lock");
+    assert!(finds("notified_later", Lint::FuturelockRisk).is_pedantic);
+}
+
+#[test]
+fn tasks_that_are_left_when_their_runtime_ends() {
+    let finding = finds("tasks_await_each_other", Lint::LeakedTask);
+    assert!(
+        finding.certainty == Certain && !finding.is_pedantic,
+        "{finding:#?}"
+    );
+    has_lines(&finding, 2);
+    assert!(finds("task_awaits_nothing", Lint::LeakedTask).is_pedantic);
+    finds_nothing("tasks_are_left");
+}
+
+#[test]
+fn a_channel_without_a_limit_that_only_gets_longer() {
+    has_lines(&finds("channel_grows", Lint::UnboundedGrowth), 1);
+    finds_nothing("channel_is_emptied");
+    finds_nothing("channel_is_filled_first");
+}
+
+#[test]
+fn permits_that_are_forgotten() {
+    let finding = finds("permits_are_forgotten", Lint::LostPermit);
+    assert!(finding.is_pedantic && finding.count == 4, "{finding:#?}");
+    has_lines(&finding, 1);
+    finds_nothing("permits_are_added");
+    finds_nothing("permit_lets_through_once");
+}
+
+#[test]
+fn a_request_that_waits_for_a_socket_without_a_deadline() {
+    assert!(finds("request_without_deadline", Lint::NoDeadline).is_pedantic);
+    finds_nothing("request_with_deadline");
+    finds_nothing("socket_of_no_request");
+}
+
+#[test]
+fn an_event_that_wakes_many_tasks_for_one() {
+    assert!(finds("many_are_woken", Lint::WakeStorm).is_pedantic);
+    finds_nothing("all_have_work");
+}
+
+/// Programs that hang if their tasks and threads meet, or a branch needs what another future has. Here they do not.
 #[test]
 fn programs_that_hang_in_another_schedule() {
-    for name in [
-        "two_mutexes",
-        "three_locks",
-        "local_tasks_lock",
-        "two_thread_mutexes",
-        "thread_write_beside_upgradable",
-    ] {
-        let apart = [("BLITZ_HANGS_APART", "1")];
-        let run = record(env!("CARGO_BIN_EXE_blitz-io-hangs"), name, &apart);
-        let found = judge(&[run]);
-        let orders = found.iter().filter(|f| f.lint == Lint::LockOrder);
-        assert_eq!(orders.count(), 1, "{name}: {found:#?}");
+    const APART: &[(Lint, &[&str])] = &[
+        (
+            Lint::LockOrder,
+            &[
+                "two_mutexes",
+                "three_locks",
+                "local_tasks_lock",
+                "two_thread_mutexes",
+                "thread_write_beside_upgradable",
+                "thread_and_task",
+                "two_tables",
+                "read_twice",
+                "thread_read_twice",
+            ],
+        ),
+        (
+            Lint::FuturelockRisk,
+            &[
+                "futurelock_select",
+                "futurelock_semaphore",
+                "futurelock_rwlock",
+                "futurelock_notify",
+                "futurelock_reserve",
+                "futurelock_of_connection",
+            ],
+        ),
+        (Lint::BlockingInPoll, &["blocked_worker", "busy_first_poll"]),
+        (
+            Lint::LostPermit,
+            &[
+                "leaked_permit",
+                "thread_leaked_permit",
+                "permits_leaked_one_by_one",
+            ],
+        ),
+    ];
+    for (lint, names) in APART {
+        for name in *names {
+            flags(name, "BLITZ_HANGS_APART", *lint);
+        }
     }
 }
+
+/// Programs that end although their tasks wait for ever: the main task does not wait for them.
+#[test]
+fn programs_that_leave_tasks_that_hang() {
+    for name in LEFT {
+        flags(name, "BLITZ_HANGS_LEFT", Lint::LeakedTask);
+    }
+}
+
+/// A program that ends, as the variable asks for it, has one finding of this lint.
+#[track_caller]
+fn flags(name: &str, variable: &str, lint: Lint) {
+    let hangs = env!("CARGO_BIN_EXE_blitz-io-hangs");
+    let found = judge(&[record(hangs, name, &[(variable, "1")])]);
+    let of_lint = found.iter().filter(|finding| finding.lint == lint);
+    assert_eq!(of_lint.count(), 1, "{name}: {found:#?}");
+}
+
+const LEFT: &[&str] = &[
+    "self_lock",
+    "join_each_other",
+    "join_holds_lock",
+    "set_waits_for_owner",
+    "join_itself",
+    "write_while_reading",
+    "read_while_writing",
+    "two_readers_upgrade",
+    "cell_needs_itself",
+    "cells_need_each_other",
+];

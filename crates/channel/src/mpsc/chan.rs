@@ -329,6 +329,7 @@ impl<T> Chan<T> {
         coop::acted();
         // SAFETY: the receiver was made before a sender could send.
         unsafe { self.observed.object.used_by_sender() };
+        self.observed.object.sent(self.observed.made_at());
         let at = offset(claim.position);
         let start = claim.position.wrapping_sub(at);
         let mut block: *const Block<T> = self.tail.0.block.load(Ordering::Acquire);

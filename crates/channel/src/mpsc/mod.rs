@@ -175,6 +175,7 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
 /// assert_eq!(rx.recv().await, Some(7));
 /// # });
 /// ```
+#[track_caller]
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
     let (chan, cursor) = Chan::new(None, 0);
     (

@@ -3,9 +3,10 @@
 mod allow;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use blitz_io_inspect::lint::{Finding, Lint, Lost, Run, judge};
+use blitz_io_inspect::lint::{Finding, Lint, Lost, Run, judge, sarif};
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
@@ -28,6 +29,8 @@ Examples:
   blitz lint -- cargo test -p app -- transfer      only those with this word in their names
   blitz lint --explain lock-order                  what a finding means, and what to change
   blitz lint --json -- cargo test > lint.json      for other programs
+  blitz lint --sarif lint.sarif -- cargo test      for code review (SARIF 2.1.0), beside the text
+  blitz lint --pedantic -- target/debug/server     also what a program that works may do
 
 The program runs as always, and as often as you say. It needs not hang: two locks that are taken
 in both orders are a fault in the run in which nothing happens. It must be built with the
@@ -36,9 +39,16 @@ Cargo.toml (`cargo test --features tokio/inspect`), and it must exit: a process 
 ends writes no record. Its other processes are read, too.
 
 The lints:
-  lock-order           locks of tasks or threads are taken in a circle
+  lock-order           locks of tasks or threads are taken in a circle, or one is read twice
   guard-across-await   a task is suspended with the guard of a thread lock
   blocking-in-poll     a poll waits for a thread lock, blocks, or takes more than 10 ms
+  futurelock-risk      a future has got a lock, and its task awaits something else
+  leaked-task          a runtime ends, and tasks are left that wait for each other
+  unbounded-growth     a channel without a limit only gets longer
+With --pedantic, further findings of futurelock-risk and leaked-task, and
+  lost-permit          a permit was forgotten, and the semaphore goes on with fewer
+  no-deadline          a request waits for a socket without a timer
+  wake-storm           an event wakes many tasks, and one has something to do
 
 A finding that is no fault is allowed in blitz-lint.toml of the current folder, with a reason:
   [[allow]]
@@ -58,11 +68,17 @@ pub struct Arguments {
     /// Prints the findings as JSON on standard output. That of the program goes to standard error.
     #[arg(long)]
     json: bool,
+    /// Also writes the findings into a file for code review, in SARIF 2.1.0. Those that are allowed are suppressed.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    sarif: Option<PathBuf>,
+    /// Also reports what a program that works may do: see the list of lints.
+    #[arg(long)]
+    pedantic: bool,
     /// The file with the allowed findings.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// Explains a lint, and runs nothing.
-    #[arg(long, value_name = "LINT", conflicts_with_all = ["json", "config", "program"], value_parser = lint_parser())]
+    #[arg(long, value_name = "LINT", conflicts_with_all = ["json", "sarif", "pedantic", "config", "program"], value_parser = lint_parser())]
     explain: Option<Lint>,
     /// The program and its arguments, or `cargo test` and its arguments.
     #[arg(last = true, required_unless_present = "explain", value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
@@ -83,6 +99,8 @@ struct Report<'a> {
     processes: usize,
     findings: Vec<&'a Finding>,
     allowed: Vec<Allow<'a>>,
+    /// The number of findings that `--pedantic` would add.
+    pedantic: usize,
     /// The number of things that the recorder had no room for.
     lost: Lost,
 }
@@ -103,10 +121,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let ran = RECORDER.run(&arguments.program, &[], arguments.json)?;
     let runs = read(&ran.files)?;
     let findings = judge(&runs);
-    let (mut left, mut let_be) = (Vec::new(), Vec::new());
+    let (mut left, mut let_be, mut pedantic) = (Vec::new(), Vec::new(), 0);
     for finding in &findings {
         match allowed.reason(finding) {
             Some(reason) => let_be.push(Allow { reason, finding }),
+            None if finding.is_pedantic && !arguments.pedantic => pedantic += 1,
             None => left.push(finding),
         }
     }
@@ -116,8 +135,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         processes: runs.len(),
         findings: left,
         allowed: let_be,
+        pedantic,
         lost: lost(&runs),
     };
+    if let Some(file) = &arguments.sarif {
+        write_sarif(file, &report)?;
+    }
     if arguments.json {
         output::print_json(&report)?;
     } else {
@@ -141,6 +164,16 @@ fn read(files: &[Vec<u8>]) -> Result<Vec<Run>, Exit> {
         Run::parse(text).map_err(|error| unreadable(&error))
     };
     files.iter().map(read).collect()
+}
+
+/// Writes the findings, and those that are allowed.
+fn write_sarif(file: &Path, report: &Report<'_>) -> Result<(), Exit> {
+    let left = report.findings.iter().map(|&finding| (finding, None));
+    let allowed = (report.allowed.iter()).map(|allow| (allow.finding, Some(allow.reason)));
+    let all: Vec<_> = left.chain(allowed).collect();
+    let log = sarif(&all, env!("CARGO_PKG_VERSION"), report.succeeded);
+    let failed = |error| Exit::Failed(format!("{} could not be written: {error}", file.display()));
+    fs::write(file, format!("{log:#}\n")).map_err(failed)
 }
 
 /// Returns the number of things that the recorders had no room for.
@@ -172,7 +205,11 @@ fn text(report: &Report<'_>) -> String {
         of(processes, "process", "es"),
         report.allowed.len()
     );
+    if report.pedantic != 0 {
+        text += &format!("  --pedantic shows {} more\n", report.pedantic);
+    }
     let mut lints: Vec<_> = report.findings.iter().map(|finding| finding.lint).collect();
+    lints.sort_unstable();
     lints.dedup();
     for lint in lints {
         text += &format!("  blitz lint --explain {lint}\n");

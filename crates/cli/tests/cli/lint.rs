@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use super::common::{Ran, blitz, expect};
 
 /// Two locks in both orders, as a shell script writes them.
@@ -50,6 +52,109 @@ fn json_is_alone_on_standard_output() {
     assert!(ran.err.contains("output"), "{ran:?}");
 }
 
+/// The fields that the schema of SARIF 2.1.0 requires, and the types of the others that are there.
+fn check_sarif(log: &Value) {
+    assert_eq!(log["version"], "2.1.0");
+    assert!(log["$schema"].as_str().unwrap().contains("sarif-2.1.0"));
+    for run in log["runs"].as_array().unwrap() {
+        let driver = &run["tool"]["driver"];
+        assert!(driver["name"].is_string() && driver["version"].is_string());
+        let rules = driver["rules"].as_array().unwrap();
+        for rule in rules {
+            assert!(rule["id"].is_string(), "{rule}");
+            for text in ["shortDescription", "fullDescription", "help"] {
+                assert!(!rule[text]["text"].as_str().unwrap().is_empty(), "{rule}");
+            }
+        }
+        for invocation in run["invocations"].as_array().unwrap() {
+            assert!(invocation["executionSuccessful"].is_boolean());
+        }
+        for result in run["results"].as_array().unwrap() {
+            assert!(result["message"]["text"].is_string(), "{result}");
+            let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+            assert_eq!(result["ruleId"], rules[index]["id"]);
+            let level = result["level"].as_str().unwrap();
+            assert!(["none", "note", "warning", "error"].contains(&level));
+            assert!(result["occurrenceCount"].as_u64().unwrap() >= 1);
+            let fingerprints = result["partialFingerprints"].as_object().unwrap();
+            assert!(fingerprints.values().all(Value::is_string));
+            for list in ["locations", "relatedLocations"] {
+                for location in result[list].as_array().into_iter().flatten() {
+                    let physical = &location["physicalLocation"];
+                    assert!(physical["artifactLocation"]["uri"].is_string());
+                    let line = physical["region"]["startLine"].as_u64();
+                    assert!(line.is_none_or(|line| line >= 1), "{location}");
+                }
+            }
+            for suppression in result["suppressions"].as_array().into_iter().flatten() {
+                let kind = suppression["kind"].as_str().unwrap();
+                assert!(["inSource", "external"].contains(&kind));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_for_code_review_has_the_findings_and_those_that_are_allowed() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    let read = || -> Value { serde_json::from_slice(&fs::read(path).unwrap()).unwrap() };
+
+    let ran = lint(&["--sarif", path], RECORD, "", None);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.out.contains("1 finding in 1 process"), "{ran:?}");
+    let log = read();
+    check_sarif(&log);
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "lock-order");
+    assert_eq!(result["level"], "error");
+    let first = &result["locations"][0]["physicalLocation"];
+    assert_eq!(first["artifactLocation"]["uri"], "src/bank.rs");
+    assert_eq!(first["region"]["startLine"], 10);
+    assert_eq!(result["relatedLocations"].as_array().unwrap().len(), 3);
+    let fingerprint = result["partialFingerprints"].clone();
+
+    let allowed =
+        "[[allow]]\nlint = \"lock-order\"\nat = \"bank.rs\"\nreason = \"one at a time\"\n";
+    let ran = lint(&["--sarif", path, "--json"], RECORD, "", Some(allowed));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let log = read();
+    check_sarif(&log);
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(result["suppressions"][0]["justification"], "one at a time");
+    assert_eq!(result["partialFingerprints"], fingerprint);
+
+    let ran = lint(&["--sarif", path], "{\"format\":1}", "exit 7", None);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let log = read();
+    check_sarif(&log);
+    assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 0);
+    assert_eq!(
+        log["runs"][0]["invocations"][0]["executionSuccessful"],
+        false
+    );
+
+    let ran = lint(&["--sarif", "/does/not/exist/lint.sarif"], RECORD, "", None);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+}
+
+#[test]
+fn findings_for_those_who_ask_for_all_are_counted_otherwise() {
+    let record = r#"{"format":1,"permits":[{"side":{"lock":"a","kind":"Semaphore","at":"src/jobs.rs:7"},
+        "owner":{"task":1},"forgotten":2,"taken":1,"is_refilled":false}]}"#;
+    let ran = lint(&[], record, "", None);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("--pedantic shows 1 more"), "{ran:?}");
+    let ran = lint(&["--json"], record, "", None);
+    assert_eq!(ran.json()["pedantic"], 1);
+    let ran = lint(&["--pedantic"], record, "", None);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(
+        ran.out.contains("lost-permit") && ran.out.contains("src/jobs.rs:7"),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn a_finding_is_allowed_with_a_reason() {
     let entry = |at: &str| {
@@ -83,7 +188,17 @@ fn a_program_that_fails_or_writes_nothing_is_no_success() {
 fn wrong_arguments_are_refused_and_each_lint_is_explained() {
     expect(2, &["lint"]);
     expect(2, &["lint", "--explain", "lock-odor"]);
-    for lint in ["lock-order", "guard-across-await", "blocking-in-poll"] {
+    for lint in [
+        "lock-order",
+        "guard-across-await",
+        "blocking-in-poll",
+        "futurelock-risk",
+        "leaked-task",
+        "unbounded-growth",
+        "lost-permit",
+        "no-deadline",
+        "wake-storm",
+    ] {
         let ran = expect(0, &["lint", "--explain", lint]);
         assert!(
             ran.out.starts_with(lint) && ran.out.contains("What to change"),

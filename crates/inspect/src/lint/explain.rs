@@ -24,6 +24,9 @@ What counts
   only one of them is in the circle at a time, and there is no finding. A cycle of one task or thread is
   `probable`: it is a fault as soon as two tasks do what this one did.
 
+  A lock that one owner reads twice is a circle of one lock, if another owner writes: the writer waits for the
+  first guard, and the second read waits behind the writer. Read it once, or use `thread::RwLock::read_recursive`.
+
 Not seen
   Semaphores, and locks of other libraries. The guards of `RwLock::read_owned`. Locks that different futures
   of one task hold, if these futures are pending at the same time (`join!`).";
@@ -62,3 +65,126 @@ What to change
 What counts
   Tasks of a runtime on its workers. Not: closures on threads for blocking work, code within
   `block_in_place`, and the future of `block_on`.";
+
+pub(super) const FUTURELOCK_RISK: &str = "\
+futurelock-risk: a future has got a lock, and its task awaits something else
+
+  A future waited in the queue of a lock and was not dropped. The lock was handed to it, and its task was woken,
+  but the task polled another future. The lock belongs to a future that is not polled: each other task that wants
+  the lock waits, and if this task itself wants it, it waits for ever.
+
+      let mut first = pin!(lock.lock());
+      select! {
+          guard = &mut first => use_it(guard),
+          () = sleep(second) => {
+              // `first` is still in the queue, and is not polled in here.
+              refresh(&lock).await;
+          }
+      }
+
+What to change
+  - Give the future itself to `select!` and not `&mut future`: then it is dropped before the branch runs.
+  - Spawn the work of the branch, and go on with the `select!`.
+  - In a loop over `FuturesUnordered` or a stream: do not await the lock in the body of the loop.
+
+What counts
+  The lock was handed over before a poll of the task began, and the poll ended without the future: it was neither
+  polled nor dropped. A task that wakes itself in that poll does not count. With --pedantic, a permit of a semaphore,
+  a place in a channel and a notification, too; a program may leave these for later.
+
+Not seen
+  Futures in a combinator that has wakers of its own, such as `FuturesUnordered`. A run in which the lock
+  was free.";
+
+pub(super) const LEAKED_TASK: &str = "\
+leaked-task: a runtime ends, and a task is left that nothing could have woken
+
+  When the runtime ended, these tasks waited for each other, or one for itself. The program ended well, as it
+  did not await them. In a service that goes on, they stay for ever, with all that they own.
+
+      tokio::spawn(async move {
+          let _guard = lock.lock().await;
+          child.await;                       // the child wants the lock
+      });
+
+What to change
+  - `blitz why` explains such a circle at the moment in which it is there.
+  - Await the tasks (`JoinSet`, `task::scope`), so that a test hangs when they do, or give them a deadline.
+  - Drop what others wait for: the last sender, the guard, the handle.
+
+What counts
+  The circles of which `blitz why` is certain, in two snapshots at the end of a runtime. With --pedantic, also a
+  task that is idle and has neither a recorded wait nor a waker: only its `JoinHandle` could abort it.
+
+Not seen
+  Tasks whose senders and handles are reachable from nowhere but themselves: no record says who has a sender.";
+
+pub(super) const UNBOUNDED_GROWTH: &str = "\
+unbounded-growth: a channel without a limit only gets longer
+
+  Values were sent faster than the receiver took them, from the first look to the last one. In a program that
+  goes on, the channel has all memory in the end, and each value waits longer than the one before.
+
+What to change
+  - A channel with a limit (`mpsc::channel(n)`): the sender waits, and so do those who give it work.
+  - Drop what is old: `broadcast`, or `watch` for a state.
+  - Take many at once (`recv_many`), or let several tasks work.
+
+What counts
+  A thread looks at a channel with each 1,024th value that it sends. The channel was longer at 16 looks or more and
+  never shorter, has at least 8,192 values at the last one, and a task has received from it. The receiver looks when
+  it is dropped, so a channel that is emptied in the end is no finding.
+
+Not seen
+  Channels other than `mpsc`; those of threads that send fewer values.";
+
+pub(super) const LOST_PERMIT: &str = "\
+lost-permit: a permit was forgotten, and the semaphore goes on with fewer (--pedantic)
+
+  The program called `forget` on a permit, no permit was ever added to the semaphore, and later ones were taken.
+  Each such call makes the limit smaller. When the last permit is forgotten, all wait for ever.
+
+What to change
+  - Drop the permit, also in the branch that fails.
+  - Give permits back with `add_permits`, if they are a budget and no limit.
+  - A limit that gets smaller as was meant: `forget_permits`, which says so and is no finding.
+
+Not seen
+  Permits that `mem::forget` or a reference cycle keeps. Permits that return, but too late.";
+
+pub(super) const NO_DEADLINE: &str = "\
+no-deadline: a request waits for a socket without a timer (--pedantic)
+
+  The peer may be gone without a word: then the wait has no end, and the request keeps its memory, its permit and
+  its place in the pool. Half-open connections are the rule in networks with firewalls.
+
+What to change
+  - `timeout(limit, socket.read(&mut buffer)).await`, or one for the whole request.
+  - The timeouts of the library: `reqwest::Client::builder().timeout(..)`, `tower::timeout`.
+
+What counts
+  A wait of a task in a request that the program has marked (`trace::request`, `Request::instrument`), if no
+  timer of this task is pending at the end of the poll.
+
+Not seen
+  Deadlines elsewhere: of a task that aborts this one, and of the system (`SO_RCVTIMEO`, keepalive). So this lint
+  is for those who ask for it.";
+
+pub(super) const WAKE_STORM: &str = "\
+wake-storm: an event wakes many tasks, and one has something to do (--pedantic)
+
+  `notify_waiters` wakes all. One of them finds work, and the others wait again: n tasks run for one value, and the
+  processors are busy with nothing.
+
+What to change
+  - `notify_one`, which wakes one, once for each value.
+  - A channel (`mpmc`): each value wakes one receiver.
+  - A `watch` channel, or a `Notify` for each condition, if they wait for different things.
+
+What counts
+  At least eight tasks wait for the event at one line, and wait again in the same poll a thousand times or more,
+  four times or more for each time that one does something that takes another wait.
+
+Not seen
+  Work without a wait looks like none, so a broadcast to tasks that only compute may be reported. So this lint is for
+  those who ask for it.";

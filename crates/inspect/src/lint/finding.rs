@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 
 use super::explain;
-use super::run::Side;
+use super::run::{Side, Step};
 use crate::snapshot::{Certainty, Waiter};
 
 /// The subject of a finding.
@@ -20,14 +20,32 @@ pub enum Lint {
     GuardAcrossAwait,
     /// The poll of a task blocks its worker.
     BlockingInPoll,
+    /// A future has a lock, and its task does not poll it.
+    FuturelockRisk,
+    /// A task is left when its runtime ends, and nothing could wake it.
+    LeakedTask,
+    /// A channel without a limit gets longer and longer.
+    UnboundedGrowth,
+    /// A permit was forgotten, and the semaphore goes on with fewer.
+    LostPermit,
+    /// A request waits for a socket without a deadline.
+    NoDeadline,
+    /// Many tasks are woken, and one has something to do.
+    WakeStorm,
 }
 
 impl Lint {
     /// All lints.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 9] = [
         Self::LockOrder,
         Self::GuardAcrossAwait,
         Self::BlockingInPoll,
+        Self::FuturelockRisk,
+        Self::LeakedTask,
+        Self::UnboundedGrowth,
+        Self::LostPermit,
+        Self::NoDeadline,
+        Self::WakeStorm,
     ];
 
     /// Returns the name that the command line uses.
@@ -44,6 +62,12 @@ impl Lint {
             Self::LockOrder => "lock-order",
             Self::GuardAcrossAwait => "guard-across-await",
             Self::BlockingInPoll => "blocking-in-poll",
+            Self::FuturelockRisk => "futurelock-risk",
+            Self::LeakedTask => "leaked-task",
+            Self::UnboundedGrowth => "unbounded-growth",
+            Self::LostPermit => "lost-permit",
+            Self::NoDeadline => "no-deadline",
+            Self::WakeStorm => "wake-storm",
         }
     }
 
@@ -60,6 +84,12 @@ impl Lint {
             Self::LockOrder => explain::LOCK_ORDER,
             Self::GuardAcrossAwait => explain::GUARD_ACROSS_AWAIT,
             Self::BlockingInPoll => explain::BLOCKING_IN_POLL,
+            Self::FuturelockRisk => explain::FUTURELOCK_RISK,
+            Self::LeakedTask => explain::LEAKED_TASK,
+            Self::UnboundedGrowth => explain::UNBOUNDED_GROWTH,
+            Self::LostPermit => explain::LOST_PERMIT,
+            Self::NoDeadline => explain::NO_DEADLINE,
+            Self::WakeStorm => explain::WAKE_STORM,
         }
     }
 }
@@ -88,19 +118,6 @@ impl Serialize for Lint {
     }
 }
 
-/// One task or thread of a finding, and its step.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Step {
-    /// The task or thread, if it is known.
-    pub who: Option<Waiter>,
-    /// The line at which the task was spawned.
-    pub spawned_at: Option<String>,
-    /// The lock that it holds.
-    pub holds: Option<Side>,
-    /// The lock or other object that it waits for.
-    pub takes: Option<Side>,
-}
-
 /// Something that could go wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -108,6 +125,8 @@ pub struct Finding {
     pub lint: Lint,
     /// How sure it is.
     pub certainty: Certainty,
+    /// A program that works may do so: it is for those who ask for all.
+    pub is_pedantic: bool,
     /// One sentence.
     pub summary: String,
     /// The tasks and threads.

@@ -1,5 +1,6 @@
 //! Judges what a program did in a run that ended: the orders in which it took its locks, the guards that it kept
-//! while a task was suspended, and the polls that blocked.
+//! while a task was suspended, the polls that blocked, the tasks that it left, and what became of its permits and
+//! channels.
 //!
 //! The program writes a file when it exits (`blitz-io-observe`, the recorder `lint`). [`Run::parse`] reads it, and
 //! [`judge`] is a pure function from runs to [`Finding`]s. `blitz lint` prints them.
@@ -23,27 +24,39 @@ mod explain;
 mod finding;
 mod order;
 mod polls;
+mod resources;
 mod run;
+mod sarif;
+mod waits;
 
-pub use finding::{Finding, Lint, Step};
-pub use run::{Edge, Event, Lost, Run, Side};
+#[cfg(feature = "records")]
+mod leaks;
+
+pub use finding::{Finding, Lint};
+#[cfg(feature = "records")]
+#[doc(hidden)]
+pub use leaks::runtime_ends;
+pub use run::{Edge, Event, Growth, Leak, Lost, Permits, Run, Side, Step, Storm, Write};
+pub use sarif::sarif;
 
 /// Returns what could go wrong in the program of these runs. Two findings at the same lines are one.
 #[must_use]
 pub fn judge(runs: &[Run]) -> Vec<Finding> {
     let mut all: Vec<Finding> = Vec::new();
     for run in runs {
-        let found = order::orders(run).into_iter().chain(polls::polls(run));
-        for finding in found {
+        let locks = order::orders(run).into_iter().chain(order::rereads(run));
+        let waits = polls::polls(run).chain(waits::waits(run));
+        for finding in locks.chain(waits).chain(resources::resources(run)) {
             match all.iter_mut().find(|known| known.is_same(&finding)) {
                 Some(known) => {
                     known.count += finding.count;
                     known.certainty = known.certainty.min(finding.certainty);
+                    known.is_pedantic &= finding.is_pedantic;
                 }
                 None => all.push(finding),
             }
         }
     }
-    all.sort_by_key(|finding| (finding.lint, finding.certainty));
+    all.sort_by_key(|finding| (finding.is_pedantic, finding.lint, finding.certainty));
     all
 }

@@ -22,6 +22,12 @@
 //! class are told apart always, since programs take such locks by their addresses, or from parents to children.
 //! The line at which a lock of threads was created is not known, so each of these is a class of its own.
 //!
+//! # Readers that read twice
+//!
+//! A lock that its owner reads already, and reads again, is a cycle of this lock alone if another owner may want to
+//! write in between: a lock that is fair to writers lets no reader pass a writer that waits. There is a finding if
+//! another owner has written in the run, and no further lock keeps the two apart.
+//!
 //! # Bounds
 //!
 //! Locks without an edge to them, or from them, are in no cycle, and are removed first. The search for the
@@ -31,8 +37,8 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use blitz_io_observe::Mode;
 
-use super::finding::{Finding, Lint, Step, name};
-use super::run::{Edge, Run, Side};
+use super::finding::{Finding, Lint, name};
+use super::run::{Edge, Run, Side, Step, Write};
 use crate::snapshot::Certainty;
 
 /// The most locks of a cycle.
@@ -163,6 +169,51 @@ fn shortest(
     None
 }
 
+/// Returns the locks that a reader takes once more, although a writer may wait in between: the writer waits for the
+/// first guard, and the second one for the writer.
+pub(super) fn rereads(run: &Run) -> Vec<Finding> {
+    let again = |edge: &&Edge| !edge.is_joined && edge.from.lock == edge.to.lock;
+    let mut found: Vec<Finding> = Vec::new();
+    for edge in run.edges.iter().filter(again) {
+        let comes_between = |write: &&Write| {
+            let has_gate = write.gates.iter().any(|gate| edge.gates.contains(gate));
+            write.side.lock == edge.from.lock && write.owner != edge.owner && !has_gate
+        };
+        let Some(write) = run.writes.iter().find(comes_between) else {
+            continue;
+        };
+        let step = |who, holds: Option<&Side>, takes: &Side| Step {
+            who,
+            spawned_at: None,
+            holds: holds.cloned(),
+            takes: Some(takes.clone()),
+        };
+        let finding = Finding {
+            lint: Lint::LockOrder,
+            // The writer may be one that has ended before there are readers.
+            certainty: Certainty::Probable,
+            is_pedantic: false,
+            summary: format!(
+                "{} is read twice by one owner, and another one writes",
+                name(&edge.from)
+            ),
+            steps: vec![
+                step(edge.owner, Some(&edge.from), &edge.to),
+                step(write.owner, None, &write.side),
+            ],
+            command: run.command.clone(),
+            count: 1,
+        };
+        if !found.iter().any(|known| known.is_same(&finding)) {
+            found.push(finding);
+        }
+        if found.len() == MOST {
+            break;
+        }
+    }
+    found
+}
+
 /// Returns `true` if all edges were taken within the same other lock.
 fn has_gate(edges: &[&Edge], path: &[usize]) -> bool {
     let Some((&first, rest)) = path.split_first() else {
@@ -196,6 +247,7 @@ fn finding(cycle: &[&Edge], certainty: Certainty, doubt: &str, run: &Run) -> Fin
     Finding {
         lint: Lint::LockOrder,
         certainty,
+        is_pedantic: false,
         summary: format!("{} {orders}{one}{doubt}", names.join(" and ")),
         steps: cycle.iter().map(step).collect(),
         command: run.command.clone(),

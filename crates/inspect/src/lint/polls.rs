@@ -1,7 +1,7 @@
 //! `guard-across-await` and `blocking-in-poll`: what the polls of tasks did.
 
-use super::finding::{Finding, Lint, Step, name};
-use super::run::{Event, Run, Side};
+use super::finding::{Finding, Lint, name};
+use super::run::{Event, Run, Side, Step};
 use crate::snapshot::Certainty;
 
 /// A shorter wait for a lock is no finding: the lock is contended, and its critical section short. In nanoseconds.
@@ -81,6 +81,7 @@ fn finding(lint: Lint, summary: String, steps: Vec<Step>, event: &Event, run: &R
     Finding {
         lint,
         certainty: Certainty::Certain,
+        is_pedantic: false,
         summary,
         steps,
         command: run.command.clone(),

@@ -4,7 +4,7 @@ use blitz_io_observe::{Kind, Mode};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::snapshot::Waiter;
+use crate::snapshot::{Certainty, Waiter};
 
 /// The format that this version reads.
 const FORMAT: u32 = 1;
@@ -29,6 +29,20 @@ pub struct Run {
     pub blocked: Vec<Event>,
     /// Long polls.
     pub polls: Vec<Event>,
+    /// Locks and the like that were handed to a future of a task, which polled something else.
+    pub handed: Vec<Event>,
+    /// Sockets for which a task of a request waited, with no timer.
+    pub sockets: Vec<Event>,
+    /// Writers of locks that have readers.
+    pub writes: Vec<Write>,
+    /// Semaphores with permits that were forgotten or added.
+    pub permits: Vec<Permits>,
+    /// Channels without a limit.
+    pub channels: Vec<Growth>,
+    /// Events that woke tasks.
+    pub storms: Vec<Storm>,
+    /// Tasks that were left when a runtime ended.
+    pub leaks: Vec<Leak>,
 }
 
 /// Numbers of things that the recorder had no room for.
@@ -102,6 +116,94 @@ pub struct Event {
     pub longest_ns: u64,
     /// The processor time of the longest.
     pub processor_ns: u64,
+}
+
+/// A writer of a lock.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Write {
+    /// The lock.
+    pub side: Side,
+    /// The task or thread.
+    pub owner: Option<Waiter>,
+    /// Other locks that were held exclusively.
+    #[serde(default)]
+    pub gates: Vec<String>,
+}
+
+/// A semaphore with permits that were forgotten or added.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Permits {
+    /// The semaphore, and the line at which permits were forgotten last.
+    pub side: Side,
+    /// The task or thread that has forgotten them.
+    pub owner: Option<Waiter>,
+    /// The number of times that permits were forgotten.
+    pub forgotten: u64,
+    /// The number of times that permits were taken since.
+    pub taken: u64,
+    /// Permits were added.
+    pub is_refilled: bool,
+}
+
+/// A channel without a limit, at which a thread looked with each 1,024th value that it sent.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Growth {
+    /// The channel.
+    pub side: Side,
+    /// The task or thread that has sent last.
+    pub sender: Option<Waiter>,
+    /// The one that has received last, if one has.
+    pub receiver: Option<Waiter>,
+    /// The number of looks at which it was longer than before.
+    pub longer: u64,
+    /// The number of looks at which it was shorter than before.
+    pub shorter: u64,
+    /// Its length at the last look.
+    pub length: u64,
+}
+
+/// An event, at a line at which tasks wait for it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Storm {
+    /// The event.
+    pub side: Side,
+    /// The line at which one of the tasks was spawned.
+    #[serde(default)]
+    pub task_at: Option<String>,
+    /// One of the tasks.
+    #[serde(default)]
+    pub task: Option<Waiter>,
+    /// The number of tasks, up to a bound.
+    pub tasks: u64,
+    /// The number of times that a task waited again at once.
+    pub again: u64,
+    /// The number of times that a task did not.
+    pub progressed: u64,
+}
+
+/// One task or thread of a finding, and its step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Step {
+    /// The task or thread, if it is known.
+    pub who: Option<Waiter>,
+    /// The line at which the task was spawned.
+    pub spawned_at: Option<String>,
+    /// The lock that it holds.
+    pub holds: Option<Side>,
+    /// The lock or other object that it waits for.
+    pub takes: Option<Side>,
+}
+
+/// Tasks that no longer could be woken when a runtime ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Leak {
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// One sentence.
+    pub summary: String,
+    /// The tasks and threads.
+    pub steps: Vec<Step>,
 }
 
 impl Run {

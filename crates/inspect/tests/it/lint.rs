@@ -1,6 +1,8 @@
 //! The judgement of runs that are made by hand.
 
-use blitz_io_inspect::lint::{Edge, Event, Finding, Lint, Run, Side, judge};
+use blitz_io_inspect::lint::{
+    Edge, Event, Finding, Growth, Leak, Lint, Permits, Run, Side, Step, Storm, Write, judge, sarif,
+};
 use blitz_io_inspect::{Certainty, Kind, Waiter};
 
 /// A lock of its own line, taken at a line that says so.
@@ -193,4 +195,152 @@ fn a_text_names_each_owner_and_both_of_its_lines() {
     ] {
         assert!(text.contains(part), "{text}");
     }
+}
+
+#[test]
+fn a_lock_is_read_twice_only_if_another_owner_may_write_in_between() {
+    let run = |writer: u64, gates: (&[&str], &[&str]), is_joined| {
+        let owned = |gates: &[&str]| gates.iter().map(|&gate| gate.to_owned()).collect();
+        let mut reads = edge(1, ("a", Kind::Read), ("a", Kind::Read));
+        reads.gates = owned(gates.0);
+        reads.is_joined = is_joined;
+        let write = Write {
+            side: side("a", Kind::Write, 7),
+            owner: Some(Waiter::Task(writer)),
+            gates: owned(gates.1),
+        };
+        let found = judge(&[Run {
+            edges: vec![reads],
+            writes: vec![write],
+            ..Run::default()
+        }]);
+        found.len()
+    };
+    assert_eq!(run(2, (&[], &[]), false), 1);
+    assert_eq!(run(1, (&[], &[]), false), 0);
+    assert_eq!(run(2, (&["g"], &["g"]), false), 0);
+    assert_eq!(run(2, (&["g"], &["h"]), false), 1);
+    assert_eq!(run(2, (&[], &[]), true), 0);
+    assert_eq!(
+        found(vec![edge(1, ("a", Kind::Read), ("a", Kind::Read))]),
+        []
+    );
+}
+
+/// Returns the lints of a run, and whether they are for those who ask for all.
+fn lints(run: Run) -> Vec<(Lint, bool)> {
+    let found = judge(&[run]);
+    found.iter().map(|f| (f.lint, f.is_pedantic)).collect()
+}
+
+#[test]
+fn what_is_handed_to_a_future_that_is_not_polled_is_a_risk_if_it_is_a_lock() {
+    let run = |kind| Run {
+        handed: vec![Event {
+            side: Some(side("a", kind, 1)),
+            count: 1,
+            ..Event::default()
+        }],
+        ..Run::default()
+    };
+    for kind in [Kind::Mutex, Kind::Read, Kind::Write] {
+        assert_eq!(lints(run(kind)), [(Lint::FuturelockRisk, false)]);
+    }
+    for kind in [Kind::Semaphore, Kind::Notify, Kind::MpscSend] {
+        assert_eq!(lints(run(kind)), [(Lint::FuturelockRisk, true)]);
+    }
+}
+
+#[test]
+fn a_channel_grows_if_it_is_received_from_and_never_shorter() {
+    let growth = |longer, shorter, length, receiver: Option<u64>| Run {
+        channels: vec![Growth {
+            side: side("a", Kind::MpscReceive, 1),
+            sender: Some(Waiter::Task(1)),
+            receiver: receiver.map(Waiter::Task),
+            longer,
+            shorter,
+            length,
+        }],
+        ..Run::default()
+    };
+    let expected = [(Lint::UnboundedGrowth, false)];
+    assert_eq!(lints(growth(16, 0, 8_192, Some(2))), expected);
+    assert_eq!(lints(growth(15, 0, 8_192, Some(2))), []);
+    assert_eq!(lints(growth(16, 1, 8_192, Some(2))), []);
+    assert_eq!(lints(growth(16, 0, 8_191, Some(2))), []);
+    assert_eq!(lints(growth(16, 0, 8_192, None)), []);
+}
+
+#[test]
+fn a_permit_is_lost_if_the_semaphore_goes_on_with_fewer() {
+    let permits = |forgotten, taken, is_refilled| Run {
+        permits: vec![Permits {
+            side: side("a", Kind::Semaphore, 1),
+            owner: None,
+            forgotten,
+            taken,
+            is_refilled,
+        }],
+        ..Run::default()
+    };
+    assert_eq!(lints(permits(1, 1, false)), [(Lint::LostPermit, true)]);
+    assert_eq!(lints(permits(1, 0, false)), []);
+    assert_eq!(lints(permits(1, 1, true)), []);
+    assert_eq!(lints(permits(0, 1, false)), []);
+}
+
+#[test]
+fn a_storm_wakes_many_for_one_and_a_loop_is_none() {
+    let storm = |tasks, again, progressed| Run {
+        storms: vec![Storm {
+            side: side("a", Kind::Notify, 1),
+            task_at: None,
+            task: None,
+            tasks,
+            again,
+            progressed,
+        }],
+        ..Run::default()
+    };
+    assert_eq!(lints(storm(8, 1_000, 16)), [(Lint::WakeStorm, true)]);
+    // Too few tasks; too few wakes; tasks that only leave their loops; tasks that have work each time.
+    assert_eq!(lints(storm(7, 1_000, 16)), []);
+    assert_eq!(lints(storm(8, 999, 16)), []);
+    assert_eq!(lints(storm(8, 1_000, 8)), []);
+    assert_eq!(lints(storm(8, 1_000, 251)), []);
+}
+
+#[test]
+fn a_task_that_is_left_is_a_finding_for_all_if_it_is_certain() {
+    let leak = |certainty| Run {
+        leaks: vec![Leak {
+            certainty,
+            summary: "task 1 waits for itself".into(),
+            steps: vec![Step {
+                who: Some(Waiter::Task(1)),
+                ..Step::default()
+            }],
+        }],
+        ..Run::default()
+    };
+    assert_eq!(lints(leak(Certainty::Certain)), [(Lint::LeakedTask, false)]);
+    assert_eq!(lints(leak(Certainty::Probable)), [(Lint::LeakedTask, true)]);
+}
+
+#[test]
+fn a_log_in_sarif_has_each_finding_with_its_rule_and_lines() {
+    let all = found(vec![locks(1, "a", "b"), locks(2, "b", "a")]);
+    let log = sarif(&[(&all[0], None), (&all[0], Some("why"))], "1", true);
+    let run = &log["runs"][0];
+    let (result, allowed) = (&run["results"][0], &run["results"][1]);
+    let rule = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+    assert_eq!(run["tool"]["driver"]["rules"][rule]["id"], "lock-order");
+    assert_eq!(
+        result["locations"][0]["physicalLocation"]["region"]["startLine"],
+        10
+    );
+    assert_eq!(result["relatedLocations"].as_array().unwrap().len(), 3);
+    assert!(result.get("suppressions").is_none());
+    assert_eq!(allowed["suppressions"][0]["justification"], "why");
 }

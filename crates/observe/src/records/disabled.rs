@@ -104,6 +104,22 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn forgot_permits(&self, _kind: Kind, _made_at: Caller, _caller: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn added_permits(&self, _kind: Kind, _made_at: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn took_permits(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn sent(&self, _made_at: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn released(&self) {}
 
     /// Does nothing.

@@ -48,9 +48,11 @@ pub const IS_ENABLED: bool = cfg!(all(feature = "inspect", not(loom)));
 /// For the models.
 #[cfg(loom)]
 pub use kernel::{
+    counted_map::CountedMap,
     kind_list::{KindList, KindNode},
     poll_slot::{Poll, PollSlot},
     request::Request,
     ring::{Ring, WORDS, Words},
     slot::{Reader, Reading, Slot},
+    switch::Switch,
 };

@@ -57,6 +57,13 @@ pub(super) fn trace(wanted: &mut Tracing) -> io::Result<()> {
     }
 }
 
+/// Judges the tasks of a runtime that is about to drop them, for `blitz lint`.
+pub(super) fn ends(handle: &Handle) {
+    if handle.metrics().num_alive_tasks() != 0 {
+        blitz_io_inspect::lint::runtime_ends();
+    }
+}
+
 /// Makes a runtime known to the inspector, until its last handle is dropped.
 pub(super) fn register(inner: &scheduler::Handle) {
     let registered = match inner {

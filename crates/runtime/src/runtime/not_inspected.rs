@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::Handle;
 use crate::scheduler;
 
 /// The recorder is not there.
@@ -19,6 +20,10 @@ pub(super) fn serve(_is_wanted: bool) -> io::Result<()> {
 pub(super) fn trace(_wanted: &mut Tracing) -> io::Result<()> {
     Ok(())
 }
+
+/// Does nothing.
+#[inline(always)]
+pub(super) fn ends(_handle: &Handle) {}
 
 /// Keeps nothing.
 #[inline(always)]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::Builder;
 use super::handle::{EnterGuard, Handle};
+use super::inspected;
 use super::metrics::RuntimeMetrics;
 use crate::enter;
 use crate::kernel::task::JoinHandle;
@@ -196,6 +197,7 @@ impl Runtime {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn shutdown_timeout(self, duration: Duration) {
+        inspected::ends(&self.handle);
         let inner = &self.handle.inner;
         inner.close();
         inner.pool().shutdown(inner, Some(duration));
@@ -249,6 +251,7 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
+        inspected::ends(&self.handle);
         let inner = &self.handle.inner;
         match &mut self.scheduler {
             Scheduler::CurrentThread(scheduler) => {

@@ -2,15 +2,19 @@
 
 use std::future::Future;
 use std::hint::black_box;
+use std::pin::{Pin, pin};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::task::Poll;
 use std::thread as threads;
 use std::time::Duration;
 
 use blitz_io::inspect::{self, Kind, Named};
+use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
+use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::runtime::Builder;
 use blitz_io::sync::{Mutex, RwLock};
-use blitz_io::{join, task, thread};
+use blitz_io::{join, task, thread, time};
 
 /// A program by its name.
 const PROGRAMS: &[(&str, fn())] = &[
@@ -41,6 +45,39 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("poll_sleeps", || run_on_two(poll_sleeps())),
     ("poll_computes", || run_on_two(poll_computes())),
     ("polls_are_short", || run_on_two(polls_are_short())),
+    ("reads_twice", || run(reads_twice(true))),
+    ("reads_twice_and_writes_alone", || run(reads_twice(false))),
+    ("reads_twice_in_two_futures", || {
+        run(reads_twice_in_two_futures());
+    }),
+    ("future_keeps_lock", || {
+        run(future_waits_for_lock(true, false))
+    }),
+    ("future_gives_lock_up", || {
+        run(future_waits_for_lock(true, true))
+    }),
+    ("future_gets_lock", || {
+        run(future_waits_for_lock(false, false))
+    }),
+    ("notified_later", || run(notified_later())),
+    ("tasks_await_each_other", || run(tasks_await_each_other())),
+    ("task_awaits_nothing", || run(task_awaits_nothing())),
+    ("tasks_are_left", || run(tasks_are_left())),
+    ("channel_grows", || run(channel_fills(true, 0))),
+    ("channel_is_emptied", || run(channel_fills(true, 40_000))),
+    ("channel_is_filled_first", || run(channel_fills(false, 0))),
+    ("permits_are_forgotten", || {
+        run(permits_are_forgotten(false))
+    }),
+    ("permits_are_added", || run(permits_are_forgotten(true))),
+    ("permit_lets_through_once", || {
+        run(permit_lets_through_once())
+    }),
+    ("request_without_deadline", || run(request(false))),
+    ("request_with_deadline", || run(request(true))),
+    ("socket_of_no_request", || run(reads_late(false))),
+    ("many_are_woken", || run(many_are_woken(true))),
+    ("all_have_work", || run(many_are_woken(false))),
     ("many_locks", many_locks),
     ("locks_in_a_loop", locks_in_a_loop),
 ];
@@ -348,6 +385,269 @@ async fn polls_are_short() {
         }
     })
     .await;
+}
+
+/// A task reads twice. `beside`: another task writes, at another time; or else the same one.
+async fn reads_twice(beside: bool) {
+    let table = Arc::new(RwLock::new(()).named("table"));
+    let own = table.clone();
+    alone(async move {
+        let outer = own.read().await;
+        drop((own.read().await, outer));
+        if !beside {
+            drop(own.write().await);
+        }
+    })
+    .await;
+    if beside {
+        alone(async move { drop(table.write().await) }).await;
+    }
+}
+
+/// Two futures of one task read. Each ends for itself, and so does the writer.
+async fn reads_twice_in_two_futures() {
+    let table = Arc::new(RwLock::new(()).named("table"));
+    let (own, both) = (table.clone(), new_notify());
+    alone(async move {
+        let one = async {
+            let _read = own.read().await;
+            both.notified().await;
+        };
+        let two = async {
+            let _read = own.read().await;
+            both.notify_one();
+        };
+        join!(one, two);
+    })
+    .await;
+    alone(async move { drop(table.write().await) }).await;
+}
+
+/// Polls a future once. It waits.
+async fn begin(mut future: Pin<&mut impl Future>) {
+    std::future::poll_fn(|cx| {
+        assert!(future.as_mut().poll(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// A future waits for a lock, and its task for something else. `is_handed`: the lock is released meanwhile.
+/// `is_dropped`: the future is dropped before.
+async fn future_waits_for_lock(is_handed: bool, is_dropped: bool) {
+    let lock = Arc::new(Mutex::new(()).named("shared"));
+    let held = lock.clone().lock_owned().await;
+    let (tell, is_told) = blitz_io::sync::oneshot::channel();
+    let (more, has_more) = blitz_io::sync::oneshot::channel::<()>();
+    let task = task::spawn(async move {
+        let mut first = Box::pin(lock.lock());
+        begin(first.as_mut()).await;
+        if is_dropped {
+            first = Box::pin(lock.lock());
+        }
+        tell.send(()).expect("the main task waits for it");
+        _ = has_more.await;
+        drop(first.await);
+    });
+    is_told.await.expect("the task sends it");
+    if is_handed {
+        drop(held);
+        // The task is polled, as it has the lock.
+        task::yield_now().await;
+        more.send(()).expect("the task waits for it");
+    } else {
+        more.send(()).expect("the task waits for it");
+        task::yield_now().await;
+        drop(held);
+    }
+    task.await.expect("it ends");
+}
+
+/// A loop whose notification waits until its task has done something else. That keeps nobody out.
+async fn notified_later() {
+    let stop = Arc::new(new_notify());
+    let stops = stop.clone();
+    let (tell, is_told) = blitz_io::sync::oneshot::channel();
+    let (more, has_more) = blitz_io::sync::oneshot::channel::<()>();
+    let task = task::spawn(async move {
+        let mut stopped = pin!(stops.notified());
+        begin(stopped.as_mut()).await;
+        tell.send(()).expect("the main task waits for it");
+        _ = has_more.await;
+        stopped.await;
+    });
+    is_told.await.expect("the task sends it");
+    stop.notify_one();
+    task::yield_now().await;
+    more.send(()).expect("the task waits for it");
+    task.await.expect("it ends");
+}
+
+/// Polls all tasks until they wait.
+async fn settle() {
+    for _ in 0..16 {
+        task::yield_now().await;
+    }
+}
+
+/// The main task ends, and two tasks await each other.
+async fn tasks_await_each_other() {
+    let (give, take) = blitz_io::sync::oneshot::channel();
+    let one = task::spawn(async move {
+        let two: task::JoinHandle<()> = take.await.expect("it is sent");
+        _ = two.await;
+    });
+    _ = give.send(task::spawn(async move { _ = one.await }));
+    settle().await;
+}
+
+/// The main task ends, and a task has nothing that would wake it.
+async fn task_awaits_nothing() {
+    drop(task::spawn(std::future::pending::<()>()));
+    settle().await;
+}
+
+/// The main task ends, and tasks wait as those of servers do: for a timer, a socket, a value, a notification, a lock.
+async fn tasks_are_left() {
+    let listener = TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.expect("the system has a port");
+    task::spawn(async move { listener.accept().await.map(|_| ()) });
+    task::spawn(time::sleep(Duration::from_secs(3_600)));
+    let (sender, mut receiver) = blitz_io::sync::mpsc::channel::<()>(1);
+    task::spawn(async move { receiver.recv().await });
+    let stop = Arc::new(new_notify());
+    let stops = stop.clone();
+    task::spawn(async move { stops.notified().await });
+    let lock = Arc::new(Mutex::new(()));
+    let wanted = lock.clone();
+    task::spawn(async move {
+        let _guard = lock.lock().await;
+        time::sleep(Duration::from_secs(3_600)).await;
+    });
+    task::spawn(async move { drop(wanted.lock().await) });
+    settle().await;
+    drop((sender, stop));
+}
+
+/// Fills a channel without a limit. `takes`: the receiver takes one value of eight; and in the end so many.
+async fn channel_fills(takes: bool, in_the_end: usize) {
+    let (sender, mut receiver) = blitz_io::sync::mpsc::unbounded_channel();
+    for n in 0..40_000 {
+        sender.send(n).expect("the receiver lives");
+        if takes && n % 8 == 0 {
+            receiver.recv().await;
+        }
+    }
+    for _ in 0..in_the_end {
+        _ = receiver.try_recv();
+    }
+}
+
+/// Jobs that fail forget their permits. `adds`: they are a budget, which is filled again.
+async fn permits_are_forgotten(adds: bool) {
+    let limit = Arc::new(blitz_io::sync::Semaphore::new(8).named("limit"));
+    for _ in 0..4 {
+        limit.acquire().await.expect("it is open").forget();
+        if adds {
+            limit.add_permits(1);
+        }
+    }
+    drop(limit.acquire().await);
+}
+
+/// A permit that lets one of several through, once.
+async fn permit_lets_through_once() {
+    let once = Arc::new(blitz_io::sync::Semaphore::new(1));
+    for _ in 0..4 {
+        let once = once.clone();
+        alone(async move {
+            if let Ok(permit) = once.try_acquire() {
+                permit.forget();
+            }
+        })
+        .await;
+    }
+}
+
+/// Returns both ends of a connection.
+async fn pair() -> std::io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let here = TcpStream::connect(listener.local_addr()?).await?;
+    Ok((here, listener.accept().await?.0))
+}
+
+/// Reads what another task sends later. `is_request`: for a request of the program.
+async fn reads_late(is_request: bool) {
+    let (mut here, mut there) = pair().await.expect("the system has sockets");
+    let reads = async move {
+        let mut byte = [0];
+        there.read_exact(&mut byte).await.map(|_| ())
+    };
+    let task = if is_request {
+        task::spawn(blitz_io::trace::request("GET /").instrument(reads))
+    } else {
+        task::spawn(reads)
+    };
+    settle().await;
+    here.write_all(&[1]).await.expect("the task reads");
+    task.await.expect("it ends").expect("it reads");
+}
+
+async fn request(has_deadline: bool) {
+    if !has_deadline {
+        return reads_late(true).await;
+    }
+    let (mut here, mut there) = pair().await.expect("the system has sockets");
+    let task = task::spawn(async move {
+        let _request = blitz_io::trace::request("GET /");
+        let mut byte = [0];
+        let limit = Duration::from_secs(3_600);
+        time::timeout(limit, there.read_exact(&mut byte)).await
+    });
+    settle().await;
+    here.write_all(&[1]).await.expect("the task reads");
+    task.await
+        .expect("it ends")
+        .expect("it is in time")
+        .expect("it reads");
+}
+
+/// Tasks wait for work, and all are woken for it. `for_one`: there is work for one, which then takes a lock that is
+/// held. Or else all of them do something.
+async fn many_are_woken(for_one: bool) {
+    const TASKS: usize = 16;
+    const ROUNDS: usize = 200;
+    let changed = Arc::new(new_notify());
+    let work = Arc::new(std::sync::Mutex::new(0_usize));
+    let (done, mut is_done) = blitz_io::sync::mpsc::unbounded_channel();
+    for _ in 0..TASKS {
+        let (changed, work, done) = (changed.clone(), work.clone(), done.clone());
+        task::spawn(async move {
+            loop {
+                changed.notified().await;
+                let has_work = {
+                    let mut work = work.lock().expect("it is not poisoned");
+                    let has_work = *work != 0;
+                    *work = work.saturating_sub(1);
+                    has_work
+                };
+                if has_work {
+                    _ = done.send(());
+                    task::yield_now().await;
+                }
+            }
+        });
+    }
+    settle().await;
+    for _ in 0..ROUNDS {
+        let count = if for_one { 1 } else { TASKS };
+        *work.lock().expect("it is not poisoned") = count;
+        changed.notify_waiters();
+        for _ in 0..count {
+            is_done.recv().await;
+        }
+        settle().await;
+    }
 }
 
 /// Many pairs of locks, all of the same two lines.

@@ -1,4 +1,4 @@
-//! The points of a lock for its location and the recorders, beside those for the holder in `object.rs`.
+//! The points of an object for its location and the recorders, beside those for the holder in `object.rs`.
 
 use super::lint::{self, Lock};
 use super::{Caller, Kind, Object, Waiter, recorders, trace};
@@ -63,6 +63,41 @@ impl Object {
         if recorders::lints() {
             let lock = Lock::new(block, kind, made_at.location());
             lint::acquired(waiter, lock, caller.location(), waits);
+        }
+    }
+
+    /// Tells the recorders that the current task or thread has forgotten permits of this semaphore.
+    #[inline]
+    pub fn forgot_permits(&self, kind: Kind, made_at: Caller, caller: Caller) {
+        if recorders::lints() {
+            let semaphore = Lock::new(self.block(), kind, made_at.location());
+            lint::forgot(Waiter::current(), semaphore, caller.location());
+        }
+    }
+
+    /// Tells the recorders that permits were added to this semaphore.
+    #[inline]
+    pub fn added_permits(&self, kind: Kind, made_at: Caller) {
+        if recorders::lints() {
+            let semaphore = Lock::new(self.block(), kind, made_at.location());
+            lint::refilled(semaphore, None);
+        }
+    }
+
+    /// Tells the recorders that the current task or thread has taken permits of this semaphore.
+    #[inline]
+    pub fn took_permits(&self) {
+        if recorders::lints() {
+            lint::permits_taken(self.block());
+        }
+    }
+
+    /// Tells the recorders that the current task or thread has sent a value to this channel, which was created at
+    /// `made_at`.
+    #[inline]
+    pub fn sent(&self, made_at: Caller) {
+        if recorders::lints() {
+            lint::sent(self.block(), made_at.location());
         }
     }
 

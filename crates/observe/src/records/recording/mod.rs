@@ -11,7 +11,7 @@ mod descriptor;
 mod errand;
 mod json;
 mod kept;
-mod lint;
+pub mod lint;
 mod local;
 mod locked;
 mod object;

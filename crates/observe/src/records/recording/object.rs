@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
-use super::{Caller, Fill, Filled, Origin, Waiter, current, recorders, trace};
+use super::{Caller, Fill, Filled, Origin, Waiter, current, lint, recorders, trace};
 use crate::decisions::Numbered;
 use blitz_io_futex::debug_is_name;
 
@@ -236,14 +236,20 @@ impl Object {
         let block = self.block();
         block.holder.store(0, Ordering::Relaxed);
         block.handed.store(waker.data().addr(), Ordering::Relaxed);
+        if recorders::lints() {
+            lint::handed_over(block, waker.data().addr());
+        }
     }
 
     /// Records that a future to which the object may have been handed proceeds or is dropped. If another
     /// future has the object, too, reports no longer show that.
     pub fn hand_over_ended(&self) {
-        let handed = &self.block().handed;
-        if handed.load(Ordering::Relaxed) != 0 {
-            handed.store(0, Ordering::Relaxed);
+        let block = self.block();
+        if block.handed.load(Ordering::Relaxed) != 0 {
+            block.handed.store(0, Ordering::Relaxed);
+        }
+        if recorders::lints() {
+            lint::hand_over_ended(block);
         }
     }
 
@@ -339,6 +345,9 @@ impl Object {
     pub unsafe fn clear_fill(&self) {
         let fill = &self.block().fill;
         if fill.is_set() {
+            if recorders::lints() {
+                lint::channel_ends(self.block());
+            }
             // SAFETY: the caller owns the slot, which is set.
             unsafe { fill.clear(&READER) };
         }

@@ -16,14 +16,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::about::Copied;
-use super::block::{self, Facts, ObjectRecord, READER};
+use super::block::{self, Block, Facts, ObjectRecord, READER};
 use super::brief::Brief;
 use super::descriptor::{Source, Sources};
 use super::local::{KEPT, LOCAL, Local};
 use super::place::{Place, Target, TaskFacts, TaskState, Value};
 use super::polled;
 use super::threads::{self, ThreadRecord};
-use super::{Contention, Kind, Origin, Waiter, clock, totals};
+use super::{Contention, Fill, Kind, Origin, Waiter, clock, totals};
 use crate::records::kernel::poll_slot::Poll;
 use blitz_io_futex::per_process::PerProcess;
 
@@ -350,6 +350,11 @@ pub(super) fn word_of(wait: u64) -> Option<usize> {
 
 /// Returns `true` if a future of the task with this word is pending, apart from the task itself.
 pub(super) fn has_pending_future(task: u64) -> bool {
+    find_pending(task, |_| Some(())).is_some()
+}
+
+/// Returns the first value that `f` finds in a pending future of the task with this word. `f` waits for nothing.
+pub(super) fn find_pending<R>(task: u64, mut f: impl FnMut(&Value) -> Option<R>) -> Option<R> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let reading = READER.begin();
     let is_it = |value: &Value| {
@@ -358,13 +363,29 @@ pub(super) fn has_pending_future(task: u64) -> bool {
     let mut chunk: *const Chunk = CHUNKS.load(Ordering::Acquire);
     // SAFETY: chunks are never freed.
     while let Some(here) = unsafe { chunk.as_ref() } {
-        let mut places = here.places.iter();
-        if places.any(|place| reading.read(&place.slot, is_it) == Some(true)) {
-            return true;
+        for place in &here.places {
+            let found = reading.read(
+                &place.slot,
+                |value| {
+                    if is_it(value) { f(value) } else { None }
+                },
+            );
+            if let Some(found) = found.flatten() {
+                return Some(found);
+            }
         }
         chunk = here.next;
     }
-    false
+    None
+}
+
+/// Returns how full a channel is, if it says so.
+pub(super) fn fill_of(block: &Block) -> Option<Fill> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    READER.begin().read(&block.fill, |probe| {
+        // SAFETY: the promise of the slot's owner holds while the slot is read.
+        unsafe { (probe.read)(probe.channel) }
+    })
 }
 
 /// Returns the time at which a poll began, in milliseconds, or 0.

@@ -321,7 +321,11 @@ impl Wait {
             Some(facts) if facts.job.is_some() => Polled::Job,
             _ => Polled::Task,
         };
-        lint::poll_begins(Waiter::task(id), of, self.caller().location());
+        let header = self
+            .place()
+            .map(|place| place.header.load(Ordering::Relaxed));
+        let header = header.map_or(0, <*mut ()>::addr);
+        lint::poll_begins(Waiter::task(id), of, self.caller().location(), header);
     }
 
     /// Returns `true` if there is no record, or that of another task or waker, which polled the future
@@ -355,8 +359,8 @@ impl Wait {
 
     #[inline]
     fn set_at(&mut self, place: &'static Place, value: Value) {
-        if recorders::traces() {
-            trace::wait_begins(&value);
+        if recorders::is_any_on() {
+            value.note_begin();
         }
         // SAFETY: `take` has given the place to this wait, and it has no record.
         unsafe { place.slot.set(value) };
@@ -379,8 +383,8 @@ impl Wait {
         };
         let ends = |value: &Value| {
             value.ends();
-            if recorders::traces() {
-                trace::wait_ends(value);
+            if recorders::is_any_on() {
+                value.note_end();
             }
             value.location
         };
@@ -472,6 +476,30 @@ impl Value {
             address: 0,
             location: caller.0,
             since: 0,
+        }
+    }
+
+    /// Tells the recorders that the wait begins.
+    #[cold]
+    #[inline(never)]
+    fn note_begin(&self) {
+        if recorders::traces() {
+            trace::wait_begins(self);
+        }
+        if recorders::lints() {
+            lint::wait_begins(self);
+        }
+    }
+
+    /// Tells the recorders that the wait ends.
+    #[cold]
+    #[inline(never)]
+    fn note_end(&self) {
+        if recorders::traces() {
+            trace::wait_ends(self);
+        }
+        if recorders::lints() {
+            lint::wait_ends(self);
         }
     }
 

@@ -139,6 +139,7 @@ impl Semaphore {
     #[track_caller]
     #[inline]
     pub fn add_permits(&self, n: usize) {
+        self.refilled();
         self.permits.add(n);
     }
 
@@ -162,6 +163,7 @@ impl Semaphore {
     /// ```
     #[doc(alias = "max_permits")]
     pub fn add_permits_within(&self, n: usize, bound: usize) -> Result<(), OverRelease> {
+        self.refilled();
         if self.permits.add_within(n, bound) {
             Ok(())
         } else {
@@ -174,6 +176,7 @@ impl Semaphore {
     #[doc(hidden)]
     #[inline]
     pub fn add_permits_if(&self, n: usize, fits: impl Fn(usize) -> bool) -> bool {
+        self.refilled();
         self.permits.add_if(n, fits)
     }
 
@@ -598,6 +601,7 @@ impl Semaphore {
     fn permit(&self, n: usize, caller: Caller) -> SemaphorePermit<'_> {
         self.permits.observed.object.permits_taken(n, caller);
         self.permits.observed.object.acquired_movable();
+        self.permits.observed.object.took_permits();
         SemaphorePermit::new(self, n)
     }
 
@@ -606,7 +610,28 @@ impl Semaphore {
     fn owned_permit(self: Arc<Self>, n: usize, caller: Caller) -> OwnedSemaphorePermit {
         self.permits.observed.object.permits_taken(n, caller);
         self.permits.observed.object.acquired_movable();
+        self.permits.observed.object.took_permits();
         OwnedSemaphorePermit::new(self, n)
+    }
+
+    /// Tells the linter that the program has forgotten permits.
+    #[inline]
+    fn forgot(&self, n: usize, caller: Caller) {
+        if n != 0 {
+            let observed = &self.permits.observed;
+            let made_at = observed.made_at();
+            observed
+                .object
+                .forgot_permits(Kind::Semaphore, made_at, caller);
+        }
+    }
+
+    /// Tells the linter that the program adds permits.
+    #[inline]
+    fn refilled(&self) {
+        let observed = &self.permits.observed;
+        let made_at = observed.made_at();
+        observed.object.added_permits(Kind::Semaphore, made_at);
     }
 
     /// Returns the permits of a guard.

@@ -3,6 +3,8 @@
 use std::mem;
 use std::sync::Arc;
 
+use blitz_io_observe::Caller;
+
 use super::Semaphore;
 use crate::semaphores::permits;
 
@@ -54,7 +56,9 @@ impl SemaphorePermit<'_> {
     /// assert_eq!(semaphore.available_permits(), 1);
     /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
+    #[track_caller]
     pub fn forget(self) {
+        self.sem.forgot(self.permits, Caller::here());
         mem::forget(self);
     }
 
@@ -78,7 +82,9 @@ impl OwnedSemaphorePermit {
     /// assert_eq!(semaphore.available_permits(), 1);
     /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
+    #[track_caller]
     pub fn forget(mut self) {
+        self.sem.forgot(self.permits, Caller::here());
         self.permits = 0;
     }
 

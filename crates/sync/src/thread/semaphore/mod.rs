@@ -352,7 +352,7 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.acquire_many(n)?.forget();
+        std::mem::forget(self.acquire_many(n)?);
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
@@ -374,7 +374,7 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        self.try_acquire_many(n)?.forget();
+        std::mem::forget(self.try_acquire_many(n)?);
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
@@ -429,6 +429,8 @@ impl Semaphore {
     #[doc(alias = "max_permits")]
     #[inline]
     pub fn add_permits_within(&self, n: usize, bound: usize) -> Result<(), OverRelease> {
+        self.object
+            .added_permits(Kind::ThreadSemaphore, Caller::UNKNOWN);
         let bound = bound.min(Self::MAX_PERMITS) as u64;
         let added = self.change(|state| {
             let fits = n as u64 <= bound.saturating_sub(state / PERMIT);
@@ -510,7 +512,17 @@ impl Semaphore {
     fn permit(&self, n: u32, caller: Caller) -> SemaphorePermit<'_> {
         self.object.permits_taken(n as usize, caller);
         self.object.acquired_movable();
+        self.object.took_permits();
         SemaphorePermit::new(self, n as usize)
+    }
+
+    /// Tells the linter that the program has forgotten permits.
+    #[inline]
+    fn forgot(&self, n: usize, caller: Caller) {
+        if n != 0 {
+            let kind = Kind::ThreadSemaphore;
+            self.object.forgot_permits(kind, Caller::UNKNOWN, caller);
+        }
     }
 
     #[inline]

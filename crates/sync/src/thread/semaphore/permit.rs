@@ -3,6 +3,8 @@
 use std::mem;
 use std::sync::Arc;
 
+use blitz_io_observe::Caller;
+
 use super::Semaphore;
 use crate::semaphores::permits;
 
@@ -25,7 +27,9 @@ pub struct OwnedSemaphorePermit {
 impl SemaphorePermit<'_> {
     /// Forgets the permits: they are never given back, and the semaphore has as
     /// many fewer.
+    #[track_caller]
     pub fn forget(self) {
+        self.semaphore.forgot(self.permits, Caller::here());
         mem::forget(self);
     }
 }
@@ -33,7 +37,9 @@ impl SemaphorePermit<'_> {
 impl OwnedSemaphorePermit {
     /// Forgets the permits: they are never given back, and the semaphore has as
     /// many fewer.
+    #[track_caller]
     pub fn forget(mut self) {
+        self.semaphore.forgot(self.permits, Caller::here());
         self.permits = 0;
     }
 

@@ -1,4 +1,4 @@
-//! What the recorder keeps of all threads: pairs of locks, and lines at which a poll blocks or keeps a guard.
+//! What the recorder keeps of all threads: pairs of locks, and the lines of what polls do.
 //!
 //! A pair is kept once. Two lines of the program have [`SAMPLES`] pairs of locks at most: a program that makes a
 //! million locks at one line has them all in the same order, or shows the other order among the first ones.
@@ -17,6 +17,8 @@ use crate::Kind;
 pub(super) const EDGES: usize = 1 << 14;
 /// The most pairs of the same two lines.
 pub(super) const SAMPLES: u32 = 64;
+/// The most gates of a pair: other locks that its owner holds.
+pub(super) const GATES: usize = 4;
 /// The most lines of each kind of event.
 pub(super) const EVENTS: usize = 1 << 12;
 
@@ -51,14 +53,14 @@ pub(super) struct Edge {
     /// The guard of the first one may have moved to another task.
     pub(super) is_movable: bool,
     /// Other locks that were held exclusively, or zeros.
-    pub(super) gates: [(u64, u32); 4],
+    pub(super) gates: [(u64, u32); GATES],
     /// The task had other pending futures, one of which may have taken the first lock.
     pub(super) is_joined: bool,
 }
 
 /// A line at which something happened, and how often.
 pub(super) struct Event {
-    /// The lock that a task kept, or the wait that blocked.
+    /// The lock that a task kept, or the wait.
     pub(super) side: Option<Side>,
     /// The line at which the holder took the lock that a poll waited for.
     pub(super) holder_at: At,
@@ -89,6 +91,8 @@ pub(super) struct Table {
     pub(super) guards: HashMap<u64, Event>,
     pub(super) blocked: HashMap<u64, Event>,
     pub(super) polls: HashMap<u64, Event>,
+    pub(super) handed: HashMap<u64, Event>,
+    pub(super) sockets: HashMap<u64, Event>,
     pub(super) lost: Lost,
 }
 

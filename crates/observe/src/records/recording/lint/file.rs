@@ -5,7 +5,12 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use std::process;
 
 use super::edges::{Edge, Event, Side, table};
+use super::growth::{Growth, channels};
+use super::leaks::leaks;
 use super::lock::At;
+use super::permits::{Permits, semaphores};
+use super::waits::{Storm, storms};
+use super::writes::{Write, writes};
 use crate::records::Waiter;
 use crate::records::recording::json::{Name, Place, Text, command, list};
 
@@ -28,6 +33,14 @@ pub(super) fn text() -> String {
     list(&mut text, "guards", table.guards.values());
     list(&mut text, "blocked", table.blocked.values());
     list(&mut text, "polls", table.polls.values());
+    list(&mut text, "handed", table.handed.values());
+    list(&mut text, "sockets", table.sockets.values());
+    drop(table);
+    list(&mut text, "writes", writes().values().flatten());
+    list(&mut text, "permits", semaphores().values());
+    list(&mut text, "channels", channels().values());
+    list(&mut text, "storms", storms().values());
+    list(&mut text, "leaks", leaks().iter());
     text.push_str("}\n");
     text
 }
@@ -92,12 +105,74 @@ impl Display for Edge {
             self.is_movable,
             self.is_joined,
         )?;
-        let gates = self.gates.iter().filter(|gate| gate.0 != 0);
-        for (at, gate) in gates.enumerate() {
-            let comma = if at == 0 { "" } else { "," };
-            write!(f, "{comma}{}", Id(*gate))?;
-        }
+        gates(&self.gates, f)?;
         f.write_str("]}")
+    }
+}
+
+fn gates(gates: &[(u64, u32)], f: &mut Formatter<'_>) -> fmt::Result {
+    let gates = gates.iter().filter(|gate| gate.0 != 0);
+    for (at, gate) in gates.enumerate() {
+        let comma = if at == 0 { "" } else { "," };
+        write!(f, "{comma}{}", Id(*gate))?;
+    }
+    Ok(())
+}
+
+impl Display for Write {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{{\"side\":{},\"owner\":{},\"gates\":[",
+            self.side,
+            Owner(self.owner)
+        )?;
+        gates(&self.gates, f)?;
+        f.write_str("]}")
+    }
+}
+
+impl Display for Permits {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{{\"side\":{},\"owner\":{},\"forgotten\":{},\"taken\":{},\"is_refilled\":{}}}",
+            self.side,
+            Owner(self.owner),
+            self.forgotten,
+            self.taken,
+            self.is_refilled,
+        )
+    }
+}
+
+impl Display for Growth {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{{\"side\":{},\"sender\":{},\"receiver\":{},\"longer\":{},\"shorter\":{},\"length\":{}}}",
+            self.side,
+            Owner(self.sender),
+            Owner(self.receiver),
+            self.longer,
+            self.shorter,
+            self.length,
+        )
+    }
+}
+
+impl Display for Storm {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{{\"side\":{},\"task_at\":{},\"task\":{},\"tasks\":{},\"again\":{},\"progressed\":{}}}",
+            self.side,
+            Place(self.task_at),
+            Owner(self.task),
+            self.tasks(),
+            self.again,
+            self.progressed,
+        )
     }
 }
 

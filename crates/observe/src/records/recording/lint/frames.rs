@@ -5,9 +5,13 @@
 //! The system's counters of both cost more than a short poll. A thread reads them after it has slept, and every two
 //! milliseconds; what the thread did in between counts for the poll.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use super::edges::address;
+use super::handed::{self, Handed};
 use super::lock::At;
+use super::waits::Waits;
 
 /// A longer poll is long.
 const LONG: Duration = Duration::from_millis(10);
@@ -25,11 +29,17 @@ pub(in crate::records::recording) enum Polled {
     Job,
 }
 
+/// A thread looks for the timers of this many polls of tasks that were spawned at one line: a look reads the
+/// records of all tasks.
+const LOOKS: u32 = 16;
+
 /// The polls that a thread is in, and its counters.
 #[derive(Default)]
 pub(super) struct Frames {
     frames: Vec<Frame>,
     counters: Option<Counters>,
+    /// The looks for timers, by the line at which tasks were spawned.
+    looks: HashMap<u64, u32>,
 }
 
 /// One poll.
@@ -43,6 +53,14 @@ pub(super) struct Frame {
     /// The time of the waits that are counted by themselves.
     counted: Duration,
     before: Counters,
+    /// The address in the task's own wakers; 0 if it has none yet.
+    pub(super) header: usize,
+    /// What was handed to futures of the task before the poll.
+    pub(super) handed: Vec<Handed>,
+    /// The task has woken itself in this poll.
+    pub(super) is_rewoken: bool,
+    /// The waits of the poll.
+    pub(super) waits: Waits,
 }
 
 /// The system's counters of this thread.
@@ -57,7 +75,7 @@ struct Counters {
 }
 
 impl Frames {
-    pub(super) fn begin(&mut self, task: u64, of: Polled, spawned_at: At) {
+    pub(super) fn begin(&mut self, task: u64, of: Polled, spawned_at: At, header: usize) {
         let since = Instant::now();
         let known = self.counters.filter(|known| since - known.at <= FRESH);
         let before = known.unwrap_or_else(|| Counters::read(since));
@@ -70,6 +88,10 @@ impl Frames {
             since,
             counted: Duration::ZERO,
             before,
+            header,
+            handed: handed::of(header),
+            is_rewoken: false,
+            waits: Waits::default(),
         });
     }
 
@@ -88,6 +110,13 @@ impl Frames {
         let slept = after.sleeps > frame.before.sleeps && frame.counted.is_zero();
         let is_long = processor >= LONG || slept;
         Some((frame, is_long.then_some((took, processor))))
+    }
+
+    /// Counts a look for the timers of a task. Returns `false` if there were enough.
+    pub(super) fn looks_for_timer(&mut self, frame: &Frame) -> bool {
+        let looks = self.looks.entry(address(frame.spawned_at)).or_default();
+        *looks += 1;
+        *looks <= LOOKS
     }
 
     /// Returns the current poll.

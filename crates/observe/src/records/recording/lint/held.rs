@@ -9,16 +9,16 @@
 //! 4. A guard may have moved to another task, which released it, while its owner ran. Then the entry stays. So an
 //!    entry counts only if the block still names its owner.
 
-use std::collections::HashMap;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
 
 use blitz_io_futex::per_process::PerProcess;
 
-use super::edges::{self, Edge, Side, address, hash};
+use super::edges::{self, Edge, GATES, Side, address, hash};
 use super::lock::{At, Lock};
+use super::writes;
 use crate::records::Waiter;
+use crate::records::kernel::counted_map::CountedMap;
 use crate::records::recording::block::{BESIDE_READERS, Block, MOVABLE};
 use crate::records::recording::registry;
 
@@ -30,8 +30,8 @@ pub(super) const PARKED: usize = 1 << 16;
 const FLAGS: u64 = MOVABLE | BESIDE_READERS;
 /// The number of pairs that a thread knows to be recorded.
 const SEEN: usize = 512;
-/// The most gates of a pair.
-const GATES: usize = 4;
+/// Tells the hash of a writer from that of a pair.
+const WRITE: u64 = u64::MAX;
 
 /// One lock that is held.
 #[derive(Clone, Copy)]
@@ -52,13 +52,7 @@ pub(super) struct List {
 }
 
 /// The locks of suspended tasks, by the task's word.
-static SUSPENDED: PerProcess<Mutex<HashMap<u64, Vec<Held>>>> = PerProcess::new(Mutex::default);
-/// The length of `SUSPENDED`, so that most polls take no lock.
-static SUSPENDED_COUNT: AtomicUsize = AtomicUsize::new(0);
-
-fn suspended() -> MutexGuard<'static, HashMap<u64, Vec<Held>>> {
-    SUSPENDED.lock().unwrap_or_else(PoisonError::into_inner)
-}
+static SUSPENDED: PerProcess<CountedMap<Vec<Held>>> = PerProcess::new(CountedMap::default);
 
 impl Held {
     /// Returns `true` if the owner still holds the lock, as far as its block knows.
@@ -84,11 +78,23 @@ impl Held {
     }
 }
 
+/// Returns the locks that keep all others out of what an owner does with the lock `of`.
+fn gates<'a>(own: impl Iterator<Item = &'a Held>, of: (u64, u32)) -> [(u64, u32); GATES] {
+    let mut gates = [(0, 0); GATES];
+    let others = own.filter(|other| other.lock.is_exclusive() && other.lock.id() != of);
+    for (gate, other) in gates.iter_mut().zip(others) {
+        *gate = other.lock.id();
+    }
+    gates.sort_unstable();
+    gates
+}
+
 impl List {
     /// Adds a lock that the owner has taken. `waits`: it would have waited for it without a limit.
     pub(super) fn add(&mut self, owner: u64, lock: Lock, at: At, waits: bool) {
         if waits {
             self.note_edges(owner, lock, at);
+            self.note_write(owner, lock, at);
         }
         if self.held.len() < HELD {
             self.held.push(Held { owner, lock, at });
@@ -105,13 +111,13 @@ impl List {
         let found = list.iter().rposition(own);
         if let Some(at) = found.or_else(|| list.iter().rposition(is_it)) {
             list.remove(at);
-        } else if SUSPENDED_COUNT.load(Ordering::Relaxed) != 0 {
+        } else {
             let holder = block.holder.load(Ordering::Relaxed) & !FLAGS;
-            let mut all = suspended();
             for task in [owner, holder] {
-                if let Some(list) = all.get_mut(&task) {
+                SUSPENDED.change(task, |list| {
                     list.retain(|held| !is_it(held));
-                }
+                    !list.is_empty()
+                });
             }
         }
     }
@@ -121,24 +127,20 @@ impl List {
         self.held
             .retain(|held| held.owner != owner || held.is_valid());
         let own = || self.held.iter().filter(|held| held.owner == owner);
-        // Who has it already waits for nothing new.
-        if own().next().is_none() || own().any(|held| held.lock.id() == lock.id()) {
+        let is_it = |held: &&Held| held.lock.id() == lock.id();
+        // Who has the lock already waits for nothing new, unless a writer comes between two readers.
+        let again = own().find(is_it);
+        let reads_again = |held: &Held| held.lock.is_read() && lock.is_read();
+        if own().next().is_none() || again.is_some_and(|held| !reads_again(held)) {
             return;
         }
         let mut fresh = Vec::new();
-        for held in own() {
+        for held in own().filter(|held| again.is_none() || is_it(held)) {
             let lines = edges::lines(&held.lock, held.at, &lock, at);
             if self.full.get(lines as usize % SEEN) == Some(&lines) {
                 continue;
             }
-            // The locks that keep out all others of the pair's order.
-            let mut gates = [(0, 0); GATES];
-            let others = own()
-                .filter(|other| other.lock.is_exclusive() && other.lock.id() != held.lock.id());
-            for (gate, other) in gates.iter_mut().zip(others) {
-                *gate = other.lock.id();
-            }
-            gates.sort_unstable();
+            let gates = gates(own(), held.lock.id());
             let hash = hash(&[
                 held.lock.block.id(),
                 u64::from(held.lock.generation) << 32 | u64::from(lock.generation),
@@ -187,14 +189,25 @@ impl List {
         }
     }
 
-    /// Takes the locks of a task whose poll begins.
-    pub(super) fn resume(&mut self, task: u64) {
-        if SUSPENDED_COUNT.load(Ordering::Relaxed) == 0 {
+    /// Records that the owner writes, with the locks that it holds then.
+    fn note_write(&mut self, owner: u64, lock: Lock, at: At) {
+        if !lock.is_write() {
             return;
         }
-        let mut all = suspended();
-        if let Some(list) = all.remove(&task) {
-            SUSPENDED_COUNT.store(all.len(), Ordering::Relaxed);
+        let key = hash(&[lock.block.id(), u64::from(lock.generation), owner, WRITE]);
+        if self.seen.get(key as usize % SEEN) == Some(&key) {
+            return;
+        }
+        let own = self.held.iter().filter(|held| held.owner == owner);
+        let gates = gates(own, lock.id());
+        writes::add(owner, Side::new(&lock, at), gates);
+        self.seen.resize(SEEN, 0);
+        self.seen[key as usize % SEEN] = key;
+    }
+
+    /// Takes the locks of a task whose poll begins.
+    pub(super) fn resume(&mut self, task: u64) {
+        if let Some(list) = SUSPENDED.take(task) {
             self.held.extend(list);
         }
     }
@@ -207,14 +220,8 @@ impl List {
         let is_own = |held: &&Held| held.owner == task && held.is_valid();
         let list: Vec<Held> = self.held.iter().filter(is_own).copied().collect();
         self.held.retain(|held| held.owner != task);
-        if !list.is_empty() {
-            let mut all = suspended();
-            if all.len() < PARKED {
-                all.insert(task, list.clone());
-                SUSPENDED_COUNT.store(all.len(), Ordering::Relaxed);
-            } else {
-                edges::lost(|lost| &mut lost.tasks);
-            }
+        if !list.is_empty() && SUSPENDED.add(task, list.clone(), PARKED).is_err() {
+            edges::lost(|lost| &mut lost.tasks);
         }
         list
     }

@@ -52,6 +52,16 @@ impl Lock {
         )
     }
 
+    /// Returns `true` if it is taken beside other readers, and waits behind a writer that waits.
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self.kind, Kind::Read | Kind::ThreadRead)
+    }
+
+    /// Returns `true` if it is taken as the lock's writer.
+    pub(super) fn is_write(&self) -> bool {
+        matches!(self.kind, Kind::Write | Kind::ThreadWrite)
+    }
+
     /// Returns `true` if a wait for the lock blocks the thread.
     pub(super) fn is_of_threads(&self) -> bool {
         !matches!(self.kind, Kind::Mutex | Kind::Read | Kind::Write)

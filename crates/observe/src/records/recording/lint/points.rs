@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use super::edges::{self, Event, Side};
 use super::frames::{Frame, Polled};
-use super::local::with_local;
+use super::local::{Local, with_local};
 use super::lock::{At, Lock};
+use super::{growth, handed, permits, requests};
+use crate::Kind;
 use crate::records::Waiter;
 use crate::records::recording::block::Block;
+use crate::records::recording::place::{Target, Value};
+use crate::records::recording::registry;
 
 /// The current task or thread has taken a lock. `waits`: it would have waited for it without a limit.
 #[cold]
@@ -26,10 +30,15 @@ pub(in crate::records::recording) fn released(owner: Waiter, block: &'static Blo
 /// A poll begins.
 #[cold]
 #[inline(never)]
-pub(in crate::records::recording) fn poll_begins(task: Waiter, of: Polled, spawned_at: At) {
+pub(in crate::records::recording) fn poll_begins(
+    task: Waiter,
+    of: Polled,
+    spawned_at: At,
+    header: usize,
+) {
     with_local(|local| {
         local.held.resume(task.word());
-        local.frames.begin(task.word(), of, spawned_at);
+        local.frames.begin(task.word(), of, spawned_at, header);
     });
 }
 
@@ -41,6 +50,9 @@ pub(in crate::records::recording) fn poll_ends() {
         let Some((frame, long)) = local.frames.end() else {
             return;
         };
+        note_handed(&frame);
+        note_sockets(local, &frame);
+        frame.waits.count(frame.task, frame.spawned_at);
         let held = local.held.suspend(frame.task);
         let event = |side, (took, processor)| Event {
             side,
@@ -107,5 +119,180 @@ pub(in crate::records::recording) fn blocked(
                 processor: Duration::ZERO,
             },
         );
+    });
+}
+
+/// Records what was handed to a future of the task before the poll, and still is. See `handed.rs`.
+fn note_handed(frame: &Frame) {
+    if frame.handed.is_empty() || frame.is_rewoken {
+        return;
+    }
+    let now = handed::of(frame.header);
+    for handed in handed::still(&frame.handed, &now) {
+        // The future may be one of another task that has the same waker, or have been dropped just now.
+        let future = registry::find_pending(frame.task, |value| match value.target {
+            Target::Object(block, generation) if std::ptr::eq(block, handed.block) => {
+                Some((generation, value.kind, value.location))
+            }
+            _ => None,
+        });
+        let Some((generation, kind, at)) = future else {
+            continue;
+        };
+        let lock = Lock {
+            generation,
+            ..Lock::new(handed.block, kind, None)
+        };
+        edges::count(
+            |table| &mut table.handed,
+            of_frame(frame, Side::new(&lock, at)),
+        );
+    }
+}
+
+/// Records the sockets for which a task of a request waits without a deadline.
+fn note_sockets(local: &mut Local, frame: &Frame) {
+    let is_request = || frame.waits.is_request || requests::has(frame.task);
+    if frame.waits.sockets().next().is_none() || !is_request() {
+        return;
+    }
+    if !local.frames.looks_for_timer(frame) {
+        return;
+    }
+    let is_timer = |value: &Value| (value.kind == Kind::Sleep).then_some(());
+    if registry::find_pending(frame.task, is_timer).is_none() {
+        for side in frame.waits.sockets() {
+            edges::count(|table| &mut table.sockets, of_frame(frame, side));
+        }
+    }
+}
+
+/// Returns an event of a poll.
+fn of_frame(frame: &Frame, side: Side) -> Event {
+    Event {
+        side: Some(side),
+        holder_at: None,
+        task_at: frame.spawned_at,
+        task: frame.task,
+        count: 1,
+        longest: Duration::ZERO,
+        processor: Duration::ZERO,
+    }
+}
+
+/// The task with this number is woken, by itself if it is the current one.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn woken(task: Waiter, by: u64) {
+    if task.word() == by {
+        with_local(|local| {
+            let frame = local.frames.current();
+            if let Some(frame) = frame.filter(|frame| frame.task == by) {
+                frame.is_rewoken = true;
+            }
+        });
+    }
+}
+
+/// The object with this block is about to be handed to the future that keeps this waker.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn handed_over(block: &'static Block, waker: usize) {
+    with_local(|_| handed::add(block, waker));
+}
+
+/// A future to which the object may have been handed proceeds or is dropped.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn hand_over_ended(block: &'static Block) {
+    with_local(|_| handed::remove(block));
+}
+
+/// A future of a task begins to wait.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn wait_begins(value: &Value) {
+    on_frame(value, |frame| frame.waits.begin(value));
+}
+
+/// The wait of a future ends.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn wait_ends(value: &Value) {
+    on_frame(value, |frame| frame.waits.end(value));
+}
+
+/// Runs `with` on the current poll, if it is that of the task whose future waits.
+fn on_frame(value: &Value, with: impl FnOnce(&mut Frame)) {
+    if value.blocks_thread || value.kind == Kind::Task {
+        return;
+    }
+    with_local(|local| {
+        let frame = local.frames.current();
+        if let Some(frame) = frame.filter(|frame| frame.task == value.waiter.word()) {
+            with(frame);
+        }
+    });
+}
+
+/// The current task or thread has forgotten permits of the semaphore.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn forgot(owner: Waiter, semaphore: Lock, at: At) {
+    with_local(|_| permits::forgotten(owner.word(), semaphore, at));
+}
+
+/// Permits were added to the semaphore.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn refilled(semaphore: Lock, at: At) {
+    with_local(|_| permits::refilled(semaphore, at));
+}
+
+/// The current task or thread has taken permits of the semaphore with this block.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn permits_taken(block: &'static Block) {
+    with_local(|_| permits::taken(block));
+}
+
+/// The current task or thread has sent a value.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn sent(block: &'static Block, made_at: At) {
+    if growth::is_due() {
+        with_local(|_| growth::look(block, made_at));
+    }
+}
+
+/// The receiver of a channel is about to be dropped.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn channel_ends(block: &'static Block) {
+    with_local(|_| growth::last_look(block));
+}
+
+/// A request begins in the task or thread. Returns `false` if it is not followed.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn request_begins(owner: u64) -> bool {
+    with_local(|_| requests::begin(owner)) == Some(true)
+}
+
+/// The request ends that began there.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn request_ends(owner: u64) {
+    with_local(|_| requests::end(owner));
+}
+
+/// The current poll is one of a request.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn in_request() {
+    with_local(|local| {
+        if let Some(frame) = local.frames.current() {
+            frame.waits.is_request = true;
+        }
     });
 }

@@ -8,9 +8,9 @@ use super::recorder::{is_on, record};
 use crate::Kind;
 use crate::records::Waiter;
 use crate::records::recording::block::Block;
-use crate::records::recording::current;
 use crate::records::recording::local::LOCAL;
 use crate::records::recording::place::{Target, Value};
+use crate::records::recording::{current, lint, recorders};
 
 /// Flag of a spawn: it is a closure on a thread for blocking work.
 const JOB: u8 = 1;
@@ -49,17 +49,22 @@ impl Drop for Waking {
 /// The task with this number is woken by the current task or thread.
 #[inline]
 pub fn woken(id: u64) {
-    if is_on() {
+    if recorders::is_any_on() {
         note_wake(id);
     }
 }
 
 #[inline(never)]
 fn note_wake(id: u64) {
-    record(Event {
-        kind: LOCAL.with(|local| local.waking.get()),
-        ..Event::new(Code::Wake, Waiter::task(id).word(), current::word())
-    });
+    if is_on() {
+        record(Event {
+            kind: LOCAL.with(|local| local.waking.get()),
+            ..Event::new(Code::Wake, Waiter::task(id).word(), current::word())
+        });
+    }
+    if recorders::lints() {
+        lint::woken(Waiter::task(id), current::word());
+    }
 }
 
 /// The current task or thread spawns the task with this number. `is_job`: it is a closure on a thread for blocking

@@ -15,6 +15,7 @@ use super::event::{Code, Event};
 use super::recorder::{is_on, record};
 use super::watch::Watched;
 use crate::records::Waiter;
+use crate::records::recording::{lint, recorders};
 
 /// The most names. Requests with further names have none.
 const NAMES: usize = 1 << 12;
@@ -58,15 +59,26 @@ pub struct Request {
     id: u64,
     /// `Some` if something asks for the ends of requests.
     watched: Option<Box<Watched>>,
+    /// The word of the task or thread that works for it, as the recorder of `blitz lint` knows; 0 if it does not.
+    owner: u64,
+    /// The recorder of `blitz lint` was on when it began.
+    is_linted: bool,
 }
 
 /// Begins a request in the current task or thread.
 pub fn request<'a>(name: impl Into<Cow<'a, str>>) -> Request {
+    let is_linted = recorders::lints();
+    let mut request = Request {
+        id: 0,
+        watched: None,
+        owner: 0,
+        is_linted,
+    };
+    if is_linted {
+        request.find_owner();
+    }
     if !is_on() {
-        return Request {
-            id: 0,
-            watched: None,
-        };
+        return request;
     }
     let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     let name = name.into();
@@ -74,16 +86,16 @@ pub fn request<'a>(name: impl Into<Cow<'a, str>>) -> Request {
         target: place_of(&name),
         ..Event::new(Code::Request, Waiter::current().word(), id)
     });
-    Request {
-        id,
-        watched: Watched::new(&name),
-    }
+    request.id = id;
+    request.watched = Watched::new(&name);
+    request
 }
 
 impl Request {
     /// Returns a future that works for the request. The request ends with it.
-    pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
+    pub fn instrument<F: Future>(mut self, future: F) -> Instrumented<F> {
         self.leave();
+        self.forget_owner();
         Instrumented {
             future,
             request: self,
@@ -93,6 +105,9 @@ impl Request {
     /// The current task or thread works for the request from now on.
     pub fn enter(&self) {
         self.note(Code::Enter);
+        if self.is_linted {
+            lint::in_request();
+        }
     }
 
     /// The current task or thread works for the request no more.
@@ -113,12 +128,29 @@ impl Request {
     }
 }
 
+impl Request {
+    fn find_owner(&mut self) {
+        let here = Waiter::current().word();
+        if lint::request_begins(here) {
+            self.owner = here;
+        }
+    }
+
+    fn forget_owner(&mut self) {
+        if self.owner != 0 {
+            lint::request_ends(self.owner);
+            self.owner = 0;
+        }
+    }
+}
+
 impl Drop for Request {
     fn drop(&mut self) {
         self.note(Code::RequestEnd);
         if let Some(watched) = self.watched.take() {
             watched.ended();
         }
+        self.forget_owner();
     }
 }
 

@@ -1,0 +1,76 @@
+//! Permits that the program has forgotten, and whether their semaphores go on with fewer.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use blitz_io_futex::per_process::PerProcess;
+
+use super::edges::{EVENTS, Side, lost};
+use super::lock::{At, Lock};
+use crate::records::recording::block::Block;
+
+/// A semaphore whose permits were forgotten, or to which some were added.
+pub(super) struct Permits {
+    /// The semaphore, and the line at which a permit was forgotten last.
+    pub(super) side: Side,
+    /// The task or thread that has forgotten it.
+    pub(super) owner: u64,
+    /// The number of times that permits were forgotten.
+    pub(super) forgotten: u64,
+    /// The number of times that permits were taken since.
+    pub(super) taken: u64,
+    /// Permits were added.
+    pub(super) is_refilled: bool,
+}
+
+type Semaphores = HashMap<(u64, u32), Permits>;
+
+static SEMAPHORES: PerProcess<Mutex<Semaphores>> = PerProcess::new(Mutex::default);
+/// The length of `SEMAPHORES`, so that most acquisitions take no lock. It may be a moment old.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+pub(super) fn semaphores() -> MutexGuard<'static, Semaphores> {
+    SEMAPHORES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn change(semaphore: Lock, at: At, change: impl FnOnce(&mut Permits)) {
+    let mut all = semaphores();
+    if all.len() >= EVENTS && !all.contains_key(&semaphore.id()) {
+        drop(all);
+        return lost(|lost| &mut lost.events);
+    }
+    change(all.entry(semaphore.id()).or_insert_with(|| Permits {
+        side: Side::new(&semaphore, at),
+        owner: 0,
+        forgotten: 0,
+        taken: 0,
+        is_refilled: false,
+    }));
+    COUNT.store(all.len(), Ordering::Relaxed);
+}
+
+/// The current task or thread has forgotten permits.
+pub(super) fn forgotten(owner: u64, semaphore: Lock, at: At) {
+    change(semaphore, at, |permits| {
+        permits.side = Side::new(&semaphore, at);
+        permits.owner = owner;
+        permits.forgotten += 1;
+        permits.taken = 0;
+    });
+}
+
+/// Permits were added to a semaphore.
+pub(super) fn refilled(semaphore: Lock, at: At) {
+    change(semaphore, at, |permits| permits.is_refilled = true);
+}
+
+/// Permits were taken of the semaphore with this block.
+pub(super) fn taken(block: &'static Block) {
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    if let Some(permits) = semaphores().get_mut(&(block.id(), block.generation())) {
+        permits.taken += 1;
+    }
+}
