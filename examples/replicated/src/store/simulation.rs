@@ -105,7 +105,8 @@ pub async fn run(bug: Option<Bug>) {
     for client in clients {
         client.await.expect("clients do not panic");
     }
-    let sum = Client::new(CLIENTS, addresses(PORTS[1])).execute(Operation::Get(KEY));
+    let mut last = Client::new(CLIENTS, addresses(PORTS[1]));
+    let sum = last.execute(Operation::Get(KEY));
     assert_eq!(
         sum.await,
         additions.begun.get(),
