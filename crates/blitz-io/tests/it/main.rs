@@ -11,6 +11,6 @@ mod replay;
 mod schedules;
 #[cfg(feature = "net")]
 #[path = "../../../../examples/replicated/src/store/mod.rs"]
-#[allow(missing_docs, reason = "it is an example's")]
+#[allow(dead_code, missing_docs, reason = "it is an example's")]
 mod store;
 mod time;

@@ -13,7 +13,7 @@ fn is_found(bug: Bug) {
         .shrink(false)
         .check(move || simulation::run(Some(bug)))
         .unwrap_err();
-    let again = Builder::new().trace(failure.trace().clone());
+    let again = Builder::new().trace(failure.trace().clone()).shrink(false);
     let again = again.check(move || simulation::run(Some(bug))).unwrap_err();
     assert_eq!(again.cause(), failure.cause());
 }

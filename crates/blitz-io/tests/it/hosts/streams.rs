@@ -139,10 +139,11 @@ fn a_socket_that_is_dropped_with_unread_bytes_resets() {
         sim::host("server", |_| async {
             let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
             let (stream, _) = listener.accept().await.unwrap();
-            stream.readable().await.unwrap();
+            stream.peek(&mut [0]).await.unwrap();
             drop(stream);
             let (stream, _) = listener.accept().await.unwrap();
             stream.set_zero_linger().unwrap();
+            time::sleep(Duration::from_secs(1)).await;
         });
         let mut stream = TcpStream::connect("server:80").await.unwrap();
         stream.write_all(b"hello").await.unwrap();
@@ -170,9 +171,12 @@ fn links_split_lose_and_reset() {
         let bad = Link::new().splits(0.3).loss(0.1).resets(0.1);
         sim::set_link("test", "server", bad);
         let start = Instant::now();
-        let mut stream = TcpStream::connect("server:80").await.unwrap();
         let mut bytes = [0; 10];
-        match stream.read(&mut bytes).await {
+        let read = async {
+            let mut stream = TcpStream::connect("server:80").await?;
+            stream.read(&mut bytes).await
+        };
+        match read.await {
             Ok(0) => sim::sometimes("a reset before the first byte", true),
             Ok(n) => {
                 sim::sometimes("a short read", n < 10);
