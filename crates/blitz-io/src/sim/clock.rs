@@ -1,9 +1,8 @@
 //! `Clock`: the clock of a host.
 //!
-//! The clock runs at another rate than the simulation's own one, from the moment at which that was set. A moment of the
-//! simulation becomes the largest whole number of nanoseconds that the host's clock has shown by then, and a moment of the
-//! host the first one of the simulation at which its clock shows at least that. So a timer never fires early by the clock
-//! of its host.
+//! The clock runs at another rate than the simulation's own one, from the moment at which the test has set that rate. A
+//! moment of the simulation is rounded down to a nanosecond of the host. A moment of the host becomes the first one of the
+//! simulation at which the host's clock shows at least that. So a timer never fires early by the clock of its host.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ pub(super) struct Clock {
 
 #[derive(Clone, Copy, Debug)]
 struct Rate {
-    /// A moment of the simulation, and what the clock showed then.
+    /// A moment of the simulation, and the time of the clock at that moment.
     since: (Instant, Instant),
     /// By how many parts in a million it is fast.
     drift: i32,
@@ -29,7 +28,7 @@ impl Clock {
     /// Returns the clock that is fast by this many parts in a million from now on.
     pub(super) fn with_drift(self, now: Instant, drift: i32) -> Self {
         let since = (now, self.to_host(now));
-        // Slower than that it would stand still.
+        // At a rate of zero no timer would ever fire.
         let drift = drift.max(-900_000);
         Self {
             rate: Some(Rate { since, drift }),
@@ -47,7 +46,7 @@ impl Clock {
     }
 
     /// Returns the first moment of the simulation at which the clock shows this.
-    pub(super) fn from_host(self, moment: Instant) -> Instant {
+    pub(super) fn when_host_shows(self, moment: Instant) -> Instant {
         let Some(Rate { since, drift }) = self.rate else {
             return moment;
         };
@@ -78,7 +77,7 @@ mod tests {
             let clock = Clock::default().with_drift(now, drift);
             for passed in [0, 1, 2, 3, 999, 1_000_001, 86_400_000_000_007] {
                 let shown = now + Duration::from_nanos(passed);
-                let first = clock.from_host(shown);
+                let first = clock.when_host_shows(shown);
                 assert!(clock.to_host(first) >= shown, "{drift} {passed}");
                 if let Some(before) = first.checked_sub(Duration::from_nanos(1)) {
                     let is_early = before < now || clock.to_host(before) < shown;

@@ -15,6 +15,7 @@ const STEPS: u32 = 16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Crash,
+    Blackout,
     Kill,
     Pause,
     Partition,
@@ -63,8 +64,8 @@ impl Faults {
 
     /// Creates settings with all kinds.
     pub fn all() -> Self {
-        let faults = Self::new().crashes().kills().pauses();
-        faults.partitions().losses()
+        let faults = Self::new().crashes().blackouts().kills();
+        faults.pauses().partitions().losses()
     }
 
     fn with(mut self, kind: Kind) -> Self {
@@ -75,6 +76,11 @@ impl Faults {
     /// Adds hosts that [crash](Host::crash), and start again.
     pub fn crashes(self) -> Self {
         self.with(Kind::Crash)
+    }
+
+    /// Adds times in which all hosts have no power.
+    pub fn blackouts(self) -> Self {
+        self.with(Kind::Blackout)
     }
 
     /// Adds hosts whose programs are [killed](Host::kill), and start again.
@@ -198,16 +204,8 @@ async fn run(kind: Kind, faults: Faults) {
 fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
     let host = all[draw(all.len())].clone();
     match kind {
-        Kind::Crash | Kind::Kill => {
-            if host.is_running() {
-                stop(kind, &host);
-            }
-            Box::new(move || {
-                if !host.is_running() {
-                    host.restart();
-                }
-            })
-        }
+        Kind::Crash | Kind::Kill => stop(kind, vec![host]),
+        Kind::Blackout => stop(kind, all.to_vec()),
         Kind::Pause => {
             host.pause();
             Box::new(move || host.resume())
@@ -225,12 +223,20 @@ fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
     }
 }
 
-fn stop(kind: Kind, host: &Host) {
-    if kind == Kind::Crash {
-        host.crash();
-    } else {
-        host.kill();
+/// Stops those of these hosts that run. Returns what starts them.
+fn stop(kind: Kind, hosts: Vec<Host>) -> Box<dyn FnOnce()> {
+    for host in hosts.iter().filter(|host| host.is_running()) {
+        if kind == Kind::Kill {
+            host.kill();
+        } else {
+            host.crash();
+        }
     }
+    Box::new(move || {
+        for host in hosts.iter().filter(|host| !host.is_running()) {
+            host.restart();
+        }
+    })
 }
 
 /// Cuts a host off from all others or one, in both directions or one.

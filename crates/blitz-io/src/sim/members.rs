@@ -21,7 +21,7 @@ impl Member {
     pub(super) const TEST: Self = Self { host: 0, life: 0 };
 }
 
-/// What a task may do.
+/// The right of a task to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Standing {
     Runs,
@@ -48,7 +48,7 @@ pub(super) struct Members {
     tasks: BTreeMap<u64, Member>,
     /// The number of the newest task: later ones have higher numbers.
     newest: u64,
-    /// The life of a host has ended, so tasks may have to be found that are gone.
+    /// The life of a host has ended, so a ready task may be `Gone`.
     has_ended: bool,
     /// Code of a life that has ended has spawned a task, which is to end as well.
     has_orphans: bool,

@@ -414,8 +414,11 @@ impl Decider for Run {
         state.members.clock(state.member.host).to_host(moment)
     }
 
-    fn from_host(&self, moment: Instant) -> Instant {
+    fn when_host_shows(&self, moment: Instant) -> Instant {
         let state = self.state.borrow();
-        state.members.clock(state.member.host).from_host(moment)
+        state
+            .members
+            .clock(state.member.host)
+            .when_host_shows(moment)
     }
 }

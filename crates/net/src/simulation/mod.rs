@@ -1,7 +1,7 @@
 //! The network of a simulation: hosts, the links between them, and their sockets.
 //!
-//! `blitz_io::sim` makes one for each run, and belongs to the thread of the run. Only the part about hosts is meant for
-//! it; sockets are used through the types of this crate (`sockets/`).
+//! `blitz_io::sim` makes a network for each run. It belongs to the thread of the run. The public functions here are those
+//! for hosts and links; programs use the sockets through the types of this crate (`sockets/`).
 //!
 //! | file | contents |
 //! |---|---|
@@ -13,7 +13,7 @@
 //!
 //! # Readiness
 //!
-//! A simulated socket is registered with a driver that nobody polls. When the network makes it ready, it reports that to
+//! A simulated socket is registered with a driver that no thread polls. When the network makes it ready, it reports that to
 //! the driver as the selector does for the system's sockets. So waiting, and all that is built on it, is the code that
 //! ships.
 
@@ -50,7 +50,7 @@ pub fn address(host: u32) -> IpAddr {
     wire::address_of(host)
 }
 
-/// Ends all sockets of a host. With its power off, nobody hears of that; otherwise its system resets the connections.
+/// Ends all sockets of a host. If its power is off, no peer learns of that; otherwise its system resets the connections.
 pub fn stop(host: u32, is_off: bool) {
     socket::with(|network| network.stop(host, is_off));
 }

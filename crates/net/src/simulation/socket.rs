@@ -115,7 +115,7 @@ impl Socket {
         })
     }
 
-    /// The socket is registered: it becomes ready for what it is ready for from the beginning.
+    /// Reports the readiness that a new socket has, once it is registered.
     pub(crate) fn registered(&self) {
         with(|network| network.udp.registered(&mut network.wire, self.0));
     }

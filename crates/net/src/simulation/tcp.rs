@@ -1,7 +1,7 @@
 //! Connections, and the sockets that accept them.
 //!
-//! A connection has two ends. What one end sends is a list of segments, each with the time of its arrival, which is never
-//! before that of the segment in front of it: so bytes arrive in their order. An end counts the bytes that its peer has
+//! A connection has two ends. Each end has a list of the segments that it has sent, with the times of their arrivals. A
+//! segment never arrives before the one in front of it, so bytes keep their order. An end counts the bytes that its peer has
 //! not read yet. From [`WINDOW`] on a write has to wait, until a [`Segment::Credit`] says that the peer has read some.
 //!
 //! ```text
@@ -12,11 +12,11 @@
 //!           Reset <-> Reset    both are
 //! ```
 //!
-//! *A path that is cut* loses no segment: the sender tries again, so the list *stalls*, and goes on when the path is open
+//! *A path that is cut* loses no segment: the sender tries again. So the list *stalls* until the path is open
 //! again. If that takes too long, the sender gives up, and its peer does not learn of that (a half-open connection).
 //!
-//! *An end that is gone* answers data with a reset. It goes with the power of its host, or once its socket is closed and
-//! has sent all.
+//! *An end that does not exist any more* answers data with a reset. An end is removed when its host loses its power, or
+//! when its socket is closed and all segments have arrived.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -38,7 +38,7 @@ const RETRANSMISSION: Duration = Duration::from_millis(200);
 const LOSSES: u32 = 5;
 /// The time after which an attempt to connect fails that hears nothing: Linux's default.
 const CONNECT_LIMIT: Duration = Duration::from_secs(127);
-/// The time after which a connection fails whose data nobody acknowledges: Linux's default.
+/// The time after which a connection fails whose data the peer does not acknowledge: Linux's default.
 const DATA_LIMIT: Duration = Duration::from_secs(924);
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ struct End {
     peer_host: u32,
     local: SocketAddr,
     remote: SocketAddr,
-    /// The other end, from when it exists. It may be gone.
+    /// The other end, once a listener has taken the request. It may have been removed.
     peer: Option<Id>,
     token: Option<usize>,
     is_connected: bool,
@@ -407,7 +407,7 @@ impl Tcp {
             Segment::Data(_) if peer.is_closed || peer.peer.is_none() => {
                 self.refuse(wire, id, io::ErrorKind::ConnectionReset);
             }
-            // Nobody reads.
+            // Its socket has been shut down for reads.
             Segment::Data(_) if peer.has_ended => {}
             Segment::Data(bytes) => {
                 peer.received.extend(bytes);
@@ -510,8 +510,8 @@ impl Tcp {
         self.forget(id);
     }
 
-    /// Ends all sockets of a host. With its power, what they have sent is lost, and nobody hears of it; without,
-    /// the host's system resets the connections.
+    /// Ends all sockets of a host. If its power is off, the segments under way are lost, and no peer learns of the end.
+    /// Otherwise the host's system resets the connections.
     pub(super) fn end_all(&mut self, wire: &mut Wire, host: u32, is_off: bool) {
         let listeners = self.listeners.iter().filter(|(_, it)| it.host == host);
         let ends = self.ends.iter().filter(|(_, end)| end.host == host);

@@ -1,7 +1,7 @@
 //! Sockets for datagrams.
 //!
-//! A datagram is lost if its path is cut when it is sent or when it arrives, if nobody has the port, or if the receiver
-//! does not keep up. Each one has its own latency, so they overtake each other.
+//! A datagram is lost if its path is cut when it is sent or when it arrives, if no socket has the port, or if the
+//! receiver does not keep up. Each one has its own latency, so they overtake each other.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;

@@ -1,4 +1,4 @@
-//! The hosts of a simulated network, the paths between them, and what is under way.
+//! The hosts of a simulated network, the paths between them, and pending events.
 //!
 //! Nothing here knows protocols: `tcp.rs` and `udp.rs` put events in, and handle those that are due.
 //!
@@ -65,7 +65,7 @@ struct Path {
     is_cut: bool,
 }
 
-/// The hosts and what is under way; see the module documentation.
+/// The hosts and the pending events; see the module documentation.
 pub(super) struct Wire {
     hosts: Vec<Host>,
     paths: BTreeMap<(u32, u32), Path>,

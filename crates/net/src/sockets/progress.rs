@@ -1,4 +1,4 @@
-//! The error of a connection attempt that goes on.
+//! The error that means that a connection attempt is in progress.
 
 use std::io;
 

@@ -95,7 +95,7 @@ pub fn to_host(moment: Instant) -> Instant {
 /// Returns the same moment.
 #[inline(always)]
 #[must_use]
-pub fn from_host(moment: Instant) -> Instant {
+pub fn when_host_shows(moment: Instant) -> Instant {
     moment
 }
 

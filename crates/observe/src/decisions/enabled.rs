@@ -157,8 +157,8 @@ pub fn to_host(moment: Instant) -> Instant {
 /// Returns the first moment of the runtime's clock at which the clock of the current code's host shows this.
 #[inline]
 #[must_use]
-pub fn from_host(moment: Instant) -> Instant {
-    ask(|decider| decider.from_host(moment)).unwrap_or(moment)
+pub fn when_host_shows(moment: Instant) -> Instant {
+    ask(|decider| decider.when_host_shows(moment)).unwrap_or(moment)
 }
 
 #[cfg(test)]

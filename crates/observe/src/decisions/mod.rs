@@ -10,7 +10,7 @@
 //! | no task is ready | [`idle`] | whether the clock moves, or the run is over |
 //! | a random number is drawn | [`random`] | which one: the order of `select!` and of stealing |
 //! | a task panics | [`panicked`] | nothing: it learns of it |
-//! | code uses the network, or a clock | [`host`], [`to_host`], [`from_host`] | the host on which the code runs, and its clock |
+//! | code uses the network, or a clock | [`host`], [`to_host`], [`when_host_shows`] | the host on which the code runs, and its clock |
 //!
 //! On one thread, the order of wakes, and that of timers that are due, have no effect but the order in which
 //! tasks become ready. [`next`] takes any ready task, so it decides these orders, too. For the same reason it
@@ -31,13 +31,13 @@ use std::time::{Duration, Instant};
 
 #[cfg(not(all(feature = "sim", not(loom))))]
 pub use disabled::{
-    Numbered, from_host, host, idle, is_on, next, panicked, polled, preempts, random, ready,
-    to_host, with,
+    Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
+    when_host_shows, with,
 };
 #[cfg(all(feature = "sim", not(loom)))]
 pub use enabled::{
-    Numbered, from_host, host, idle, is_on, next, panicked, polled, preempts, random, ready,
-    to_host, with,
+    Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
+    when_host_shows, with,
 };
 
 /// `true` if a back end may decide.
@@ -108,7 +108,7 @@ pub trait Decider {
     }
 
     /// Returns the first moment of the runtime's clock at which the clock of the current code's host shows this.
-    fn from_host(&self, moment: Instant) -> Instant {
+    fn when_host_shows(&self, moment: Instant) -> Instant {
         moment
     }
 }

@@ -208,7 +208,10 @@ impl Sleep {
 /// Returns the tick at which the clock of the calling code shows the deadline.
 #[inline]
 fn tick_of(deadline: Instant, wheel: &Wheel) -> u64 {
-    ticks::of_deadline(decisions::from_host(deadline.into_std()), wheel.origin())
+    ticks::of_deadline(
+        decisions::when_host_shows(deadline.into_std()),
+        wheel.origin(),
+    )
 }
 
 #[cold]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// The identification of a client.
 pub type Client = u64;
 
-/// What a client wants.
+/// An operation on the counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// Add to the counter with this key, and return the sum.

@@ -26,7 +26,7 @@ pub struct Snapshot {
     pub state: State,
 }
 
-/// What a server needs after a restart.
+/// The data that a server needs after a restart.
 #[derive(Clone, Debug, Default)]
 pub struct Saved {
     pub term: u64,
@@ -63,7 +63,7 @@ impl Saved {
     }
 }
 
-/// The disk of a server. It survives a crash, except for what has not been synced.
+/// The disk of a server. Only synced data survives a crash.
 #[derive(Default)]
 pub struct Disk {
     synced: RefCell<Saved>,
@@ -71,7 +71,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Reads what is there after a restart.
+    /// Returns the synced data, after a restart. Data that was only written is lost.
     pub fn open(&self) -> Saved {
         self.written.take();
         self.synced.borrow().clone()

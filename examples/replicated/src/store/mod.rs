@@ -1,6 +1,6 @@
 //! A store of counters on several servers, of which a minority may fail.
 //!
-//! It is Raft (Ongaro and Ousterhout, 2014) with what a store needs and no more:
+//! It is a small Raft (Ongaro and Ousterhout, 2014):
 //!
 //! * The servers elect a *leader* for a term. It appends the commands of clients to its *log*, and sends the log to the
 //!   others. A command is committed when a majority has it on disk, and then applied by all in the order of the log.
@@ -12,12 +12,12 @@
 //! | file | contents |
 //! |---|---|
 //! | `command.rs` | commands, and the state to which they are applied |
-//! | `disk.rs` | what a server keeps, and what it has synced |
+//! | `disk.rs` | the disk of a server, which loses unsynced data |
 //! | `message.rs` | messages between servers, as bytes |
 //! | `node.rs` | a server: elections, the log and snapshots |
 //! | `service.rs` | connections of clients to a server |
 //! | `client.rs` | a client |
-//! | `simulation.rs` | servers and clients under faults, and what must hold |
+//! | `simulation.rs` | servers and clients under faults, and properties |
 
 mod client;
 mod command;

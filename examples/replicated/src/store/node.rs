@@ -1,7 +1,7 @@
 //! A server: elections, the log and snapshots.
 //!
-//! One task has all of it. So between two messages, requests or deadlines the server is in a consistent state, and what
-//! it answers is on its disk: it syncs before it grants a vote and before it acknowledges entries.
+//! One task does everything, so the server is in a consistent state between two messages. It syncs its disk before it
+//! grants a vote, and before it acknowledges entries.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -29,7 +29,7 @@ const BATCH: usize = 16;
 /// The number of applied entries after which a server makes a snapshot.
 const LOG: usize = 6;
 
-/// What an observer wants to know.
+/// An observer of the servers.
 pub trait Watch {
     /// The server has become the leader of a term.
     fn leads(&self, server: u64, term: u64);
@@ -88,7 +88,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts with what is on the disk.
+    /// Creates a server with the data of its disk.
     pub fn new(settings: Settings, socket: UdpSocket) -> Self {
         let saved = settings.disk.open();
         let mut node = Self {

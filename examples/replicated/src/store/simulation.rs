@@ -1,7 +1,7 @@
-//! Servers and clients under faults, and what must hold.
+//! Servers and clients under faults, with the properties that must hold.
 //!
 //! Servers crash, are killed, paused and cut off, and lose packets, all at random, in the first seconds. Clients add to a
-//! counter and read it meanwhile. Then:
+//! counter and read it during that time. Then:
 //!
 //! * no term has two leaders, and all servers apply the same entries with the same results, always;
 //! * each sum that a client gets counts all additions that were answered before, and none that has not begun;
@@ -30,7 +30,7 @@ use super::service;
 const SERVERS: usize = 3;
 const CLIENTS: u64 = 2;
 /// The time during which faults begin, and clients do more than one operation.
-const TROUBLE: Duration = Duration::from_secs(6);
+const TROUBLE: Duration = Duration::from_secs(4);
 /// The port for messages between servers, and that for clients.
 const PORTS: [u16; 2] = [7000, 7001];
 /// The counter.
