@@ -394,7 +394,7 @@ pub use macros::{main, test};
 struct Readme;
 
 /// Runs the examples of the book's page about simulations as tests.
-#[cfg(all(doctest, feature = "macros", feature = "sim"))]
+#[cfg(all(doctest, feature = "macros", feature = "net", feature = "sim"))]
 #[doc = include_str!("../../../book/src/guides/simulating-tasks.md")]
 struct SimulatingTasks;
 

@@ -79,6 +79,7 @@ use blitz_io_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{WaitResult, wait_deadline, wake_one};
 use blitz_io_observe as observe;
 
+use crate::bits::Bits;
 use crate::entries::Entries;
 use crate::metrics::Metrics;
 use crate::ring::{self, Ring};
@@ -218,6 +219,13 @@ impl Driver {
         if !self.ring.is_idle() {
             self.ring_turn.lock().complete(&self.ring, wakers);
         }
+    }
+
+    /// Handles bits of a source that only the caller knows: the system has nothing under this token. Does nothing if the
+    /// source has been deregistered. This is how the sockets of a simulated network become ready.
+    #[doc(hidden)]
+    pub fn report(&self, token: usize, bits: Bits, wakers: &mut Wakers) {
+        self.entries.report(token, bits, wakers);
     }
 
     /// Ends the wait of one thread, or the next wait if no thread waits. A thread that

@@ -5,6 +5,7 @@ use std::io::{self, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_aio::{Interest, ReadBuf};
@@ -13,6 +14,7 @@ use mio::event::Source;
 
 use crate::bits::{self, Direction};
 use crate::current;
+use crate::driver::Driver;
 use crate::registration::Registration;
 
 /// `true` if the edge-triggered poll reports data that arrives after a short read. Then
@@ -116,6 +118,21 @@ impl<E: Source> PollEvented<E> {
     pub fn without_records(mut source: E, interest: Interest) -> io::Result<Self> {
         let driver = current::driver();
         let registration = Registration::new(&mut source, bits::to_mio(interest), &driver)?;
+        Ok(Self {
+            source: Some(source),
+            registration,
+        })
+    }
+
+    /// Registers a source with this driver, so that reports of waits do not show its descriptor.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the source's registration.
+    #[doc(hidden)]
+    pub fn with_driver(mut source: E, driver: &Arc<Driver>) -> io::Result<Self> {
+        let interest = bits::to_mio(Interest::READABLE | Interest::WRITABLE);
+        let registration = Registration::new(&mut source, interest, driver)?;
         Ok(Self {
             source: Some(source),
             registration,

@@ -10,6 +10,8 @@ use std::vec;
 use blitz_io_runtime::internals::{About, spawn_blocking_as};
 use blitz_io_runtime::task::JoinHandle;
 
+use crate::sockets;
+
 /// Resolves to one or more addresses without blocking the thread: the counterpart of
 /// [`std::net::ToSocketAddrs`] for tasks.
 ///
@@ -93,8 +95,12 @@ pub enum Lookup {
 impl Lookup {
     fn ask<A: std::net::ToSocketAddrs<Iter = vec::IntoIter<SocketAddr>> + Send + 'static>(
         host: &str,
+        port: Option<u16>,
         name: A,
     ) -> Self {
+        if let Some(known) = sockets::look_up(host, port) {
+            return Self::Known(known);
+        }
         let about = About::text("look up", host);
         Self::Asked(spawn_blocking_as(about, move || name.to_socket_addrs()))
     }
@@ -115,7 +121,7 @@ impl Future for Lookup {
 }
 
 macro_rules! looked_up {
-    ($($type:ty, |$this:ident| $known:expr, $host:expr, $name:expr;)*) => {$(
+    ($($type:ty, |$this:ident| $known:expr, $host:expr, $port:expr, $name:expr;)*) => {$(
         impl ToSocketAddrs for $type {}
 
         impl Resolve for $type {
@@ -126,7 +132,7 @@ macro_rules! looked_up {
                 let $this = self;
                 match $known {
                     Ok(addr) => Lookup::Known(Some(SocketAddr::from(addr))),
-                    Err(_) => Lookup::ask($host, $name),
+                    Err(_) => Lookup::ask($host, $port, $name),
                 }
             }
         }
@@ -134,10 +140,10 @@ macro_rules! looked_up {
 }
 
 looked_up!(
-    str, |s| s.parse::<SocketAddr>(), s, s.to_owned();
-    String, |s| s.parse::<SocketAddr>(), s, s.clone();
-    (&str, u16), |s| s.0.parse::<IpAddr>().map(|ip| (ip, s.1)), s.0, (s.0.to_owned(), s.1);
-    (String, u16), |s| s.0.parse::<IpAddr>().map(|ip| (ip, s.1)), &s.0, (s.0.clone(), s.1);
+    str, |s| s.parse::<SocketAddr>(), s, None, s.to_owned();
+    String, |s| s.parse::<SocketAddr>(), s, None, s.clone();
+    (&str, u16), |s| s.0.parse::<IpAddr>().map(|ip| (ip, s.1)), s.0, Some(s.1), (s.0.to_owned(), s.1);
+    (String, u16), |s| s.0.parse::<IpAddr>().map(|ip| (ip, s.1)), &s.0, Some(s.1), (s.0.clone(), s.1);
 );
 
 /// Tries the addresses in order, and returns the last error if all fail.

@@ -24,8 +24,8 @@ pub(crate) unsafe trait DatagramSource: Source {
     fn receive_from(&self, buf: &mut [u8]) -> io::Result<(usize, Self::Addr)>;
 }
 
-// SAFETY: one call of `recv` or `recvfrom`.
-unsafe impl DatagramSource for mio::net::UdpSocket {
+// SAFETY: one call of `recv` or `recvfrom`, or a copy of bytes that a simulated network has delivered.
+unsafe impl DatagramSource for crate::sockets::UdpSocket {
     type Addr = std::net::SocketAddr;
 
     fn receive(&self, buf: &mut [u8]) -> io::Result<usize> {

@@ -36,6 +36,10 @@ mod datagram;
 mod descriptors;
 mod halves;
 mod lookup_host;
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub mod simulation;
+mod sockets;
 mod source;
 mod stream;
 pub mod tcp;

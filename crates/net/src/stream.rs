@@ -26,8 +26,8 @@ use crate::source;
 /// returns.
 pub(crate) unsafe trait ByteSource: Source {}
 
-// SAFETY: one call of `recv`.
-unsafe impl ByteSource for mio::net::TcpStream {}
+// SAFETY: one call of `recv`, or a copy of bytes that a simulated network has delivered.
+unsafe impl ByteSource for crate::sockets::TcpStream {}
 // SAFETY: one call of `recv`.
 #[cfg(unix)]
 unsafe impl ByteSource for mio::net::UnixStream {}

@@ -12,7 +12,7 @@ use socket2::SockRef;
 use crate::addr::{self, ToSocketAddrs, no_address, resolve};
 use crate::buf::receive_read_buf;
 use crate::descriptors::descriptors;
-use crate::{buf, datagram, source};
+use crate::{buf, datagram, sockets, source};
 
 /// A UDP socket.
 ///
@@ -38,7 +38,7 @@ use crate::{buf, datagram, source};
 /// # }
 /// ```
 pub struct UdpSocket {
-    io: PollEvented<mio::net::UdpSocket>,
+    io: PollEvented<sockets::UdpSocket>,
 }
 
 impl UdpSocket {
@@ -54,14 +54,14 @@ impl UdpSocket {
     /// Panics outside of a runtime, and in a runtime without I/O.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         addr::first(addr, async |addr| {
-            Self::new(mio::net::UdpSocket::bind(addr)?)
+            Self::new(sockets::UdpSocket::bind(addr)?)
         })
         .await
     }
 
     #[track_caller]
-    fn new(socket: mio::net::UdpSocket) -> io::Result<Self> {
-        let io = PollEvented::new(socket)?;
+    fn new(socket: sockets::UdpSocket) -> io::Result<Self> {
+        let io = sockets::register(socket)?;
         Ok(Self { io })
     }
 
@@ -78,7 +78,7 @@ impl UdpSocket {
     #[track_caller]
     pub fn from_std(socket: net::UdpSocket) -> io::Result<Self> {
         source::assert_nonblocking(&socket)?;
-        Self::new(mio::net::UdpSocket::from_std(socket))
+        Self::new(sockets::UdpSocket::from_std(socket))
     }
 
     /// Converts it into a standard library socket, in non-blocking mode.
@@ -87,7 +87,7 @@ impl UdpSocket {
     ///
     /// Returns the system's errors.
     pub fn into_std(self) -> io::Result<net::UdpSocket> {
-        Ok(self.io.into_inner()?.into())
+        sockets::udp_into_std(self.io.into_inner()?)
     }
 
     fn socket(&self) -> SockRef<'_> {
@@ -355,8 +355,7 @@ impl UdpSocket {
     }
 
     fn sender(&self) -> io::Result<SocketAddr> {
-        self.io
-            .try_io(|| self.socket().peek_sender())?
+        sockets::peek_sender(&self.io)?
             .as_socket()
             .ok_or_else(|| io::Error::other("the sender has no address of IP"))
     }

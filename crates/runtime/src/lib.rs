@@ -100,6 +100,9 @@ pub mod internals {
     #[cfg(feature = "io")]
     pub use crate::io::own_driver;
     pub use crate::pinned;
+    #[cfg(feature = "sim")]
+    pub use crate::scheduler::abort_tasks;
+    pub use crate::time::simulated_now;
     pub use blitz_io_observe::About;
 }
 

@@ -8,6 +8,10 @@ use std::task::Poll;
 use blitz_io_observe::decisions;
 
 use super::failure::Cause;
+#[cfg(feature = "net")]
+use super::hosts;
+#[cfg(not(feature = "net"))]
+use super::no_hosts as hosts;
 use super::outcome::Outcome;
 use super::panics;
 use super::report::Report;
@@ -52,6 +56,7 @@ where
     let run = Run::new(execution.limits, chooser, decisions);
     let _keeping = panics::keep(execution.is_quiet);
     let _entered = run.properties().enter();
+    let _hosts = hosts::enter(&run);
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -93,9 +98,11 @@ async fn drive<F>(run: &Rc<Run>, test: &impl Fn() -> F)
 where
     F: Future<Output: Outcome> + 'static,
 {
+    hosts::begin();
     let (own, future) = (run.clone(), test());
     drop(spawn_local(async move {
         let outcome = future.await;
+        hosts::stop_hosts();
         own.main_ended(outcome.error());
     }));
     poll_fn(|_| {

@@ -47,16 +47,28 @@
 //! * A closure of `spawn_blocking` runs on the same thread, as one step. If it calls an operation that blocks its thread
 //!   (`blocking_recv`), that panics.
 //! * The tasks of a [`LocalSet`](crate::task::LocalSet) are one task, those in `join!` and `FuturesUnordered` too.
-//! * I/O is not enabled: a socket panics when it is made. Files and processes are those of the system.
+//! * TCP and UDP sockets of [`net`](crate::net) are those of a simulated network, whose hosts may crash and be cut off: see
+//!   `host` and `Faults`. Other sockets and pipes panic when they are made. Files and processes are those of the system.
 //! * Threads that the test starts, `std::time`, and random numbers of other crates are no part of the simulation. A test
 //!   that depends on them is not deterministic: [`Builder::check_determinism`] finds that.
 //! * Thread-local variables keep their values from run to run, because all runs are on one thread. What belongs to a run goes
 //!   into the test's future, or into a `task_local!`.
 
 mod builder;
+#[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
+mod clock;
 mod execute;
 mod explore;
 mod failure;
+#[cfg(feature = "net")]
+mod faults;
+#[cfg(feature = "net")]
+mod hosts;
+#[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
+mod members;
+mod network;
+#[cfg(not(feature = "net"))]
+mod no_hosts;
 mod outcome;
 mod panics;
 mod properties;
@@ -68,8 +80,17 @@ mod shrink;
 mod trace;
 mod waits;
 
+#[cfg(feature = "net")]
+pub use blitz_io_net::simulation::Link;
 pub use builder::{Builder, run};
 pub use failure::{Cause, Failure};
+#[cfg(feature = "net")]
+pub use faults::{Faults, inject};
+#[cfg(feature = "net")]
+pub use hosts::{
+    Host, ToHost, heal, heal_all, host, hosts, named, partition, partition_one_way, random,
+    set_all_links, set_link, system_time,
+};
 pub use outcome::Outcome;
 pub use properties::{always, eventually, sometimes};
 pub use report::Report;

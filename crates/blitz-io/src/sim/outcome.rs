@@ -20,3 +20,23 @@ impl<E: Debug + 'static> Outcome for Result<(), E> {
         self.err().map(|error| format!("{error:?}"))
     }
 }
+
+/// A function's result, by which `!` gets a name that can be used here.
+pub trait Returns {
+    /// The type that the function returns.
+    #[doc(hidden)]
+    type Output;
+}
+
+impl<T> Returns for fn() -> T {
+    type Output = T;
+}
+
+/// The output of a future that never ends, such as a loop that accepts connections.
+type Never = <fn() -> ! as Returns>::Output;
+
+impl Outcome for Never {
+    fn error(self) -> Option<String> {
+        self
+    }
+}

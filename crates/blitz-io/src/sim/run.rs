@@ -6,7 +6,7 @@
 //!
 //! * it polls a task, from its first operation to the next point at which the task is preempted, waits or ends;
 //! * it selects the task to poll next, among all that are ready;
-//! * no task is ready, and the clock moves to the next timer, or the run ends.
+//! * no task is ready, and the clock moves to the next timer or event of the network, or the run ends.
 //!
 //! So a run is a sequence of *steps*, and a step is the code of a task between two points. Between two steps of
 //! one task any other ready tasks may take steps.
@@ -34,10 +34,13 @@
 //! go on (0), or another one run first; after that the preempted task is one of the ready ones. A point with no
 //! other ready task has one alternative, and decides nothing.
 //!
+//! Without hosts, that is: a task of a host that is paused has no step until the host goes on, and a task of a host that
+//! has crashed only drops its future, before any other step.
+//!
 //! # A deadlock is certain
 //!
-//! `idle` is called if no task is ready. A task becomes ready by a step of another task, by a timer, or by
-//! another thread. Without timers and other threads no step follows, so no wait ends. What a simulation does not see
+//! `idle` is called if no task is ready. A task becomes ready by a step of another task, by a timer, by an event of the
+//! network, or by another thread. Without timers, events and other threads no step follows, so no wait ends. What a simulation does not see
 //! are threads that the program starts itself: they are no part of it (`mod.rs`).
 //!
 //! # The end
@@ -48,11 +51,14 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use blitz_io_observe::decisions::{Decider, Idle, Next};
+use blitz_io_runtime::internals::abort_tasks;
 
 use super::failure::Cause;
+use super::members::{Member, Members, Standing};
+use super::network;
 use super::panics;
 use super::properties::Properties;
 use super::schedule::{Choice, Chooser, What};
@@ -98,6 +104,11 @@ struct State {
     current: u64,
     /// The index of the task that runs next, if a point has decided that.
     preset: Option<usize>,
+    members: Members,
+    /// The host on which the current code runs.
+    member: Member,
+    /// The ready tasks that may run, and their indexes in `ready`, if there are hosts.
+    runnable: (Vec<u64>, Vec<usize>),
     decisions: Vec<Decision>,
     tasks: BTreeSet<u64>,
 }
@@ -112,11 +123,55 @@ impl State {
             what,
             of,
             current: self.current,
-            ready: &self.ready,
+            ready: if self.members.is_any() {
+                &self.runnable.0
+            } else {
+                &self.ready
+            },
         };
         let choice = self.chooser.choose(&choice);
         self.decisions.push(Decision { of, choice });
         choice as usize
+    }
+
+    /// Finds the ready tasks that may run, and returns their number.
+    fn find_runnable(&mut self) -> usize {
+        if !self.members.is_any() {
+            return self.ready.len();
+        }
+        let (tasks, indexes) = &mut self.runnable;
+        tasks.clear();
+        indexes.clear();
+        for (index, &task) in self.ready.iter().enumerate() {
+            if self.members.standing(task) == Standing::Runs {
+                tasks.push(task);
+                indexes.push(index);
+            }
+        }
+        tasks.len()
+    }
+
+    /// Returns the index in `ready` of a task that may run.
+    fn index(&self, runnable: usize) -> usize {
+        if self.members.is_any() {
+            self.runnable.1[runnable]
+        } else {
+            runnable
+        }
+    }
+
+    /// Returns the index of the task that runs next; `None` if all hosts with ready tasks are paused.
+    fn select(&mut self) -> Option<usize> {
+        // A task of a host that has crashed only drops its future. It does that before anything else.
+        if let Some(index) = self.members.first_gone(&self.ready) {
+            return Some(index);
+        }
+        let of = self.find_runnable();
+        if of == 0 {
+            return None;
+        }
+        let choice = self.decide(What::Task, of);
+        Some(self.index(choice))
     }
 }
 
@@ -136,6 +191,9 @@ impl Run {
                 ready: Vec::new(),
                 current: 0,
                 preset: None,
+                members: Members::default(),
+                member: Member::TEST,
+                runnable: (Vec::new(), Vec::new()),
                 decisions,
                 tasks: BTreeSet::new(),
             }),
@@ -163,6 +221,29 @@ impl Run {
 
     pub(super) fn timer_left(&self) -> bool {
         self.timer_left.get()
+    }
+
+    /// Uses the hosts.
+    pub(super) fn with_members<R>(&self, with: impl FnOnce(&mut Members) -> R) -> R {
+        with(&mut self.state.borrow_mut().members)
+    }
+
+    /// Returns the host on which the current code runs.
+    pub(super) fn member(&self) -> Member {
+        self.state.borrow().member
+    }
+
+    /// Ends the tasks of hosts whose lives have ended.
+    pub(super) fn abort_gone(&self) {
+        abort_tasks(&|task| self.state.borrow().members.standing(task) == Standing::Gone);
+    }
+
+    /// Runs code on a host: the tasks that it spawns are the host's.
+    pub(super) fn on_host<R>(&self, member: Member, run: impl FnOnce() -> R) -> R {
+        let outer = std::mem::replace(&mut self.state.borrow_mut().member, member);
+        let result = run();
+        self.state.borrow_mut().member = outer;
+        result
     }
 
     /// The test's own task has ended, with this error if it has failed.
@@ -213,6 +294,7 @@ impl Decider for Run {
     fn ready(&self, task: u64) {
         let state = &mut *self.state.borrow_mut();
         state.ready.push(task);
+        state.members.is_ready(task, state.member);
         let yields = task == state.current && state.preset.is_none();
         state.chooser.ready(task, yields);
         if self.limits.keeps_tasks {
@@ -230,10 +312,14 @@ impl Decider for Run {
                 if may_move && state.decide(What::Timer, 2) == 1 {
                     return Next::Advance;
                 }
-                state.decide(What::Task, state.ready.len())
+                match state.select() {
+                    Some(index) => index,
+                    None => return Next::Idle,
+                }
             }
         };
         state.current = state.ready.remove(index);
+        state.member = state.members.of(state.current);
         Next::Task(index)
     }
 
@@ -241,21 +327,35 @@ impl Decider for Run {
     fn preempts(&self, object: u32) -> bool {
         let state = &mut *self.state.borrow_mut();
         state.chooser.operates(state.current, object);
-        let choice = state.decide(What::Point, state.ready.len() + 1);
-        state.preset = choice.checked_sub(1);
+        if state.members.standing(state.current) != Standing::Runs {
+            // Its host has been stopped by this poll.
+            return true;
+        }
+        if let Some(gone) = state.members.first_gone(&state.ready) {
+            state.preset = Some(gone);
+            return true;
+        }
+        let of = state.find_runnable() + 1;
+        let choice = state.decide(What::Point, of);
+        state.preset = choice.checked_sub(1).map(|choice| state.index(choice));
         choice != 0
     }
 
     #[inline]
     fn polled(&self, object: u32) -> bool {
-        {
+        let has_orphans = {
             let state = &mut *self.state.borrow_mut();
             let task = std::mem::take(&mut state.current);
+            state.member = Member::TEST;
             if object != 0 {
                 state.chooser.operates(task, object);
             }
-        }
+            state.members.take_orphans()
+        };
         // Without the borrow: a predicate may wake a task.
+        if has_orphans {
+            self.abort_gone();
+        }
         self.count();
         if self.properties.is_any() {
             self.check_properties();
@@ -269,18 +369,28 @@ impl Decider for Run {
             self.timer_left.set(timer.is_some());
             self.over.set(true);
         }
-        match timer {
-            _ if self.over.get() => return Idle::Stop,
+        if self.over.get() {
+            return Idle::Stop;
+        }
+        let event = network::next_due();
+        if event.is_some_and(|after| after.is_zero()) {
+            network::deliver();
+            return Idle::By(Duration::ZERO);
+        }
+        let next = match (timer, event) {
+            (Some(timer), Some(event)) => Some(timer.min(event)),
+            (one, other) => one.or(other),
+        };
+        match next {
             Some(after) => self.time.set(self.time.get() + after),
             None => self.fail(Cause::Deadlock),
         }
         if self.time.get() > self.limits.time {
             self.fail(Cause::Time(self.limits.time));
         }
-        if self.over.get() {
-            Idle::Stop
-        } else {
-            Idle::Advance
+        match next {
+            Some(after) if !self.over.get() => Idle::By(after),
+            _ => Idle::Stop,
         }
     }
 
@@ -293,5 +403,22 @@ impl Decider for Run {
         if !self.limits.panics_are_allowed {
             self.fail(Cause::Panic(panics::last()));
         }
+    }
+
+    fn host(&self) -> u32 {
+        self.state.borrow().member.host
+    }
+
+    fn to_host(&self, moment: Instant) -> Instant {
+        let state = self.state.borrow();
+        state.members.clock(state.member.host).to_host(moment)
+    }
+
+    fn when_host_shows(&self, moment: Instant) -> Instant {
+        let state = self.state.borrow();
+        state
+            .members
+            .clock(state.member.host)
+            .when_host_shows(moment)
     }
 }

@@ -3,8 +3,14 @@
 mod attribute;
 mod counts;
 mod failures;
+#[cfg(feature = "net")]
+mod hosts;
 mod points;
 mod properties;
 mod replay;
 mod schedules;
+#[cfg(feature = "net")]
+#[path = "../../../../examples/replicated/src/store/mod.rs"]
+#[allow(dead_code, missing_docs, reason = "it is an example's")]
+mod store;
 mod time;

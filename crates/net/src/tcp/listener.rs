@@ -10,7 +10,7 @@ use blitz_io_driver::{Direction, PollEvented};
 use super::stream::TcpStream;
 use crate::addr::{self, ToSocketAddrs};
 use crate::descriptors::descriptors;
-use crate::source;
+use crate::{sockets, source};
 
 /// A TCP socket that accepts connections.
 ///
@@ -32,7 +32,7 @@ use crate::source;
 /// # }
 /// ```
 pub struct TcpListener {
-    io: PollEvented<mio::net::TcpListener>,
+    io: PollEvented<sockets::TcpListener>,
 }
 
 impl TcpListener {
@@ -49,14 +49,14 @@ impl TcpListener {
     /// Panics outside of a runtime, and in a runtime without I/O.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         addr::first(addr, async |addr| {
-            Self::new(mio::net::TcpListener::bind(addr)?)
+            Self::new(sockets::TcpListener::bind(addr)?)
         })
         .await
     }
 
     #[track_caller]
-    pub(super) fn new(listener: mio::net::TcpListener) -> io::Result<Self> {
-        let io = PollEvented::new(listener)?;
+    pub(super) fn new(listener: sockets::TcpListener) -> io::Result<Self> {
+        let io = sockets::register(listener)?;
         Ok(Self { io })
     }
 
@@ -105,7 +105,7 @@ impl TcpListener {
     #[track_caller]
     pub fn from_std(listener: net::TcpListener) -> io::Result<Self> {
         source::assert_nonblocking(&listener)?;
-        Self::new(mio::net::TcpListener::from_std(listener))
+        Self::new(sockets::TcpListener::from_std(listener))
     }
 
     /// Converts it into a standard library listener, in non-blocking mode.
@@ -114,7 +114,7 @@ impl TcpListener {
     ///
     /// Returns the system's errors.
     pub fn into_std(self) -> io::Result<net::TcpListener> {
-        Ok(self.io.into_inner()?.into())
+        sockets::listener_into_std(self.io.into_inner()?)
     }
 
     /// Returns the address at which the socket accepts connections.

@@ -9,6 +9,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::listener::TcpListener;
 use super::stream::TcpStream;
+use crate::sockets::{self, Bound};
 
 /// A TCP socket that is neither connected nor listens yet, so that its options can be set
 /// first.
@@ -35,6 +36,7 @@ use super::stream::TcpStream;
 /// ```
 pub struct TcpSocket {
     inner: Socket,
+    bound: Bound,
 }
 
 impl TcpSocket {
@@ -59,7 +61,12 @@ impl TcpSocket {
     fn new(domain: Domain) -> io::Result<Self> {
         let inner = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
         inner.set_nonblocking(true)?;
-        Ok(Self { inner })
+        Ok(Self::of(inner))
+    }
+
+    fn of(inner: Socket) -> Self {
+        let bound = Bound::default();
+        Self { inner, bound }
     }
 
     /// Returns whether a connection that is idle is probed from time to time, `SO_KEEPALIVE`.
@@ -341,7 +348,7 @@ impl TcpSocket {
     ///
     /// Returns the system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        let addr = self.inner.local_addr()?;
+        let addr = sockets::local_addr(&self.inner, &self.bound)?;
         addr.as_socket()
             .ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
@@ -361,7 +368,7 @@ impl TcpSocket {
     ///
     /// Returns the system's errors.
     pub fn bind(&self, addr: SocketAddr) -> io::Result<()> {
-        self.inner.bind(&addr.into())
+        sockets::bind(&self.inner, &self.bound, addr)
     }
 
     /// Connects the socket.
@@ -376,11 +383,7 @@ impl TcpSocket {
     #[track_caller]
     pub fn connect(self, addr: SocketAddr) -> impl Future<Output = io::Result<TcpStream>> {
         blitz_io_observe::CalledAt::new(async move {
-            match self.inner.connect(&addr.into()) {
-                Err(error) if !is_in_progress(&error) => return Err(error),
-                _ => {}
-            }
-            let stream = mio::net::TcpStream::from_std(self.inner.into());
+            let stream = sockets::connect(self.inner, &self.bound, addr)?;
             TcpStream::connected(stream).await
         })
     }
@@ -397,32 +400,19 @@ impl TcpSocket {
     /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
-        self.inner
-            .listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
-        TcpListener::new(mio::net::TcpListener::from_std(self.inner.into()))
+        let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
+        TcpListener::new(sockets::listen(self.inner, &self.bound, backlog)?)
     }
 
     /// Takes over a standard library socket, whose type there is a stream although it is
     /// not connected yet. It must be in non-blocking mode.
     pub fn from_std_stream(std_stream: std::net::TcpStream) -> Self {
-        Self {
-            inner: std_stream.into(),
-        }
+        Self::of(std_stream.into())
     }
 }
 
 fn size(size: usize) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX)
-}
-
-#[cfg(unix)]
-fn is_in_progress(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EINPROGRESS)
-}
-
-#[cfg(windows)]
-fn is_in_progress(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::WouldBlock
 }
 
 impl fmt::Debug for TcpSocket {
@@ -454,7 +444,7 @@ mod descriptors {
         unsafe fn from_raw_fd(fd: RawFd) -> Self {
             // SAFETY: the caller owns the descriptor, and gives up its ownership.
             let inner = unsafe { Socket::from_raw_fd(fd) };
-            Self { inner }
+            Self::of(inner)
         }
     }
 
@@ -490,7 +480,7 @@ mod descriptors {
         unsafe fn from_raw_socket(socket: RawSocket) -> Self {
             // SAFETY: the caller owns the handle, and gives up its ownership.
             let inner = unsafe { Socket::from_raw_socket(socket) };
-            Self { inner }
+            Self::of(inner)
         }
     }
 

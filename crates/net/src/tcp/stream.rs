@@ -13,7 +13,7 @@ use crate::addr::{self, ToSocketAddrs};
 use crate::buf::receive_read_buf;
 use crate::descriptors::descriptors;
 use crate::halves::Connection;
-use crate::{source, stream};
+use crate::{sockets, source, stream};
 
 /// A TCP connection.
 ///
@@ -42,7 +42,7 @@ use crate::{source, stream};
 /// # }
 /// ```
 pub struct TcpStream {
-    pub(crate) io: PollEvented<mio::net::TcpStream>,
+    pub(crate) io: PollEvented<sockets::TcpStream>,
 }
 
 impl TcpStream {
@@ -60,30 +60,30 @@ impl TcpStream {
     pub fn connect<A: ToSocketAddrs>(addr: A) -> impl Future<Output = io::Result<Self>> {
         blitz_io_observe::CalledAt::new(async move {
             addr::first(addr, async |addr| {
-                Self::connected(mio::net::TcpStream::connect(addr)?).await
+                Self::connected(sockets::TcpStream::connect(addr)?).await
             })
             .await
         })
     }
 
     #[track_caller]
-    fn new(stream: mio::net::TcpStream) -> io::Result<Self> {
-        let io = PollEvented::new(stream)?;
+    fn new(stream: sockets::TcpStream) -> io::Result<Self> {
+        let io = sockets::register(stream)?;
         Ok(Self { io })
     }
 
     /// Creates a stream from a connection that a listener has accepted. It is writable, and
     /// may already have received data.
-    pub(crate) fn accepted(stream: mio::net::TcpStream) -> io::Result<Self> {
+    pub(crate) fn accepted(stream: sockets::TcpStream) -> io::Result<Self> {
         let this = Self::new(stream)?;
         (this.io.registration()).suppose(bits::READABLE | bits::WRITABLE);
         Ok(this)
     }
 
     /// Waits until a connection attempt has ended.
-    pub(crate) async fn connected(stream: mio::net::TcpStream) -> io::Result<Self> {
+    pub(crate) async fn connected(stream: sockets::TcpStream) -> io::Result<Self> {
         let this = Self::new(stream)?;
-        stream::connected(&this.io, mio::net::TcpStream::take_error).await?;
+        stream::connected(&this.io, sockets::TcpStream::take_error).await?;
         Ok(this)
     }
 
@@ -100,7 +100,7 @@ impl TcpStream {
     #[track_caller]
     pub fn from_std(stream: net::TcpStream) -> io::Result<Self> {
         source::assert_nonblocking(&stream)?;
-        Self::new(mio::net::TcpStream::from_std(stream))
+        Self::new(sockets::TcpStream::from_std(stream))
     }
 
     /// Converts it into a standard library stream, in non-blocking mode.
@@ -109,7 +109,7 @@ impl TcpStream {
     ///
     /// Returns the system's errors.
     pub fn into_std(self) -> io::Result<net::TcpStream> {
-        Ok(self.io.into_inner()?.into())
+        sockets::stream_into_std(self.io.into_inner()?)
     }
 
     source::ready_method!("socket");
@@ -274,7 +274,9 @@ impl TcpStream {
     ///
     /// Returns the system's errors.
     pub fn set_zero_linger(&self) -> io::Result<()> {
-        socket2::SockRef::from(self).set_linger(Some(Duration::ZERO))
+        socket2::SockRef::from(self).set_linger(Some(Duration::ZERO))?;
+        sockets::resets_when_closed(&self.io);
+        Ok(())
     }
 
     /// Returns how many routers a packet may pass, `IP_TTL`.

@@ -1,6 +1,6 @@
 //! The same names without the feature `sim`: nothing decides.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Decider, Idle, Next};
 
@@ -77,5 +77,26 @@ pub fn random(_below: u32) -> Option<u32> {
 /// Does nothing.
 #[inline(always)]
 pub fn panicked() {}
+
+/// Returns the number of the only host.
+#[inline(always)]
+#[must_use]
+pub fn host() -> u32 {
+    0
+}
+
+/// Returns the same moment.
+#[inline(always)]
+#[must_use]
+pub fn to_host(moment: Instant) -> Instant {
+    moment
+}
+
+/// Returns the same moment.
+#[inline(always)]
+#[must_use]
+pub fn when_host_shows(moment: Instant) -> Instant {
+    moment
+}
 
 const _: () = assert!(std::mem::size_of::<Numbered>() == 0);

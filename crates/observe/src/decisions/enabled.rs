@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Decider, Idle, Next};
 
@@ -138,6 +138,27 @@ pub fn random(below: u32) -> Option<u32> {
 /// A task has panicked.
 pub fn panicked() {
     ask(|decider| decider.panicked());
+}
+
+/// Returns the number of the host on which the current code runs; 0 without a back end.
+#[inline]
+#[must_use]
+pub fn host() -> u32 {
+    ask(|decider| decider.host()).unwrap_or(0)
+}
+
+/// Returns what the clock of the current code's host shows at this moment of the runtime's clock.
+#[inline]
+#[must_use]
+pub fn to_host(moment: Instant) -> Instant {
+    ask(|decider| decider.to_host(moment)).unwrap_or(moment)
+}
+
+/// Returns the first moment of the runtime's clock at which the clock of the current code's host shows this.
+#[inline]
+#[must_use]
+pub fn when_host_shows(moment: Instant) -> Instant {
+    ask(|decider| decider.when_host_shows(moment)).unwrap_or(moment)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! | no task is ready | [`idle`] | whether the clock moves, or the run is over |
 //! | a random number is drawn | [`random`] | which one: the order of `select!` and of stealing |
 //! | a task panics | [`panicked`] | nothing: it learns of it |
+//! | code uses the network, or a clock | [`host`], [`to_host`], [`when_host_shows`] | the host on which the code runs, and its clock |
 //!
 //! On one thread, the order of wakes, and that of timers that are due, have no effect but the order in which
 //! tasks become ready. [`next`] takes any ready task, so it decides these orders, too. For the same reason it
@@ -26,12 +27,18 @@ mod disabled;
 #[cfg(all(feature = "sim", not(loom)))]
 mod enabled;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[cfg(not(all(feature = "sim", not(loom))))]
-pub use disabled::{Numbered, idle, is_on, next, panicked, polled, preempts, random, ready, with};
+pub use disabled::{
+    Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
+    when_host_shows, with,
+};
 #[cfg(all(feature = "sim", not(loom)))]
-pub use enabled::{Numbered, idle, is_on, next, panicked, polled, preempts, random, ready, with};
+pub use enabled::{
+    Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
+    when_host_shows, with,
+};
 
 /// `true` if a back end may decide.
 pub const IS_DECIDED: bool = cfg!(all(feature = "sim", not(loom)));
@@ -41,6 +48,9 @@ pub const IS_DECIDED: bool = cfg!(all(feature = "sim", not(loom)));
 pub enum Idle {
     /// The clock moves to the next timer. Only if there is one.
     Advance,
+    /// The clock moves by this time, which is not longer than that until the next timer. It may be zero, if the
+    /// back end has made tasks ready.
+    By(Duration),
     /// The future of `block_on` is polled, which ends the run.
     Stop,
 }
@@ -52,6 +62,8 @@ pub enum Next {
     Task(usize),
     /// The clock moves to the next timer, before a ready task runs. Only if there is a timer.
     Advance,
+    /// No ready task may run: the thread does what [`idle`] says.
+    Idle,
 }
 
 /// A back end that decides, for one thread.
@@ -84,4 +96,19 @@ pub trait Decider {
 
     /// The future of a task, or a closure for blocking work, has panicked.
     fn panicked(&self);
+
+    /// Returns the number of the host on which the current code runs. Number 0 is the test itself.
+    fn host(&self) -> u32 {
+        0
+    }
+
+    /// Returns what the clock of the current code's host shows at this moment of the runtime's clock.
+    fn to_host(&self, moment: Instant) -> Instant {
+        moment
+    }
+
+    /// Returns the first moment of the runtime's clock at which the clock of the current code's host shows this.
+    fn when_host_shows(&self, moment: Instant) -> Instant {
+        moment
+    }
 }

@@ -11,6 +11,8 @@ use super::{current_thread, multi_thread};
 use crate::common::{Common, RuntimeRef};
 use crate::errors::TryCurrentError;
 use crate::kernel::context::{self, Current, Flavor};
+#[cfg(feature = "sim")]
+use crate::kernel::task::AbortHandle;
 use crate::kernel::task::{Id, JoinHandle, Notified};
 use crate::metrics::Counters;
 use crate::pool::{PoolRef, Spawner};
@@ -191,6 +193,17 @@ pub(crate) fn with_current<R>(with: impl FnOnce(&Handle) -> R) -> Result<R, TryC
         let _look = OnDrop(|| context.looking.set(context.looking.get() - 1));
         Ok(with(&handle))
     })
+}
+
+/// Aborts the tasks of the current runtime whose numbers `selects` accepts. Only for simulations, where one thread runs
+/// all tasks and spawns them.
+#[cfg(feature = "sim")]
+pub fn abort_tasks(selects: &dyn Fn(u64) -> bool) {
+    let tasks = with_current(|handle| match handle {
+        Handle::CurrentThread(shared) => shared.select_tasks(selects),
+        Handle::MultiThread(_) => Vec::new(),
+    });
+    tasks.iter().flatten().for_each(AbortHandle::abort);
 }
 
 /// Returns the handle that `current` is the address of. It does not count as a reference.

@@ -6,4 +6,6 @@ mod handle;
 pub(crate) mod multi_thread;
 mod reference;
 
+#[cfg(feature = "sim")]
+pub use handle::abort_tasks;
 pub(crate) use handle::{Handle, with_current};

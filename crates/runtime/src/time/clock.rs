@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant as StdInstant};
 
+use blitz_io_observe::decisions;
+
 use super::current;
 use crate::timers::{Clock, is_any_altered};
 
@@ -19,6 +21,13 @@ pub(super) fn now() -> StdInstant {
 
 #[cold]
 fn altered_now() -> StdInstant {
+    decisions::to_host(simulated_now())
+}
+
+/// Returns the time of the current runtime's clock, also where a simulated host has another one.
+#[doc(hidden)]
+#[must_use]
+pub fn simulated_now() -> StdInstant {
     current::clock().map_or_else(StdInstant::now, |clock| clock.now())
 }
 

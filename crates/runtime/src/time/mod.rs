@@ -37,6 +37,8 @@ mod timeout;
 #[doc(no_inline)]
 pub use std::time::Duration;
 
+#[doc(hidden)]
+pub use self::clock::simulated_now;
 pub(crate) use self::hook::install;
 pub use self::{
     clock::{advance, pause, resume},

@@ -6,12 +6,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use blitz_io_core::{coop, debug_fields};
+use blitz_io_observe::decisions;
 use blitz_io_observe::{Caller, Kind, Resource, Sort, WaitKind, Waiting};
 use pin_project_lite::pin_project;
 
 use super::{Instant, current, safe_delay};
 use crate::errors::SHUTTING_DOWN;
-use crate::kernel::wheel::Timer;
+use crate::kernel::wheel::{Timer, Wheel};
 use crate::timers::ticks;
 
 /// Waits until `deadline`.
@@ -109,7 +110,7 @@ impl Sleep {
     #[inline]
     pub(super) fn new(deadline: Instant) -> Self {
         let wheel = current::wheel();
-        let when = ticks::of_deadline(deadline.into_std(), wheel.origin());
+        let when = tick_of(deadline, wheel);
         let resource = Resource::new(Sort::Sleep);
         resource.lasts(|| deadline.saturating_duration_since(Instant::now()));
         Self {
@@ -173,7 +174,7 @@ impl Sleep {
         this.waiting.end();
         this.resource
             .lasts(|| deadline.saturating_duration_since(Instant::now()));
-        let when = ticks::of_deadline(deadline.into_std(), this.timer.wheel().origin());
+        let when = tick_of(deadline, this.timer.wheel());
         this.timer.reset(when, current::own_wheel);
     }
 
@@ -182,7 +183,7 @@ impl Sleep {
         let this = self.project();
         *this.deadline = deadline;
         this.waiting.end();
-        let when = ticks::of_deadline(deadline.into_std(), this.timer.wheel().origin());
+        let when = tick_of(deadline, this.timer.wheel());
         this.timer.disarm(when);
     }
 
@@ -202,6 +203,15 @@ impl Sleep {
         }
         Poll::Ready(())
     }
+}
+
+/// Returns the tick at which the clock of the calling code shows the deadline.
+#[inline]
+fn tick_of(deadline: Instant, wheel: &Wheel) -> u64 {
+    ticks::of_deadline(
+        decisions::when_host_shows(deadline.into_std()),
+        wheel.origin(),
+    )
 }
 
 #[cold]

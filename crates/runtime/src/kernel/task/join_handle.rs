@@ -354,6 +354,14 @@ impl UnwindSafe for AbortHandle {}
 impl RefUnwindSafe for AbortHandle {}
 
 impl AbortHandle {
+    /// Returns a handle of this task.
+    #[cfg(all(feature = "sim", not(loom)))]
+    pub(super) fn of(task: &Header) -> Self {
+        task.state.acquire();
+        // The new handle gets the reference.
+        Self { task: task.into() }
+    }
+
     fn header(&self) -> &Header {
         // SAFETY: the handle has a reference.
         unsafe { self.task.as_ref() }

@@ -44,6 +44,8 @@ use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use super::harness;
 use super::header::{self, Header, Id, Links, ListId, Notified, Schedule};
+#[cfg(all(feature = "sim", not(loom)))]
+use super::join_handle::AbortHandle;
 use super::join_handle::JoinHandle;
 
 /// Number of tasks that an owner sends to others' stacks before it looks after these stacks.
@@ -551,6 +553,35 @@ impl OwnedTasks {
             let waiting = self.with_all_own(|list, _| unsafe { list.close() }.0);
             waiting.into_iter().for_each(end_all);
         }
+    }
+
+    /// Returns a handle of each of the shard's own tasks whose number `selects` accepts.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[cfg(all(feature = "sim", not(loom)))]
+    pub unsafe fn select_own(
+        &self,
+        shard: usize,
+        selects: &dyn Fn(u64) -> bool,
+    ) -> Vec<AbortHandle> {
+        let mut selected = Vec::new();
+        let mut select = |list: &mut List| {
+            let mut next = list.first;
+            while let Some(task) = next {
+                // SAFETY: tasks of the list are alive (point 1 of the module documentation), and this closure has the list.
+                let header = unsafe { task.as_ref() };
+                // SAFETY: this closure has the list.
+                next = header.links.with(|links| unsafe { (*links).next });
+                if selects(header.id().as_u64()) {
+                    selected.push(AbortHandle::of(header));
+                }
+            }
+        };
+        // SAFETY: the caller is the owner.
+        unsafe { self.shards[shard].with_own(&mut select) };
+        selected
     }
 
     /// Returns the number of tasks. While tasks are added or end, it may be somewhat off.

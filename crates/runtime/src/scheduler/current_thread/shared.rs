@@ -10,8 +10,12 @@ use blitz_io_core::Lock;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
 
 use crate::common::Common;
+#[cfg(feature = "sim")]
+use crate::kernel::context;
 use crate::kernel::driver::Driver;
 use crate::kernel::inject::Inject;
+#[cfg(feature = "sim")]
+use crate::kernel::task::AbortHandle;
 use crate::kernel::task::Notified;
 use crate::metrics::Counters;
 use crate::pool::Spawner;
@@ -48,6 +52,17 @@ impl Shared {
         if !self.main_woken.swap(true, Ordering::AcqRel) {
             self.driver.unpark();
         }
+    }
+
+    /// Returns a handle of each task whose number `selects` accepts, if this thread runs the tasks and has spawned them.
+    #[cfg(feature = "sim")]
+    pub(crate) fn select_tasks(&self, selects: &dyn Fn(u64) -> bool) -> Vec<AbortHandle> {
+        let address = std::ptr::from_ref(self).cast();
+        if context::with(|context| context.worker_for(address)).is_null() {
+            return Vec::new();
+        }
+        // SAFETY: this thread has the core, and with it the list.
+        unsafe { self.base.owned.select_own(0, selects) }
     }
 
     /// Wakes the thread that runs the tasks, if it sleeps.

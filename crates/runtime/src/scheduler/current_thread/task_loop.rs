@@ -27,6 +27,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
+use std::time::Duration;
 
 use blitz_io_core::{Spin, coop};
 use blitz_io_futex::atomic::Ordering;
@@ -183,15 +184,25 @@ impl Core {
             let has_timer = wheels.is_some_and(|wheels| wheels.has_timers(0));
             match decisions::next(has_timer) {
                 Next::Task(index) => return self.with_queue(|queue| queue.remove(index)),
-                Next::Advance => self.advance(shared),
+                Next::Advance => self.advance(shared, None),
+                Next::Idle => {
+                    self.idle_decided(shared);
+                    if self.main_woken.get() {
+                        return None;
+                    }
+                }
             }
         }
     }
 
-    /// Moves a simulated clock to the next timer, and wakes the tasks whose time has come.
-    fn advance(&self, shared: &Shared) {
-        let wheels = shared.base.common.time.as_ref();
-        _ = wheels.is_some_and(|wheels| wheels.auto_advance(0));
+    /// Moves a simulated clock by this time, or to the next timer. Wakes the tasks whose time has come.
+    fn advance(&self, shared: &Shared, by: Option<Duration>) {
+        let common = &shared.base.common;
+        let next = || common.time.as_ref()?.next_after(0);
+        if let Some(by) = by.or_else(next) {
+            // If this fails, the clock is not paused any more, and the timer comes by itself.
+            _ = common.clock.advance(by);
+        }
         self.look(shared);
     }
 
@@ -470,7 +481,8 @@ impl Core {
     fn idle_decided(&self, shared: &Shared) {
         let wheels = shared.base.common.time.as_ref();
         match decisions::idle(wheels.and_then(|wheels| wheels.next_after(0))) {
-            Idle::Advance => self.advance(shared),
+            Idle::Advance => self.advance(shared, None),
+            Idle::By(time) => self.advance(shared, Some(time)),
             Idle::Stop => self.wake_main(),
         }
     }

@@ -1,0 +1,256 @@
+//! `Faults`: faults at random.
+
+use std::time::Duration;
+
+use blitz_io_net::simulation::Link;
+use blitz_io_observe::decisions;
+
+use super::hosts::{self, Host};
+use crate::time::{Instant, sleep};
+
+/// The number of different lengths that a time may have.
+const STEPS: u32 = 16;
+
+/// The kinds of faults.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Crash,
+    Blackout,
+    Kill,
+    Pause,
+    Partition,
+    Loss,
+}
+
+/// Faults at random: which kinds, how often, and how long each lasts.
+///
+/// Each run switches each kind off or on, so that one kind does not hide what another one finds. All is decided by the
+/// seed, and is part of the [`Trace`](super::Trace): a shorter trace has fewer faults.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use blitz_io::sim::Faults;
+///
+/// let faults = Faults::new()
+///     .crashes()
+///     .partitions()
+///     .interval(Duration::from_secs(1), Duration::from_secs(10))
+///     .until(Duration::from_secs(60));
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "faults do nothing until they are injected"]
+pub struct Faults {
+    kinds: Vec<Kind>,
+    interval: (Duration, Duration),
+    length: (Duration, Duration),
+    until: Duration,
+}
+
+impl Faults {
+    /// Creates settings without a kind: faults of half a second to five seconds, with such intervals between them, in the
+    /// first 30 seconds.
+    pub const fn new() -> Self {
+        let times = (Duration::from_millis(500), Duration::from_secs(5));
+        Self {
+            kinds: Vec::new(),
+            interval: times,
+            length: times,
+            until: Duration::from_secs(30),
+        }
+    }
+
+    /// Creates settings with all kinds.
+    pub fn all() -> Self {
+        let faults = Self::new().crashes().blackouts().kills();
+        faults.pauses().partitions().losses()
+    }
+
+    fn with(mut self, kind: Kind) -> Self {
+        self.kinds.push(kind);
+        self
+    }
+
+    /// Adds hosts that [crash](Host::crash), and start again.
+    pub fn crashes(self) -> Self {
+        self.with(Kind::Crash)
+    }
+
+    /// Adds times in which all hosts have no power.
+    pub fn blackouts(self) -> Self {
+        self.with(Kind::Blackout)
+    }
+
+    /// Adds hosts whose programs are [killed](Host::kill), and start again.
+    pub fn kills(self) -> Self {
+        self.with(Kind::Kill)
+    }
+
+    /// Adds hosts that are [paused](Host::pause).
+    pub fn pauses(self) -> Self {
+        self.with(Kind::Pause)
+    }
+
+    /// Adds hosts that are cut off: from all hosts or one, and in both directions or one.
+    pub fn partitions(self) -> Self {
+        self.with(Kind::Partition)
+    }
+
+    /// Adds times in which links are slow, lose packets, send datagrams twice and reset connections.
+    pub fn losses(self) -> Self {
+        self.with(Kind::Loss)
+    }
+
+    /// Sets the shortest and the longest time between two faults of a kind.
+    pub fn interval(mut self, least: Duration, most: Duration) -> Self {
+        self.interval = (least, most);
+        self
+    }
+
+    /// Sets the shortest and the longest time that a fault lasts.
+    pub fn length(mut self, least: Duration, most: Duration) -> Self {
+        self.length = (least, most);
+        self
+    }
+
+    /// Sets the time after which no fault begins. A test can wait for that time and [a fault's length](Self::length),
+    /// and then expect that all is well again.
+    pub fn until(mut self, time: Duration) -> Self {
+        self.until = time;
+        self
+    }
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Begins to inject faults into the hosts that there are then.
+///
+/// # Panics
+///
+/// Outside of a simulation.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use blitz_io::io::AsyncReadExt;
+/// use blitz_io::net::{TcpListener, TcpStream};
+/// use blitz_io::{sim, time};
+///
+/// let report = sim::Builder::new().seeds(100).run(|| async {
+///     sim::host("server", |_me| async {
+///         let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+///         loop {
+///             _ = listener.accept().await;
+///         }
+///     });
+///     sim::inject(sim::Faults::all());
+///     for _ in 0..20 {
+///         time::sleep(Duration::from_secs(1)).await;
+///         let attempt = TcpStream::connect("server:80");
+///         let connected = time::timeout(Duration::from_secs(1), attempt).await;
+///         sim::sometimes("no answer", connected.is_err());
+///         sim::sometimes("refused", matches!(connected, Ok(Err(_))));
+///     }
+/// });
+/// assert!(report.never().is_empty());
+/// ```
+#[track_caller]
+pub fn inject(faults: Faults) {
+    for kind in &faults.kinds {
+        hosts::help(run(*kind, faults.clone()));
+    }
+}
+
+/// Returns a number below `below`, of which 0 is the harmless one.
+fn draw(below: usize) -> usize {
+    let below = u32::try_from(below).unwrap_or(u32::MAX);
+    decisions::random(below).unwrap_or(0) as usize
+}
+
+fn draw_time((least, most): (Duration, Duration)) -> Duration {
+    let range = most.saturating_sub(least);
+    least + range / (STEPS - 1) * draw(STEPS as usize) as u32
+}
+
+/// Injects faults of one kind.
+async fn run(kind: Kind, faults: Faults) {
+    if draw(2) == 0 {
+        return;
+    }
+    let end = Instant::now() + faults.until;
+    loop {
+        sleep(draw_time(faults.interval)).await;
+        let all = hosts::all();
+        if Instant::now() >= end || all.is_empty() {
+            return;
+        }
+        if draw(2) == 1 {
+            let undo = begin(kind, &all);
+            sleep(draw_time(faults.length)).await;
+            undo();
+        }
+    }
+}
+
+/// Begins a fault. Returns what ends it.
+fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
+    let host = all[draw(all.len())].clone();
+    match kind {
+        Kind::Crash | Kind::Kill => stop(kind, vec![host]),
+        Kind::Blackout => stop(kind, all.to_vec()),
+        Kind::Pause => {
+            host.pause();
+            Box::new(move || host.resume())
+        }
+        Kind::Partition => {
+            cut_off(&host, all);
+            Box::new(hosts::heal_all)
+        }
+        Kind::Loss => {
+            let (least, most) = (Duration::from_millis(1), Duration::from_millis(500));
+            let bad = Link::new().latency(least, most).loss(0.05);
+            hosts::set_all_links(bad.duplication(0.05).resets(0.02).splits(0.2));
+            Box::new(|| hosts::set_all_links(Link::new()))
+        }
+    }
+}
+
+/// Stops those of these hosts that run. Returns what starts them.
+fn stop(kind: Kind, hosts: Vec<Host>) -> Box<dyn FnOnce()> {
+    for host in hosts.iter().filter(|host| host.is_running()) {
+        if kind == Kind::Kill {
+            host.kill();
+        } else {
+            host.crash();
+        }
+    }
+    Box::new(move || {
+        for host in hosts.iter().filter(|host| !host.is_running()) {
+            host.restart();
+        }
+    })
+}
+
+/// Cuts a host off from all others or one, in both directions or one.
+fn cut_off(host: &Host, all: &[Host]) {
+    let others = all.iter().filter(|other| *other != host);
+    let only = draw(2) == 1;
+    let one = draw(all.len());
+    let ways = draw(3);
+    for (_, other) in others.enumerate().filter(|(at, _)| !only || *at == one) {
+        if ways != 1 {
+            hosts::partition_one_way(host, other);
+        }
+        if ways != 2 {
+            hosts::partition_one_way(other, host);
+        }
+    }
+}

@@ -1,0 +1,686 @@
+//! Hosts: parts of a test that have only the network in common.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use blitz_io_core::Random;
+use blitz_io_net::simulation::{self, Link};
+use blitz_io_observe::decisions;
+use blitz_io_runtime::internals::simulated_now;
+
+use super::failure::Cause;
+use super::members::Member;
+use super::outcome::Outcome;
+use super::run::Run;
+use crate::task::{AbortHandle, spawn_local};
+
+/// The time of day at which each run begins, in seconds since 1970: the beginning of 2026.
+const BEGIN: u64 = 1_767_225_600;
+/// The number of different streams of random numbers that a host may have.
+const STREAMS: u32 = 256;
+
+type Life = Pin<Box<dyn Future<Output = Option<String>>>>;
+
+/// A host as the test has made it.
+struct Made {
+    host: Host,
+    /// Makes the future of the host, for each of its lives.
+    make: Rc<dyn Fn() -> Life>,
+}
+
+/// The hosts of a run.
+struct Hosts {
+    run: Rc<Run>,
+    made: RefCell<Vec<Made>>,
+    /// Tasks of the simulation itself.
+    helpers: RefCell<Vec<AbortHandle>>,
+    random: RefCell<BTreeMap<u32, Random>>,
+    began: Cell<Option<Instant>>,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Rc<Hosts>>> = const { RefCell::new(None) };
+}
+
+/// Ends the hosts and the network of a run when it is dropped.
+pub(super) struct Entered(#[allow(dead_code, reason = "it is dropped")] simulation::Entered);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(None);
+    }
+}
+
+/// Makes a run's hosts and network those of this thread.
+pub(super) fn enter(run: &Rc<Run>) -> Entered {
+    CURRENT.set(Some(Rc::new(Hosts {
+        run: run.clone(),
+        made: RefCell::default(),
+        helpers: RefCell::default(),
+        random: RefCell::default(),
+        began: Cell::new(None),
+    })));
+    Entered(simulation::enter())
+}
+
+/// The run begins: its time of day is known from now on.
+pub(super) fn begin() {
+    current().began.set(Some(simulated_now()));
+}
+
+/// Ends all hosts, as the test has ended.
+pub(super) fn stop_hosts() {
+    let hosts = current();
+    for helper in hosts.helpers.take() {
+        helper.abort();
+    }
+    for host in all() {
+        hosts.stop(host.number, true);
+    }
+}
+
+#[track_caller]
+fn current() -> Rc<Hosts> {
+    let current = CURRENT.with_borrow(Clone::clone);
+    current.expect("this is no simulation: use `blitz_io::sim::Builder`")
+}
+
+impl Hosts {
+    fn stop(&self, number: u32, is_off: bool) {
+        self.run.with_members(|members| members.end(number));
+        simulation::stop(number, is_off);
+        self.run.abort_gone();
+    }
+
+    fn start(&self, number: u32) {
+        let made = self.made.borrow();
+        let Some(made) = made.get((number as usize).wrapping_sub(1)) else {
+            return;
+        };
+        let (make, name, run) = (made.make.clone(), made.host.name.clone(), self.run.clone());
+        let member = self.run.with_members(|members| members.begin(number));
+        simulation::start(number);
+        self.run.on_host(member, || {
+            drop(spawn_local(async move {
+                if let Some(error) = make().await {
+                    run.fail(Cause::Error(format!("host {name}: {error}")));
+                }
+            }));
+        });
+    }
+}
+
+/// Starts a task of the simulation itself, which ends with the test.
+pub(super) fn help(task: impl Future<Output = ()> + 'static) {
+    let hosts = current();
+    let task = hosts.run.on_host(Member::TEST, || spawn_local(task));
+    hosts.helpers.borrow_mut().push(task.abort_handle());
+}
+
+/// Returns all hosts.
+pub(super) fn all() -> Vec<Host> {
+    let hosts = current();
+    let made = hosts.made.borrow();
+    made.iter().map(|made| made.host.clone()).collect()
+}
+
+/// A host of a simulation: a part of the test with an address, a clock and random numbers of its own.
+///
+/// [`host`] and [`hosts`] make one. A task belongs to the host whose code spawns it. The test itself is a host, too, with
+/// the name `test`: it has an address, and can be cut off, but not stopped.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Host {
+    number: u32,
+    name: Arc<str>,
+}
+
+/// Adds a host to the simulation, and starts it.
+///
+/// `make` returns the host's code: a future that runs as a task, with [all that it spawns](Host), until the test ends or
+/// the host is stopped. Then [`Host::restart`] calls `make` again. An error that the future returns fails the run.
+///
+/// The TCP and UDP sockets of [`net`](crate::net) are those of a simulated network, also under libraries such as hyper.
+/// The name of a host can be looked up: `TcpStream::connect("server:80")`. What hosts share otherwise, by an `Rc` that
+/// `make` keeps, is outside of the simulation: it survives a crash, as a disk does.
+///
+/// # Panics
+///
+/// Outside of a simulation, and if there is a host of this name.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
+/// use blitz_io::net::{TcpListener, TcpStream};
+/// use blitz_io::sim;
+///
+/// async fn serve() -> std::io::Result<()> {
+///     let listener = TcpListener::bind("0.0.0.0:80").await?;
+///     loop {
+///         let (mut stream, _) = listener.accept().await?;
+///         blitz_io::spawn(async move { stream.write_all(b"hello").await });
+///     }
+/// }
+///
+/// sim::Builder::new().seeds(20).run(|| async {
+///     let server = sim::host("server", |_me| serve());
+///     let mut text = String::new();
+///     TcpStream::connect("server:80").await.unwrap().read_to_string(&mut text).await.unwrap();
+///     assert_eq!(text, "hello");
+///
+///     server.kill();
+///     assert!(TcpStream::connect((server.address(), 80)).await.is_err());
+///     server.restart();
+///     assert!(TcpStream::connect("server:80").await.is_ok());
+/// });
+/// ```
+#[track_caller]
+pub fn host<F>(name: &str, make: impl Fn(Host) -> F + 'static) -> Host
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    add(name, Rc::new(make))
+}
+
+/// Adds this number of hosts, whose names are `host-0`, `host-1` and so on. Each one runs what `make` returns for it.
+///
+/// # Panics
+///
+/// As [`host`].
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::net::UdpSocket;
+/// use blitz_io::sim;
+///
+/// sim::Builder::new().seeds(20).run(|| async {
+///     sim::hosts(3, |_me| async {
+///         let socket = UdpSocket::bind("0.0.0.0:53").await.unwrap();
+///         let mut buffer = [0; 16];
+///         let (n, from) = socket.recv_from(&mut buffer).await.unwrap();
+///         socket.send_to(&buffer[..n], from).await.unwrap();
+///     });
+///     let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+///     socket.send_to(b"ping", "host-2:53").await.unwrap();
+///     let mut buffer = [0; 16];
+///     let (n, from) = socket.recv_from(&mut buffer).await.unwrap();
+///     assert_eq!((&buffer[..n], from.ip()), (&b"ping"[..], sim::named("host-2").address()));
+/// });
+/// ```
+#[track_caller]
+pub fn hosts<F>(count: usize, make: impl Fn(Host) -> F + 'static) -> Vec<Host>
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    let make = Rc::new(make);
+    (0..count)
+        .map(|index| add(&format!("host-{index}"), make.clone()))
+        .collect()
+}
+
+#[track_caller]
+fn add<F>(name: &str, make: Rc<impl Fn(Host) -> F + 'static>) -> Host
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    let hosts = current();
+    let is_known = simulation::find(name).is_some();
+    assert!(!is_known, "there is a host `{name}` already");
+    let number = simulation::add_host(name);
+    let name = Arc::from(name);
+    let host = Host { number, name };
+    hosts.run.with_members(|members| members.add(number));
+    let me = host.clone();
+    hosts.made.borrow_mut().push(Made {
+        host: host.clone(),
+        make: Rc::new(move || {
+            let life = make(me.clone());
+            Box::pin(async move { life.await.error() })
+        }),
+    });
+    hosts.start(number);
+    host
+}
+
+/// Returns the host of this name.
+///
+/// # Panics
+///
+/// Outside of a simulation, and if there is no such host.
+#[track_caller]
+#[must_use]
+pub fn named(name: &str) -> Host {
+    let hosts = current();
+    let Some(number) = simulation::find(name) else {
+        panic!("there is no host `{name}`");
+    };
+    hosts.host(number)
+}
+
+impl Hosts {
+    fn host(&self, number: u32) -> Host {
+        let made = self.made.borrow();
+        let made = made.get((number as usize).wrapping_sub(1));
+        made.map_or_else(Host::test, |made| made.host.clone())
+    }
+}
+
+impl Host {
+    fn test() -> Self {
+        Self {
+            number: 0,
+            name: Arc::from("test"),
+        }
+    }
+
+    /// Returns the host on which the calling code runs.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a simulation.
+    #[track_caller]
+    #[must_use]
+    pub fn current() -> Self {
+        let hosts = current();
+        let number = hosts.run.member().host;
+        hosts.host(number)
+    }
+
+    /// Returns its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns its address.
+    #[must_use]
+    pub fn address(&self) -> IpAddr {
+        simulation::address(self.number)
+    }
+
+    #[track_caller]
+    fn stop(&self, is_off: bool) {
+        assert_ne!(self.number, 0, "the test itself cannot be stopped");
+        current().stop(self.number, is_off);
+    }
+
+    /// Switches its power off. No other host hears of it: what it has sent and has not arrived is lost, and its
+    /// connections are silent until it starts again.
+    ///
+    /// None of its tasks is polled any more. Their futures are dropped before any other task runs, and no socket that
+    /// they close has an effect.
+    ///
+    /// # Panics
+    ///
+    /// If it is the test itself, and outside of a simulation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::future::pending;
+    /// use std::time::Duration;
+    ///
+    /// use blitz_io::net::{TcpListener, TcpStream};
+    /// use blitz_io::{sim, time};
+    ///
+    /// sim::Builder::new().seeds(20).run(|| async {
+    ///     let server = sim::host("server", |_me| async {
+    ///         let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+    ///         pending::<()>().await;
+    ///     });
+    ///     server.crash();
+    ///     let attempt = TcpStream::connect("server:80");
+    ///     assert!(time::timeout(Duration::from_secs(60), attempt).await.is_err());
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn crash(&self) {
+        self.stop(true);
+    }
+
+    /// Kills its program. Its system answers for it: connections are reset, and attempts to connect are refused.
+    ///
+    /// See [`crash`](Self::crash) about its tasks.
+    ///
+    /// # Panics
+    ///
+    /// As [`crash`](Self::crash).
+    #[track_caller]
+    pub fn kill(&self) {
+        self.stop(false);
+    }
+
+    /// Starts it again. If it still runs, it [crashes](Self::crash) before.
+    ///
+    /// # Panics
+    ///
+    /// As [`crash`](Self::crash).
+    #[track_caller]
+    pub fn restart(&self) {
+        if self.is_running() {
+            self.crash();
+        }
+        current().start(self.number);
+    }
+
+    /// Returns `true` until it is stopped, and again after a restart.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a simulation.
+    #[track_caller]
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        let hosts = current();
+        hosts
+            .run
+            .with_members(|members| members.is_running(self.number))
+    }
+
+    /// Pauses it: none of its tasks is polled until [`resume`](Self::resume). Its timers go on, and its sockets receive.
+    /// A long pause of a garbage collector or of a virtual machine is like that.
+    ///
+    /// # Panics
+    ///
+    /// If it is the test itself, and outside of a simulation.
+    #[track_caller]
+    pub fn pause(&self) {
+        assert_ne!(self.number, 0, "the test itself cannot be paused");
+        let hosts = current();
+        hosts
+            .run
+            .with_members(|members| members.pause(self.number, true));
+    }
+
+    /// Ends a pause.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a simulation.
+    #[track_caller]
+    pub fn resume(&self) {
+        let hosts = current();
+        hosts
+            .run
+            .with_members(|members| members.pause(self.number, false));
+    }
+
+    /// Returns `true` during a pause.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a simulation.
+    #[track_caller]
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        let hosts = current();
+        hosts
+            .run
+            .with_members(|members| members.is_paused(self.number))
+    }
+
+    /// Makes its clock fast by this many parts in a million from now on, or slow if it is negative (at most by nine
+    /// tenths). [`time::Instant`](crate::time::Instant) and timers follow this clock. Timers that have begun do not.
+    ///
+    /// # Panics
+    ///
+    /// If it is the test itself, and outside of a simulation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::cell::RefCell;
+    /// use std::time::Duration;
+    ///
+    /// use blitz_io::sync::oneshot;
+    /// use blitz_io::{sim, time};
+    ///
+    /// sim::Builder::new().seeds(20).run(|| async {
+    ///     let (done, is_done) = oneshot::channel();
+    ///     let done = RefCell::new(Some(done));
+    ///     let host = sim::host("fast", move |_me| {
+    ///         let done = done.take().unwrap();
+    ///         async move {
+    ///             // An hour by this host's clock.
+    ///             time::sleep(Duration::from_secs(3600)).await;
+    ///             done.send(()).unwrap();
+    ///         }
+    ///     });
+    ///     host.set_clock_drift(1_000_000);
+    ///     let start = time::Instant::now();
+    ///     is_done.await.unwrap();
+    ///     assert_eq!(start.elapsed(), Duration::from_secs(1800));
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn set_clock_drift(&self, parts_per_million: i32) {
+        assert_ne!(self.number, 0, "the test itself has the simulation's clock");
+        let (hosts, now) = (current(), simulated_now());
+        hosts.run.with_members(|members| {
+            let clock = members.clock(self.number);
+            members.set_clock(self.number, clock.with_drift(now, parts_per_million));
+        });
+    }
+
+    /// Sets by how many milliseconds its [time of day](system_time) is ahead of the right one.
+    ///
+    /// # Panics
+    ///
+    /// As [`set_clock_drift`](Self::set_clock_drift).
+    #[track_caller]
+    pub fn set_clock_skew(&self, milliseconds: i64) {
+        assert_ne!(self.number, 0, "the test itself has the simulation's clock");
+        let hosts = current();
+        hosts.run.with_members(|members| {
+            let mut clock = members.clock(self.number);
+            clock.skew = milliseconds;
+            members.set_clock(self.number, clock);
+        });
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Host").field(&self.name).finish()
+    }
+}
+
+/// Returns the time of day of the host on which the calling code runs. Each run begins at the beginning of 2026.
+///
+/// [`std::time::SystemTime::now`] is the real time, also in a simulation: so code that is to be simulated gets its time of
+/// day by a function that the test replaces with this one.
+///
+/// # Panics
+///
+/// Outside of a simulation.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+///
+/// use blitz_io::{sim, time};
+///
+/// sim::Builder::new().seeds(3).run(|| async {
+///     let start = sim::system_time();
+///     time::sleep(Duration::from_secs(86_400)).await;
+///     let day = sim::system_time().duration_since(start).unwrap();
+///     assert_eq!(day, Duration::from_secs(86_400));
+/// });
+/// ```
+#[track_caller]
+#[must_use]
+pub fn system_time() -> SystemTime {
+    let hosts = current();
+    let host = hosts.run.member().host;
+    let clock = hosts.run.with_members(|members| members.clock(host));
+    let now = clock.to_host(simulated_now());
+    let began = hosts.began.get().unwrap_or(now);
+    let right = Duration::from_secs(BEGIN) + now.saturating_duration_since(began);
+    let skew = Duration::from_millis(clock.skew.unsigned_abs());
+    let shown = if clock.skew < 0 {
+        right.saturating_sub(skew)
+    } else {
+        right + skew
+    };
+    SystemTime::UNIX_EPOCH + shown
+}
+
+/// Returns a random number of the calling code's host. Each host has its own stream of them, which depends on no other.
+///
+/// # Panics
+///
+/// Outside of a simulation.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use blitz_io::{sim, time};
+///
+/// sim::Builder::new().seeds(3).run(|| async {
+///     time::sleep(Duration::from_millis(sim::random() % 100)).await;
+/// });
+/// ```
+#[track_caller]
+#[must_use]
+pub fn random() -> u64 {
+    let hosts = current();
+    let host = hosts.run.member().host;
+    let mut streams = hosts.random.borrow_mut();
+    let stream = streams.entry(host).or_insert_with(|| {
+        let stream = decisions::random(STREAMS).unwrap_or(0);
+        Random::seeded(u64::from(host) << 32 | u64::from(stream))
+    });
+    stream.next_u64()
+}
+
+/// Names a host: a [`Host`], or the name of one.
+pub trait ToHost {
+    /// Returns the number of the host.
+    #[doc(hidden)]
+    fn number(&self) -> u32;
+}
+
+impl ToHost for Host {
+    fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+impl ToHost for str {
+    #[track_caller]
+    fn number(&self) -> u32 {
+        named(self).number
+    }
+}
+
+impl<T: ToHost + ?Sized> ToHost for &T {
+    #[track_caller]
+    fn number(&self) -> u32 {
+        (**self).number()
+    }
+}
+
+/// Cuts two hosts off from each other. Connections between them stall, and go on when they [heal](heal); datagrams are
+/// lost.
+///
+/// # Panics
+///
+/// Outside of a simulation, and if there is no such host.
+///
+/// # Examples
+///
+/// ```
+/// use std::future::pending;
+/// use std::time::Duration;
+///
+/// use blitz_io::net::{TcpListener, TcpStream};
+/// use blitz_io::{sim, time};
+///
+/// sim::Builder::new().seeds(20).run(|| async {
+///     sim::host("server", |_me| async {
+///         let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+///         pending::<()>().await;
+///     });
+///     sim::partition("test", "server");
+///     let mut attempt = std::pin::pin!(TcpStream::connect("server:80"));
+///     assert!(time::timeout(Duration::from_secs(9), attempt.as_mut()).await.is_err());
+///     sim::heal("test", "server");
+///     assert!(attempt.await.is_ok());
+/// });
+/// ```
+#[track_caller]
+pub fn partition(one: impl ToHost, other: impl ToHost) {
+    partition_one_way(&one, &other);
+    partition_one_way(&other, &one);
+}
+
+/// Cuts the path from one host to another, and not the way back. See [`partition`].
+///
+/// # Panics
+///
+/// As [`partition`].
+#[track_caller]
+pub fn partition_one_way(from: impl ToHost, to: impl ToHost) {
+    simulation::set_cut(from.number(), to.number(), true);
+}
+
+/// Opens the paths between two hosts again, in both directions.
+///
+/// # Panics
+///
+/// As [`partition`].
+#[track_caller]
+pub fn heal(one: impl ToHost, other: impl ToHost) {
+    let (one, other) = (one.number(), other.number());
+    simulation::set_cut(one, other, false);
+    simulation::set_cut(other, one, false);
+}
+
+/// Opens all paths between hosts again.
+///
+/// # Panics
+///
+/// Outside of a simulation.
+#[track_caller]
+pub fn heal_all() {
+    let last = current().made.borrow().len() as u32;
+    for from in 0..=last {
+        for to in (0..=last).filter(|to| *to != from) {
+            simulation::set_cut(from, to, false);
+        }
+    }
+}
+
+/// Sets the links between two hosts, in both directions.
+///
+/// # Panics
+///
+/// As [`partition`].
+#[track_caller]
+pub fn set_link(one: impl ToHost, other: impl ToHost, link: Link) {
+    let (one, other) = (one.number(), other.number());
+    simulation::set_link(one, other, link);
+    simulation::set_link(other, one, link);
+}
+
+/// Sets the links between all hosts, also between those that are added later.
+///
+/// # Panics
+///
+/// Outside of a simulation.
+#[track_caller]
+pub fn set_all_links(link: Link) {
+    let _hosts = current();
+    simulation::set_all_links(link);
+}

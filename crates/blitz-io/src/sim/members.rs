@@ -1,0 +1,167 @@
+//! `Members`: the host to which each task belongs.
+//!
+//! A task that is spawned belongs to the host of the code that spawns it. A host that crashes ends all its tasks, and
+//! begins a new *life* when it starts again. So a task belongs to a host and one of its lives, and a task that the end of
+//! an earlier life has spawned (by a destructor) never runs.
+
+use std::collections::BTreeMap;
+
+use super::clock::Clock;
+
+/// A host, in one of its lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Member {
+    /// 0 is the test itself.
+    pub(super) host: u32,
+    life: u32,
+}
+
+impl Member {
+    /// The test itself, which has one life.
+    pub(super) const TEST: Self = Self { host: 0, life: 0 };
+}
+
+/// The right of a task to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Standing {
+    Runs,
+    /// Its host is paused.
+    Paused,
+    /// Its host's life has ended. It only drops its future.
+    Gone,
+}
+
+#[derive(Default)]
+struct State {
+    life: u32,
+    is_running: bool,
+    is_paused: bool,
+    clock: Clock,
+}
+
+/// The hosts, and the tasks that belong to them. Without hosts it does nothing.
+#[derive(Default)]
+pub(super) struct Members {
+    /// The hosts. The first one is number 1.
+    hosts: Vec<State>,
+    /// The tasks of hosts. The others belong to the test.
+    tasks: BTreeMap<u64, Member>,
+    /// The number of the newest task: later ones have higher numbers.
+    newest: u64,
+    /// The life of a host has ended, so a ready task may be `Gone`.
+    has_ended: bool,
+    /// Code of a life that has ended has spawned a task, which is to end as well.
+    has_orphans: bool,
+}
+
+impl Members {
+    /// Returns `true` if there are hosts.
+    #[inline]
+    pub(super) fn is_any(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    fn state(&self, host: u32) -> Option<&State> {
+        self.hosts.get((host as usize).checked_sub(1)?)
+    }
+
+    fn state_mut(&mut self, host: u32) -> Option<&mut State> {
+        self.hosts.get_mut((host as usize).checked_sub(1)?)
+    }
+
+    /// Adds hosts until there is this number, which does not run yet.
+    pub(super) fn add(&mut self, host: u32) {
+        let more = (host as usize).max(self.hosts.len());
+        self.hosts.resize_with(more, State::default);
+    }
+
+    /// Begins the next life of a host.
+    pub(super) fn begin(&mut self, host: u32) -> Member {
+        let life = self.state_mut(host).map_or(0, |state| {
+            (state.is_running, state.is_paused) = (true, false);
+            state.life
+        });
+        Member { host, life }
+    }
+
+    /// Ends the life of a host.
+    pub(super) fn end(&mut self, host: u32) {
+        if let Some(state) = self.state_mut(host) {
+            state.life += 1;
+            (state.is_running, state.is_paused) = (false, false);
+            self.has_ended = true;
+        }
+    }
+
+    pub(super) fn pause(&mut self, host: u32, is_paused: bool) {
+        if let Some(state) = self.state_mut(host) {
+            state.is_paused = is_paused && state.is_running;
+        }
+    }
+
+    pub(super) fn is_running(&self, host: u32) -> bool {
+        self.state(host).is_none_or(|state| state.is_running)
+    }
+
+    pub(super) fn is_paused(&self, host: u32) -> bool {
+        self.state(host).is_some_and(|state| state.is_paused)
+    }
+
+    /// Returns the clock of a host.
+    pub(super) fn clock(&self, host: u32) -> Clock {
+        self.state(host)
+            .map_or(Clock::default(), |state| state.clock)
+    }
+
+    pub(super) fn set_clock(&mut self, host: u32, clock: Clock) {
+        if let Some(state) = self.state_mut(host) {
+            state.clock = clock;
+        }
+    }
+
+    /// A task is ready. If it is new, it belongs to the host of the code that has spawned it.
+    #[inline]
+    pub(super) fn is_ready(&mut self, task: u64, spawner: Member) {
+        if task > self.newest {
+            self.newest = task;
+            if spawner.host != 0 {
+                self.tasks.insert(task, spawner);
+                self.has_orphans |= self.standing(task) == Standing::Gone;
+            }
+        }
+    }
+
+    /// Returns `true` once if tasks are to end that were spawned after the end of their host's life.
+    #[inline]
+    pub(super) fn take_orphans(&mut self) -> bool {
+        std::mem::take(&mut self.has_orphans)
+    }
+
+    /// Returns the host of a task.
+    #[inline]
+    pub(super) fn of(&self, task: u64) -> Member {
+        self.tasks.get(&task).copied().unwrap_or(Member::TEST)
+    }
+
+    #[inline]
+    pub(super) fn standing(&self, task: u64) -> Standing {
+        let Some(member) = self.tasks.get(&task) else {
+            return Standing::Runs;
+        };
+        match self.state(member.host) {
+            Some(state) if state.life != member.life => Standing::Gone,
+            Some(state) if state.is_paused => Standing::Paused,
+            _ => Standing::Runs,
+        }
+    }
+
+    /// Returns the index of the first of these tasks whose host's life has ended.
+    #[inline]
+    pub(super) fn first_gone(&self, ready: &[u64]) -> Option<usize> {
+        if !self.has_ended {
+            return None;
+        }
+        let is_gone = |task: &u64| self.standing(*task) == Standing::Gone;
+        ready.iter().position(is_gone)
+    }
+}

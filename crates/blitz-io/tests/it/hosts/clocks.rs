@@ -1,0 +1,114 @@
+//! Clocks and random numbers of hosts.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+
+use blitz_io::sim;
+use blitz_io::time::{Instant, interval, sleep};
+
+use super::builder;
+
+#[test]
+fn a_clock_that_drifts_runs_at_its_own_rate() {
+    builder().run(|| async {
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let of_host = seen.clone();
+        let host = sim::host("fast", move |_| {
+            let seen = of_host.clone();
+            async move {
+                let start = Instant::now();
+                let mut ticks = interval(Duration::from_secs(1));
+                for _ in 0..5 {
+                    ticks.tick().await;
+                    seen.borrow_mut()
+                        .push(start.elapsed().as_secs_f64().round());
+                }
+            }
+        });
+        host.set_clock_drift(250_000);
+        let start = Instant::now();
+        sleep(Duration::from_secs(4)).await;
+        assert_eq!(start.elapsed(), Duration::from_secs(4));
+        // Five seconds of the host, less the start.
+        assert_eq!(*seen.borrow(), [0.0, 1.0, 2.0, 3.0, 4.0]);
+    });
+}
+
+#[test]
+fn a_timer_never_fires_early_by_the_clock_of_its_host() {
+    for drift in [-500_000, -77, 77, 3_000_000] {
+        builder().seeds(10).run(move || async move {
+            let host = sim::host("host", |_| async {
+                for millis in 0..50 {
+                    let start = Instant::now();
+                    sleep(Duration::from_millis(millis)).await;
+                    assert!(start.elapsed() >= Duration::from_millis(millis));
+                }
+            });
+            host.set_clock_drift(drift);
+            sleep(Duration::from_secs(10)).await;
+        });
+    }
+}
+
+#[test]
+fn a_time_of_day_is_that_of_the_host() {
+    builder().run(|| async {
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        for (name, skew) in [("right", 0), ("late", -90_000), ("early", 90_000)] {
+            let seen = seen.clone();
+            let host = sim::host(name, move |_| {
+                let seen = seen.clone();
+                async move {
+                    sleep(Duration::from_secs(9)).await;
+                    seen.borrow_mut()
+                        .push((sim::Host::current(), sim::system_time()));
+                }
+            });
+            host.set_clock_skew(skew);
+        }
+        let start = sim::system_time();
+        assert!(start > SystemTime::UNIX_EPOCH);
+        sleep(Duration::from_secs(10)).await;
+        seen.borrow_mut().sort();
+        let shown: Vec<_> = seen.take().into_iter().map(|(_, shown)| shown).collect();
+        let right = start + Duration::from_secs(9);
+        let minute = Duration::from_secs(90);
+        assert_eq!(shown, [right, right - minute, right + minute]);
+    });
+}
+
+#[test]
+fn random_numbers_of_a_host_do_not_depend_on_others() {
+    let draw = |others: usize| {
+        let drawn = Rc::new(RefCell::new(Vec::new()));
+        let seen = drawn.clone();
+        let builder = builder().seeds(1).schedule(sim::Schedule::RoundRobin);
+        builder.run(move || {
+            let seen = seen.clone();
+            async move {
+                sim::host("drawing", move |_| {
+                    let seen = seen.clone();
+                    async move {
+                        for _ in 0..3 {
+                            seen.borrow_mut().push(sim::random());
+                            sleep(Duration::from_millis(1)).await;
+                        }
+                    }
+                });
+                sim::hosts(others, |_| async {
+                    loop {
+                        _ = sim::random();
+                        sleep(Duration::from_millis(1)).await;
+                    }
+                });
+                sleep(Duration::from_secs(1)).await;
+            }
+        });
+        drawn.take()
+    };
+    let alone = draw(0);
+    assert_eq!(alone.len(), 3);
+    assert_eq!(alone, draw(2));
+}

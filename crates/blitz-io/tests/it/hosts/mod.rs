@@ -1,0 +1,14 @@
+//! Hosts, their network and their faults.
+
+mod clocks;
+mod datagrams;
+mod faults;
+mod replicated;
+mod streams;
+
+use blitz_io::sim::Builder;
+
+/// Returns a builder with a number of runs that a test without optimisation can do.
+fn builder() -> Builder {
+    Builder::new().seeds(60)
+}

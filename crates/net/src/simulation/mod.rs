@@ -1,0 +1,87 @@
+//! The network of a simulation: hosts, the links between them, and their sockets.
+//!
+//! `blitz_io::sim` makes a network for each run. It belongs to the thread of the run. The public functions here are those
+//! for hosts and links; programs use the sockets through the types of this crate (`sockets/`).
+//!
+//! | file | contents |
+//! |---|---|
+//! | `link.rs` | latency and faults of a link |
+//! | `wire.rs` | hosts, ports, paths, and the events under way |
+//! | `tcp.rs`, `udp.rs` | the protocols |
+//! | `network.rs` | all of it together |
+//! | `socket.rs` | the handle of a socket, and the network of the thread |
+//!
+//! # Readiness
+//!
+//! A simulated socket is registered with a driver that no thread polls. When the network makes it ready, it reports that to
+//! the driver as the selector does for the system's sockets. So waiting, and all that is built on it, is the code that
+//! ships.
+
+mod ids;
+mod link;
+mod network;
+mod socket;
+mod tcp;
+mod udp;
+mod wire;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+pub use link::Link;
+pub use socket::{Entered, enter};
+pub(crate) use socket::{Socket, bind_udp, connect, driver, is_on, listen};
+
+/// Adds a host, and returns its number.
+#[must_use]
+pub fn add_host(name: &str) -> u32 {
+    socket::with(|network| network.wire.add_host(name)).unwrap_or(0)
+}
+
+/// Returns the host of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<u32> {
+    socket::with(|network| network.wire.find(name)).flatten()
+}
+
+/// Returns the address of a host.
+#[must_use]
+pub fn address(host: u32) -> IpAddr {
+    wire::address_of(host)
+}
+
+/// Ends all sockets of a host. If its power is off, no peer learns of that; otherwise its system resets the connections.
+pub fn stop(host: u32, is_off: bool) {
+    socket::with(|network| network.stop(host, is_off));
+}
+
+/// Switches the power of a host on.
+pub fn start(host: u32) {
+    socket::with(|network| network.start(host));
+}
+
+/// Cuts the path from one host to another, or opens it.
+pub fn set_cut(from: u32, to: u32, is_cut: bool) {
+    socket::with(|network| network.set_cut(from, to, is_cut));
+}
+
+/// Sets the link from one host to another.
+pub fn set_link(from: u32, to: u32, link: Link) {
+    socket::with(|network| network.wire.set_link(from, to, link));
+}
+
+/// Sets all links.
+pub fn set_all_links(link: Link) {
+    socket::with(|network| network.wire.set_all_links(link));
+}
+
+/// Returns the time until the network's next event. Called between steps of tasks.
+#[must_use]
+pub fn next_due() -> Option<Duration> {
+    socket::with(|network| network.wire.next_due()).flatten()
+}
+
+/// Handles the events whose time has come. Called between steps of tasks.
+pub fn deliver() {
+    socket::with(|network| network.deliver());
+}

@@ -1,0 +1,69 @@
+//! `Network`: the network of a simulation.
+
+use std::sync::Arc;
+
+use blitz_io_driver::Driver;
+
+use super::tcp::Tcp;
+use super::udp::Udp;
+use super::wire::{Event, Wire};
+
+/// The network of a simulation: its hosts, and their sockets.
+pub(super) struct Network {
+    pub(super) wire: Wire,
+    pub(super) tcp: Tcp,
+    pub(super) udp: Udp,
+    /// The driver that has the readiness of the sockets. It is never polled.
+    pub(super) driver: Option<Arc<Driver>>,
+}
+
+impl Network {
+    pub(super) fn new() -> Self {
+        Self {
+            wire: Wire::new(),
+            tcp: Tcp::default(),
+            udp: Udp::default(),
+            driver: None,
+        }
+    }
+
+    /// Handles the events whose time has come.
+    pub(super) fn deliver(&mut self) {
+        while let Some(event) = self.wire.take_due() {
+            match event {
+                Event::Segment(id) => self.tcp.arrive(&mut self.wire, id),
+                Event::Fail(id, why) => self.tcp.refused(&mut self.wire, id, why),
+                Event::TimeOut(id, since) => self.tcp.time_out(&mut self.wire, id, since),
+                Event::Datagram(datagram) => self.udp.arrive(&mut self.wire, datagram),
+            }
+        }
+    }
+
+    /// Ends all sockets of a host. Without power, it also hears nothing until it has some again.
+    pub(super) fn stop(&mut self, host: u32, is_off: bool) {
+        self.tcp.end_all(&mut self.wire, host, is_off);
+        self.udp.close_all(&mut self.wire, host);
+        self.wire.set_off(host, is_off);
+    }
+
+    /// A host has power again.
+    pub(super) fn start(&mut self, host: u32) {
+        self.wire.set_off(host, false);
+        for from in self.wire.all_hosts() {
+            self.go_on(from, host);
+        }
+    }
+
+    pub(super) fn set_cut(&mut self, from: u32, to: u32, is_cut: bool) {
+        self.wire.set_cut(from, to, is_cut);
+        if !is_cut {
+            self.go_on(from, to);
+        }
+    }
+
+    fn go_on(&mut self, from: u32, to: u32) {
+        if !self.wire.is_blocked(from, to) {
+            self.tcp.go_on(&mut self.wire, from, to);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The network of the thread, and the handle of one of its sockets.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{Shutdown, SocketAddr};
+use std::sync::Arc;
+
+use blitz_io_driver::{Driver, waking};
+use blitz_io_observe::decisions;
+
+use super::ids;
+use super::network::Network;
+use super::wire::Id;
+
+thread_local! {
+    /// The network of the simulation that this thread runs.
+    static CURRENT: RefCell<Option<Network>> = const { RefCell::new(None) };
+}
+
+/// Ends the network of a run when it is dropped. Sockets that are left find none.
+#[must_use]
+#[derive(Debug)]
+pub struct Entered(());
+
+/// Makes a network for the run that this thread begins.
+pub fn enter() -> Entered {
+    CURRENT.set(Some(Network::new()));
+    Entered(())
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(None);
+    }
+}
+
+/// Returns `true` if the calling code runs in a simulation.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    decisions::is_on()
+}
+
+/// Uses the network of the thread, if it has one. Then wakes the tasks whose sockets have become ready.
+pub(super) fn with<R>(with: impl FnOnce(&mut Network) -> R) -> Option<R> {
+    let used = CURRENT.try_with(|current| {
+        let mut current = current.try_borrow_mut().ok()?;
+        let network = current.as_mut()?;
+        let result = with(network);
+        let reports = std::mem::take(&mut network.wire.reports);
+        Some((result, reports, network.driver.clone()))
+    });
+    let (result, reports, driver) = used.ok().flatten()?;
+    // Wakers run without the borrow.
+    if let Some(driver) = driver.filter(|_| !reports.is_empty()) {
+        waking(|wakers| {
+            for (token, bits) in reports {
+                driver.report(token, bits, wakers);
+            }
+        });
+    }
+    Some(result)
+}
+
+/// Uses the network for an operation.
+fn operate<R>(operation: impl FnOnce(&mut Network) -> io::Result<R>) -> io::Result<R> {
+    with(operation).unwrap_or_else(|| Err(io::ErrorKind::NotConnected.into()))
+}
+
+/// Returns the driver that has the readiness of simulated sockets.
+pub(crate) fn driver() -> io::Result<Arc<Driver>> {
+    operate(|network| match &network.driver {
+        Some(driver) => Ok(driver.clone()),
+        None => Ok(network.driver.insert(Driver::new(1, None)?).clone()),
+    })
+}
+
+/// Begins to connect to an address.
+pub(crate) fn connect(bound: Option<SocketAddr>, addr: SocketAddr) -> io::Result<Socket> {
+    let (host, id) = (decisions::host(), ids::next());
+    operate(|network| (network.tcp).connect(&mut network.wire, host, bound, addr, id))?;
+    Ok(Socket(id))
+}
+
+/// Makes a socket that accepts connections.
+pub(crate) fn listen(addr: SocketAddr) -> io::Result<Socket> {
+    let (host, id) = (decisions::host(), ids::next());
+    operate(|network| network.tcp.listen(&mut network.wire, host, addr, id))?;
+    Ok(Socket(id))
+}
+
+/// Makes a socket for datagrams.
+pub(crate) fn bind_udp(addr: SocketAddr) -> io::Result<Socket> {
+    let (host, id) = (decisions::host(), ids::next());
+    operate(|network| network.udp.bind(&mut network.wire, host, addr, id))?;
+    Ok(Socket(id))
+}
+
+/// A socket of the simulated network. It is closed when it is dropped.
+///
+/// It may be sent to another thread, where it finds no network: each operation fails there.
+pub(crate) struct Socket(Id);
+
+impl Socket {
+    /// Sets the token under which the socket's driver knows it.
+    pub(crate) fn register(&self, token: usize) -> io::Result<()> {
+        operate(|network| {
+            let is_known =
+                network.tcp.register(self.0, token) || network.udp.register(self.0, token);
+            if is_known {
+                Ok(())
+            } else {
+                Err(io::ErrorKind::NotConnected.into())
+            }
+        })
+    }
+
+    /// Reports the readiness that a new socket has, once it is registered.
+    pub(crate) fn registered(&self) {
+        with(|network| network.udp.registered(&mut network.wire, self.0));
+    }
+
+    pub(crate) fn read(&self, bufs: &mut [IoSliceMut<'_>], is_peek: bool) -> io::Result<usize> {
+        operate(|network| (network.tcp).read(&mut network.wire, self.0, bufs, is_peek))
+    }
+
+    pub(crate) fn write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        operate(|network| network.tcp.write(&mut network.wire, self.0, bufs))
+    }
+
+    pub(crate) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        operate(|network| network.tcp.shutdown(&mut network.wire, self.0, how))
+    }
+
+    pub(crate) fn accept(&self) -> io::Result<(Self, SocketAddr)> {
+        let (id, from) = operate(|network| network.tcp.accept(self.0))?;
+        Ok((Self(id), from))
+    }
+
+    pub(crate) fn take_error(&self) -> Option<io::Error> {
+        let error = with(|network| network.tcp.take_error(self.0)).flatten();
+        error.map(io::Error::from)
+    }
+
+    pub(crate) fn resets_when_closed(&self) {
+        with(|network| network.tcp.resets_when_closed(self.0));
+    }
+
+    pub(crate) fn connect_udp(&self, peer: SocketAddr) -> io::Result<()> {
+        operate(|network| network.udp.connect(self.0, peer))
+    }
+
+    pub(crate) fn send(&self, bytes: &[u8], to: Option<SocketAddr>) -> io::Result<usize> {
+        operate(|network| network.udp.send(&mut network.wire, self.0, bytes, to))
+    }
+
+    pub(crate) fn receive(&self, buf: &mut [u8], is_peek: bool) -> io::Result<(usize, SocketAddr)> {
+        operate(|network| network.udp.receive(self.0, buf, is_peek))
+    }
+
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        operate(|network| {
+            let addr = network.tcp.local_addr(self.0);
+            let addr = addr.or_else(|| network.udp.local_addr(self.0));
+            addr.ok_or_else(|| io::ErrorKind::NotConnected.into())
+        })
+    }
+
+    pub(crate) fn peer_addr(&self) -> io::Result<SocketAddr> {
+        operate(|network| {
+            let addr = network.tcp.peer_addr(self.0);
+            let addr = addr.or_else(|| network.udp.peer_addr(self.0));
+            addr.ok_or_else(|| io::ErrorKind::NotConnected.into())
+        })
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        with(|network| {
+            network.tcp.close(&mut network.wire, self.0);
+            network.udp.close(&mut network.wire, self.0);
+        });
+    }
+}
+
+impl fmt::Debug for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Socket")
+            .field("local", &self.local_addr().ok())
+            .field("peer", &self.peer_addr().ok())
+            .finish_non_exhaustive()
+    }
+}
