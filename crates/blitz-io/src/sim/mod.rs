@@ -6,8 +6,9 @@
 //! no task is ready, the clock moves to the next timer.
 //!
 //! A run fails if a task panics, the test returns an error, or a [property](always) does not hold. It also fails if tasks or
-//! timers are left at the end, or if no task can continue: a deadlock needs no assertion. The [`Failure`] says in words which task waits for
-//! what, with the lines of the source.
+//! timers are left at the end, if no task can continue, or if some of the tasks certainly wait for each other for ever: a
+//! deadlock needs no assertion. The [`Failure`] says in words which task waits for what, and what each did last, with the
+//! lines of the source.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -54,11 +55,14 @@
 //!   into the test's future, or into a `task_local!`.
 
 mod builder;
+mod events;
 mod execute;
 mod explore;
 mod failure;
+pub mod history;
 mod outcome;
 mod panics;
+mod period;
 mod properties;
 mod report;
 mod run;
@@ -71,6 +75,8 @@ mod waits;
 pub use builder::{Builder, run};
 pub use failure::{Cause, Failure};
 pub use outcome::Outcome;
+#[doc(hidden)]
+pub use period::period_literal;
 pub use properties::{always, eventually, sometimes};
 pub use report::Report;
 pub use schedule::Schedule;

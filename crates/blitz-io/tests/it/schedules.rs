@@ -35,6 +35,7 @@ fn a_gap_between_critical_sections_is_found() {
         "pct:3",
         "pos",
         "surw",
+        "guided",
         "exhaustive",
         "exhaustive:1",
     ];
@@ -87,10 +88,75 @@ fn pct_finds_what_a_random_walk_does_not() {
     assert!(found(Schedule::Pct { depth: 2 }));
 }
 
+#[test]
+#[should_panic(expected = "the largest depth of PCT is 10000")]
+fn a_depth_that_takes_gigabytes_is_refused() {
+    let depth = u32::MAX;
+    _ = Builder::new().schedule(Schedule::Pct { depth });
+}
+
+/// Twelve tasks that use locks of their own, and two that use one in the wrong order. Preemptions elsewhere do nothing.
+async fn needle() {
+    let lock = Arc::new(Mutex::new(0));
+    let mut tasks = Vec::new();
+    for _ in 0..12 {
+        tasks.push(task::spawn(async {
+            let own = Mutex::new(0);
+            for _ in 0..20 {
+                *own.lock().await += 1;
+            }
+        }));
+    }
+    let phase = lock.clone();
+    tasks.push(task::spawn(async move {
+        for number in 1..=6 {
+            *phase.lock().await = number;
+        }
+    }));
+    tasks.push(task::spawn(async move {
+        for number in 1..=6 {
+            // Found if the other task makes one step between each two of this one.
+            if *lock.lock().await != number {
+                return;
+            }
+        }
+        panic!("found");
+    }));
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+/// Returns the number of runs to the first failure.
+fn runs(schedule: Schedule, seed: u64) -> u64 {
+    let builder = Builder::new().schedule(schedule).shrink(false);
+    let checked = builder.seed(seed).seeds(4_000).check(needle);
+    checked.map_or_else(|failure| failure.runs(), |_| 4_000)
+}
+
+#[test]
+fn a_guided_search_needs_fewer_runs_than_a_blind_one() {
+    let all = |schedule| {
+        (0..5)
+            .map(|seed| runs(schedule, seed * 10_000))
+            .sum::<u64>()
+    };
+    let (guided, blind) = (all(Schedule::Guided), all(Schedule::Random));
+    assert!(guided * 2 < blind, "{guided} {blind}");
+}
+
 /// A task that yields until another one has run would run for ever if its priority stayed the highest.
 #[test]
 fn a_task_that_yields_until_another_has_run_ends() {
-    for text in ["portfolio", "random", "pct:1", "pct:3", "pos", "surw"] {
+    for text in [
+        "portfolio",
+        "random",
+        "pct:1",
+        "pct:3",
+        "pos",
+        "surw",
+        "guided",
+    ] {
         let builder = Builder::new().schedule(text.parse().unwrap());
         builder.seeds(200).max_steps(1_000).run(|| async {
             let other = task::spawn(task::yield_now());

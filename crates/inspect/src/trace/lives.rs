@@ -187,7 +187,9 @@ impl Lives {
 
     fn note_locks(&mut self, event: &Event) {
         match event.what {
-            What::Acquired { object, location } => {
+            What::Acquired {
+                object, location, ..
+            } => {
                 self.holds.entry(object).or_default().push(Hold {
                     holder: event.waiter,
                     from: event.at,

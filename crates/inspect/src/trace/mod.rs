@@ -17,6 +17,7 @@ mod recording;
 mod report;
 mod split;
 mod text;
+mod words;
 
 pub use cause::Category;
 pub use chrome::chrome;
@@ -24,3 +25,5 @@ pub use path::Node;
 pub use recording::{ParseError, Recording};
 pub use report::{BUCKETS, Contended, Latencies, Report, Share, Split, judge};
 pub use text::time;
+#[doc(hidden)]
+pub use words::Said;

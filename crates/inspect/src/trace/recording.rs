@@ -87,7 +87,12 @@ pub(super) enum What {
         location: usize,
     },
     /// A lock is taken.
-    Acquired { object: usize, location: usize },
+    Acquired {
+        /// A place among the kinds of the recording.
+        kind: u8,
+        object: usize,
+        location: usize,
+    },
     /// A lock is about to be released.
     Released { object: usize },
     /// A request begins.
@@ -98,6 +103,8 @@ pub(super) enum What {
     Enter { id: u64 },
     /// The waiter works for it no more.
     Leave { id: u64 },
+    /// A task of a simulation begins an operation on an object.
+    Operates { object: usize },
 }
 
 /// The target of a wait.
@@ -279,7 +286,11 @@ fn event(row: &Row) -> Option<Event> {
             is_job: kind & 1 != 0,
             location,
         },
-        11 => What::Acquired { object, location },
+        11 => What::Acquired {
+            kind,
+            object,
+            location,
+        },
         12 => What::Released { object },
         13 => What::Request {
             id: other,
@@ -288,6 +299,7 @@ fn event(row: &Row) -> Option<Event> {
         14 => What::RequestEnd { id: other },
         15 => What::Enter { id: other },
         16 => What::Leave { id: other },
+        17 => What::Operates { object },
         // A newer version may have more.
         _ => return None,
     };

@@ -7,7 +7,7 @@ use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
 use super::{Caller, Fill, Filled, Origin, Waiter, current, recorders, trace};
-use crate::decisions::Numbered;
+use crate::decisions::{self, Numbered};
 use blitz_io_futex::debug_is_name;
 
 /// The facts of a primitive; see the module documentation.
@@ -37,6 +37,9 @@ impl Object {
     #[inline(always)]
     pub fn touch(&self) {
         self.number.touch();
+        if decisions::is_on() && recorders::traces() {
+            trace::operates(self.block());
+        }
     }
 
     /// Returns the block.

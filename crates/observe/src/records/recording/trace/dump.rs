@@ -143,7 +143,12 @@ fn row(
         None => 0,
     };
     let (target, other, at) = match event.code {
-        Code::Wait | Code::Block | Code::WaitEnd | Code::Acquired | Code::Released => {
+        Code::Wait
+        | Code::Block
+        | Code::WaitEnd
+        | Code::Acquired
+        | Code::Released
+        | Code::Operates => {
             let object = (event.target, event::generation(event.other));
             (objects.place(object), 0, location(event.other))
         }

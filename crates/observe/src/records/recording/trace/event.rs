@@ -63,10 +63,12 @@ pub(super) enum Code {
     Enter,
     /// The task or thread does so no more.
     Leave,
+    /// A task of a simulation begins an operation on an object.
+    Operates,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -83,6 +85,7 @@ impl Code {
         Self::RequestEnd,
         Self::Enter,
         Self::Leave,
+        Self::Operates,
     ];
 }
 

@@ -27,7 +27,7 @@ use super::switch::Recorder;
 
 pub use points::{Source, Waking, spawned, woken};
 pub(in crate::records::recording) use points::{
-    acquired, note_spawn, poll_begins, poll_ends, released, wait_begins, wait_ends,
+    acquired, note_spawn, operates, poll_begins, poll_ends, released, wait_begins, wait_ends,
 };
 pub use recorder::{start, stop};
 pub use requests::{Instrumented, Request, request};

@@ -163,3 +163,17 @@ pub(in crate::records::recording) fn released(waiter: Waiter, block: &'static Bl
         )
     });
 }
+
+/// The current task of a simulation begins an operation on an object.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn operates(block: &'static Block) {
+    record(Event {
+        target: of_block(block),
+        ..Event::new(
+            Code::Operates,
+            current::word(),
+            of_place(None, block.generation()),
+        )
+    });
+}
