@@ -260,6 +260,7 @@ async fn last_value() {
         let mut found = 0;
         loop {
             found += std::mem::take(&mut *queue.lock().await).len();
+            task::consume_budget().await;
             if ended.load(SeqCst) == 1 {
                 break;
             }

@@ -86,9 +86,9 @@ impl Steps {
         }
     }
 
-    /// Returns the task of the last step.
-    pub(super) fn last_task(&self) -> Option<u64> {
-        self.0.back().map(|step| step.task)
+    /// Returns the tasks of the last steps, the last one first.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().rev().map(|step| step.task)
     }
 
     /// Returns the step of each poll. `None` if it is not known.
@@ -118,7 +118,8 @@ impl Steps {
             };
             _ = writeln!(text, "  task {task}{name}");
             for said in &own[own.len().saturating_sub(EVENTS)..] {
-                let step = said.poll.checked_sub(1).and_then(|poll| steps[poll]);
+                let poll = said.poll.checked_sub(usize::from(!said.is_later));
+                let step = poll.and_then(|poll| steps.get(poll).copied().flatten());
                 line(&mut text, said, step);
             }
         }
@@ -183,7 +184,7 @@ mod tests {
         let all: Vec<_> = (1..=4).map(Some).collect();
         assert_eq!(numbers(&steps, &[7, 8, 7, 9]), all);
         assert_eq!(numbers(&steps, &[5, 7, 8, 7, 9])[0], None);
-        assert_eq!(steps.last_task(), Some(9));
+        assert_eq!(each_once(steps.tasks()), [9, 7, 8]);
     }
 
     #[test]

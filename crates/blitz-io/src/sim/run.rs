@@ -18,8 +18,8 @@
 //!
 //! 1. The list of ready tasks is the same in the scheduler (`task_loop.rs`) and here. Both add a task at the end
 //!    when it becomes ready, and both remove the task that `next` returns.
-//! 2. Numbers of alternatives, and the objects of operations, follow from that list and the steps so far:
-//!    objects are numbered in the order of their first operations.
+//! 2. Numbers of alternatives, and the objects of operations, follow from that list and the steps so far: an object has
+//!    the number of the task that has made or used it first, and of the object among those of this task.
 //! 3. The clock does not move while a task is ready, unless a decision moves it, and moves to the next timer
 //!    otherwise.
 //! 4. A preempted task is polled again like a task that has woken itself: it is in the list, behind the tasks that
@@ -110,6 +110,8 @@ struct State {
     decisions: Vec<Decision>,
     /// The tasks of the run, in the order in which they became ready first, which is that of their spawns.
     tasks: Vec<u64>,
+    /// Number of objects that each task has made, by its index and one. The first is that outside of tasks.
+    made: Vec<u32>,
     last_steps: Steps,
 }
 
@@ -180,6 +182,7 @@ impl Run {
                 preset: None,
                 decisions,
                 tasks: Vec::new(),
+                made: Vec::new(),
                 last_steps: Steps::default(),
             }),
             properties: Rc::default(),
@@ -320,12 +323,16 @@ impl Decider for Run {
     }
 
     #[inline]
-    fn polled(&self, object: u32) -> bool {
+    fn polled(&self, first: u32, last: u32) -> bool {
         {
             let state = &mut *self.state.borrow_mut();
             let task = std::mem::replace(&mut state.current, NONE);
-            if object != 0 && task != NONE {
-                state.chooser.operates(task, object);
+            if task != NONE {
+                state.chooser.began_with(task, first);
+            }
+            // A task that was preempted has not begun its last operation.
+            if last != 0 && task != NONE && state.preset.is_none() {
+                state.chooser.operates(task, last);
             }
         }
         // Without the borrow: a predicate may wake a task.
@@ -334,6 +341,18 @@ impl Decider for Run {
             self.check_properties();
         }
         self.over.get()
+    }
+
+    fn object(&self) -> u32 {
+        let state = &mut *self.state.borrow_mut();
+        let task = state.current.wrapping_add(1);
+        let index = task as usize;
+        if index >= state.made.len() {
+            state.made.resize(index + 1, 0);
+        }
+        state.made[index] += 1;
+        // The task, and which of its objects this is: so most objects have the same number in each run.
+        (task << 16 ^ state.made[index]).max(1)
     }
 
     fn idle(&self, timer: Option<Duration>) -> Idle {

@@ -23,7 +23,11 @@ pub(super) fn explain(tasks: &[u64], last_steps: &Steps) -> Explained {
     let of_findings = of_findings.filter_map(|waiter| waiter.task());
     let waiting = snapshot.waits.iter().filter(|_| findings.is_empty());
     let waiting = waiting.filter_map(|wait| wait.waiter.task());
-    let involved = each_once(of_findings.chain(waiting).chain(last_steps.last_task()));
+    // Without findings, all tasks may be the reason, those that ran last most likely.
+    let all = last_steps.tasks();
+    let last = if findings.is_empty() { usize::MAX } else { 1 };
+    let last = all.take(last);
+    let involved = each_once(of_findings.chain(waiting).chain(last));
     Explained {
         waits: report(&snapshot, &findings),
         events: last_steps.describe(tasks, &involved),

@@ -88,9 +88,19 @@ fn preemptions_and_wake_ups_and_times_are_events() {
             "step 1: waits for Sleep, at ",
             "90s: is woken by a timer",
             "90s: waits for JoinHandle of task ",
-            "is woken by task ",
+            "is woken by the end of task ",
+            // The two that have lost an addition are involved, too.
+            "  task ",
+            "takes Mutex \"count\", at ",
+            "  task ",
+            "takes Mutex \"count\", at ",
         ],
     );
+    let events = failure.events();
+    assert!(events.contains("is about to use Mutex \"count\""), "{events}");
+    assert!(events.contains("is preempted"), "{events}");
+    // Locks of the library itself are no events.
+    assert!(!events.contains("thread::"), "{events}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub struct Said {
     pub poll: usize,
     /// The task has woken itself, to run again after others.
     pub yields: bool,
+    /// It has happened after the end of that poll: a timer has woken the task.
+    pub is_later: bool,
     /// The event: a sentence without its subject.
     pub text: String,
 }
@@ -34,21 +36,29 @@ impl Recording {
     pub fn words(&self, tasks: &BTreeSet<u64>) -> (Vec<u64>, Vec<Said>) {
         let words = Words::new(self);
         let (mut polls, mut said) = (Vec::new(), Vec::new());
+        // The task whose poll has just ended.
+        let mut ended = None;
         let own = |event: &&Event| matches!(event.waiter, Waiter::Task(id) if tasks.contains(&id));
         let mut events = self.events.iter().filter(own).peekable();
         while let Some(event) = events.next() {
             let Waiter::Task(task) = event.waiter else {
                 continue;
             };
-            if let What::Poll { .. } = event.what {
-                polls.push(task);
+            match event.what {
+                What::Poll { .. } => {
+                    polls.push(task);
+                    ended = None;
+                }
+                What::PollEnd => ended = Some(task),
+                _ => {}
             }
             let is_repeated = events.peek().is_some_and(|next| implies(next, event));
-            if let Some(text) = words.of(event).filter(|_| !is_repeated) {
+            if let Some(text) = words.of(event, ended).filter(|_| !is_repeated) {
                 said.push(Said {
                     task,
                     poll: polls.len(),
                     yields: is_own_wake(event),
+                    is_later: matches!(event.what, What::Wake { by: Ender::Timer }),
                     text,
                 });
             }
@@ -99,9 +109,21 @@ impl<'a> Words<'a> {
         Self { recording, kinds }
     }
 
-    /// Returns the event in words; `None` if other events say the same.
-    fn of(&self, event: &Event) -> Option<String> {
+    /// Returns the event in words; `None` if other events say the same, and for locks of threads: no task waits for
+    /// these. `ended`: the task whose poll has just ended.
+    fn of(&self, event: &Event, ended: Option<u64>) -> Option<String> {
         let text = match event.what {
+            What::Acquired { object, .. } | What::Released { object }
+                if self.is_of_threads(object) =>
+            {
+                return None;
+            }
+            // A task that ends wakes those that wait for it after its last poll.
+            What::Wake {
+                by: Ender::Waiter(Waiter::Thread(_)),
+            } if ended.is_some() => {
+                format!("is woken by the end of task {}", ended.unwrap_or_default())
+            }
             What::Spawn {
                 parent, location, ..
             } => format!("is spawned by {}{}", of_waiter(parent), self.at(location)),
@@ -135,6 +157,11 @@ impl<'a> Words<'a> {
             }
         };
         Some(text)
+    }
+
+    fn is_of_threads(&self, object: usize) -> bool {
+        let kind = self.kinds.get(&object);
+        kind.is_some_and(|kind| kind.starts_with("thread::"))
     }
 
     fn at(&self, location: usize) -> String {
@@ -198,8 +225,8 @@ mod tests {
     fn events_are_sentences_with_lines_and_names() {
         let (one, two) = (task(7), task(8));
         let text = format!(
-            r#"{{"format":1,"kinds":["Mutex","JoinHandle"],"locations":["a.rs:3","b.rs:4"],
-            "objects":["log",null],"events":[
+            r#"{{"format":1,"kinds":["Mutex","JoinHandle","thread::Mutex"],"locations":["a.rs:3","b.rs:4"],
+            "objects":["log",null,null],"events":[
             [10,1,0,0,{two},{one},1],
             [1,2,0,0,{one},2,0],
             [3,3,0,1,{one},0,2],
@@ -212,12 +239,17 @@ mod tests {
             [12,10,0,1,{one},0,0],
             [9,11,0,0,{one},{one},0],
             [4,12,1,8,{one},0,0],
-            [9,13,1,0,{one},{two},0]
+            [9,13,1,0,{one},{two},0],
+            [1,14,0,0,{one},2,0],
+            [11,15,2,3,{one},0,2],
+            [12,16,0,3,{one},0,0],
+            [2,17,0,0,{one},2,0],
+            [9,18,0,0,{one},2,0]
             ]}}"#
         );
         let recording = Recording::parse(text.as_bytes()).unwrap();
         let (polls, said) = recording.words(&BTreeSet::from([7]));
-        assert_eq!(polls, [7, 7]);
+        assert_eq!(polls, [7, 7, 7]);
         let texts: Vec<(usize, &str)> = said.iter().map(|s| (s.poll, s.text.as_str())).collect();
         assert_eq!(
             texts,
@@ -230,10 +262,11 @@ mod tests {
                 (2, "yields"),
                 (2, "waits for JoinHandle of task 8"),
                 (2, "is woken by a timer"),
+                (3, "is woken by the end of task 7"),
             ]
         );
-        let yields: Vec<bool> = said.iter().map(|said| said.yields).collect();
-        assert_eq!(yields.iter().filter(|yields| **yields).count(), 1);
+        assert_eq!(said.iter().filter(|said| said.yields).count(), 1);
+        assert_eq!(said.iter().filter(|said| said.is_later).count(), 1);
         let (polls, said) = recording.words(&BTreeSet::from([8]));
         assert_eq!(
             (polls.len(), said[0].text.as_str()),

@@ -138,7 +138,7 @@ fn the_search_enters_each_state_once() {
     let history = History::new();
     for round in 0..60 {
         let calls = [(); 2].map(|()| history.begin(Register::Write((), round)));
-        calls.map(|call| call.end(None));
+        calls.into_iter().for_each(|call| call.end(None));
     }
     history.begin(Register::Read(())).end(Some(1_000));
     assert!(history.check().is_err());

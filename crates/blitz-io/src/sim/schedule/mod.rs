@@ -217,6 +217,16 @@ impl Chooser {
         }
     }
 
+    /// The first operation of a poll of the task was on this object.
+    #[inline]
+    pub(super) fn began_with(&mut self, task: u32, object: u32) {
+        match self {
+            Self::Surw(surw) => surw.began_with(task, object),
+            Self::Guided(guided) => guided.began_with(task, object),
+            _ => {}
+        }
+    }
+
     /// The current task begins an operation on an object, or has ended its poll with one.
     pub(super) fn operates(&mut self, task: u32, object: u32) {
         match self {

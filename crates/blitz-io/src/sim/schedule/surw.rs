@@ -11,26 +11,57 @@ use super::Choice;
 use super::random::Random;
 use super::tasks::{OfNumber, Tasks};
 
-/// The operations of a run: how many of each task, by its index, on each object.
-pub(super) type Counts = HashMap<(u32, u32), u32, BuildHasherDefault<OfNumber>>;
-
-/// The operations of earlier runs: how many of each task, by its index, on each object.
+/// The operations of a run.
 #[derive(Default)]
-pub(in crate::sim) struct Profile(BTreeMap<u32, BTreeMap<u32, u32>>);
+pub(super) struct Counts {
+    /// Number of operations of each task on each object: by object and task.
+    operations: HashMap<(u32, u32), u32, BuildHasherDefault<OfNumber>>,
+    /// The object of the first operation of each task.
+    first: Tasks<u32>,
+}
+
+impl Counts {
+    #[inline]
+    pub(super) fn add(&mut self, task: u32, object: u32) {
+        if object != 0 {
+            *self.operations.entry((object, task)).or_default() += 1;
+        }
+    }
+
+    /// A poll of the task has begun with an operation on this object.
+    #[inline]
+    pub(super) fn began_with(&mut self, task: u32, object: u32) {
+        let first = self.first.entry(task);
+        if *first == 0 {
+            *first = object;
+        }
+    }
+}
+
+/// The operations of earlier runs.
+#[derive(Default)]
+pub(in crate::sim) struct Profile {
+    /// Number of operations of each task, by its index, on each object.
+    operations: BTreeMap<u32, BTreeMap<u32, u32>>,
+    /// The object of the first operation of each task, in the last run.
+    first: Tasks<u32>,
+}
 
 impl Profile {
     /// Adds the operations of a run. The largest count stays.
     pub(super) fn add(&mut self, counts: &Counts) {
-        for (&(object, task), &count) in counts {
-            let known = self.0.entry(object).or_default().entry(task).or_default();
+        for (&(object, task), &count) in &counts.operations {
+            let known = self.operations.entry(object).or_default();
+            let known = known.entry(task).or_default();
             *known = count.max(*known);
         }
+        self.first.clone_from(&counts.first);
     }
 
     /// Returns a contended object. The more operations meet those of other tasks, the likelier it is.
     fn draw(&self, random: &mut Random) -> Option<u32> {
         let all = || {
-            self.0
+            self.operations
                 .iter()
                 .map(|(&object, tasks)| (object, contention(tasks)))
         };
@@ -46,7 +77,7 @@ impl Profile {
     /// Returns an operation on a contended object: the object, and which of the operations on it, from 1.
     pub(super) fn draw_operation(&self, random: &mut Random) -> Option<(u32, u32)> {
         let object = self.draw(random)?;
-        let tasks = self.0.get(&object)?;
+        let tasks = self.operations.get(&object)?;
         let total = tasks.values().copied().fold(0, u32::saturating_add);
         Some((object, 1 + random.below(total)))
     }
@@ -66,7 +97,7 @@ pub(in crate::sim) struct Surw {
     left: BTreeMap<u32, u32>,
     /// The index of the task that uses it next.
     drawn: Option<u32>,
-    /// The object of each task's next operation.
+    /// The object of each task's next operation. At first, it is known from the run before.
     objects: Tasks<u32>,
     /// Memory for the alternatives that may be chosen.
     free: Vec<u32>,
@@ -81,9 +112,9 @@ impl Surw {
         let mut this = Self {
             random,
             object,
-            left: profile.0.get(&object).cloned().unwrap_or_default(),
+            left: profile.operations.get(&object).cloned().unwrap_or_default(),
             drawn: None,
-            objects: Tasks::default(),
+            objects: profile.first.clone(),
             free: Vec::new(),
             counts: Counts::default(),
         };
@@ -109,9 +140,11 @@ impl Surw {
 
     pub(super) fn operates(&mut self, task: u32, object: u32) {
         *self.objects.entry(task) = object;
-        if object != 0 {
-            *self.counts.entry((object, task)).or_default() += 1;
-        }
+        self.counts.add(task, object);
+    }
+
+    pub(super) fn began_with(&mut self, task: u32, object: u32) {
+        self.counts.began_with(task, object);
     }
 
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
@@ -143,12 +176,38 @@ impl Surw {
 mod tests {
     use super::*;
 
+    fn counts<const N: usize>(operations: [((u32, u32), u32); N]) -> Counts {
+        Counts {
+            operations: operations.into_iter().collect(),
+            first: Tasks::default(),
+        }
+    }
+
+    #[test]
+    fn the_first_operation_of_a_task_waits_for_its_turn() {
+        let mut profile = Profile::default();
+        let mut counts = counts([((1, 0), 9), ((1, 1), 1)]);
+        counts.began_with(1, 1);
+        counts.began_with(1, 2);
+        profile.add(&counts);
+        let mut places = [0; 10];
+        for seed in 0..1_000 {
+            let mut surw = Surw::new(seed, &profile);
+            // The other task is in front of an operation, and this one has not begun.
+            surw.operates(0, 1);
+            let choice = Choice::of_ready(&[0, 1]);
+            let place = (0..9).take_while(|_| surw.choose(&choice) == 0).count();
+            places[place] += 1;
+        }
+        assert!(places.iter().all(|n| (50..150).contains(n)), "{places:?}");
+    }
+
     /// A task with nine operations on the object and one with one: the latter comes at each of the ten places
     /// about equally often. A random walk would take it first in half of the runs.
     #[test]
     fn the_place_of_a_rare_operation_is_uniform() {
         let mut profile = Profile::default();
-        profile.add(&Counts::from_iter([((1, 0), 9), ((1, 1), 1)]));
+        profile.add(&counts([((1, 0), 9), ((1, 1), 1)]));
         let mut places = [0; 10];
         for seed in 0..5_000 {
             let mut surw = Surw::new(seed, &profile);
@@ -166,14 +225,14 @@ mod tests {
     fn an_object_is_drawn_by_its_contention() {
         let mut profile = Profile::default();
         // Only one task uses object 2, and nine of the twelve operations that meet others are on object 3.
-        let counts = [
+        let all = [
             ((1, 0), 20),
             ((1, 1), 3),
             ((2, 0), 50),
             ((3, 0), 9),
             ((3, 1), 30),
         ];
-        profile.add(&Counts::from_iter(counts));
+        profile.add(&counts(all));
         let mut random = Random::new(7);
         let mut times = [0; 4];
         for _ in 0..1_200 {

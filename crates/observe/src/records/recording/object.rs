@@ -109,6 +109,7 @@ impl Object {
     /// Records that the current task or thread has made the object just now, or that no other one has a reference
     /// to it yet, unless that is recorded already.
     pub fn made_here(&self) {
+        self.number.made();
         let block = self.block();
         if block.maker.load(Ordering::Relaxed) == 0 {
             let origin = Origin::of_object();
