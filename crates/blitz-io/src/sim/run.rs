@@ -332,7 +332,7 @@ impl Decider for Run {
             }
             // A task that was preempted has not begun its last operation.
             if last != 0 && task != NONE && state.preset.is_none() {
-                state.chooser.operates(task, last);
+                state.chooser.stops_at(task, last);
             }
         }
         // Without the borrow: a predicate may wake a task.

@@ -5,7 +5,7 @@
 //!    nothing that another task sees.
 //! 2. **Pairs.** A pair is (object, event, object): an operation of one task, why this task did not go on, and
 //!    the next operation of another one. A run that reaches a new pair is kept.
-//! 3. **Changes.** A quarter of the runs change a kept one: they repeat its beginning, and go on by another schedule; or they
+//! 3. **Changes.** One of eight runs changes a kept one: they repeat its beginning, and go on by another schedule; or they
 //!    repeat all of it but for a few decisions.
 //!
 //! The other runs do not depend on kept ones, so a search that has kept nothing useful is as good as a
@@ -25,7 +25,7 @@ use crate::sim::trace::{Decision, Trace};
 /// So many runs are random walks, before the others.
 const FIRST: u64 = 4;
 /// One of so many runs changes a kept one.
-const CHANGED: u32 = 4;
+const CHANGED: u32 = 8;
 /// The largest number of runs that are kept.
 const KEPT: usize = 256;
 /// The largest number of decisions of a run that is kept.
@@ -147,8 +147,8 @@ impl Guided {
         // The first runs find mistakes that need no search.
         let of = if self.runs <= FIRST { 1 } else { 8 };
         match self.random.below(of) {
-            0..=2 => Chooser::Random(Random::new(seed)),
-            3..=5 => Chooser::Surw(Surw::new(seed, &self.profile)),
+            0 | 1 => Chooser::Random(Random::new(seed)),
+            2..=5 => Chooser::Surw(Surw::new(seed, &self.profile)),
             6 => Chooser::Pos(Pos::new(seed)),
             _ if self.random.below(2) == 0 => {
                 let depth = 2 + self.random.below(DEPTH - 1);
@@ -240,6 +240,10 @@ impl Guided {
             self.run.is_new |= self.pairs.insert(pair);
         }
         (self.run.last, self.run.is_preempted) = (now, false);
+    }
+
+    pub(super) fn stops_at(&mut self, task: u32, object: u32) {
+        self.run.chooser.stops_at(task, object);
     }
 
     pub(super) fn began_with(&mut self, task: u32, object: u32) {

@@ -227,7 +227,19 @@ impl Chooser {
         }
     }
 
-    /// The current task begins an operation on an object, or has ended its poll with one.
+    /// The poll of the task has ended, with an operation on this object: the task waits there, or has completed it.
+    #[inline]
+    pub(super) fn stops_at(&mut self, task: u32, object: u32) {
+        match self {
+            Self::Pos(pos) => pos.operates(task, object),
+            Self::Surw(surw) => surw.stops_at(task, object),
+            Self::Guided(guided) => guided.stops_at(task, object),
+            _ => {}
+        }
+    }
+
+    /// The current task begins an operation on an object; 0 if it is not known.
+    #[inline]
     pub(super) fn operates(&mut self, task: u32, object: u32) {
         match self {
             Self::Pos(pos) => pos.operates(task, object),

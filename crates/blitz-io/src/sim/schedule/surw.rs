@@ -32,8 +32,10 @@ impl Counts {
     #[inline]
     pub(super) fn began_with(&mut self, task: u32, object: u32) {
         let first = self.first.entry(task);
-        if *first == 0 {
+        if *first == 0 && object != 0 {
             *first = object;
+            // No point comes before the first operation of a task, so it is counted here.
+            self.add(task, object);
         }
     }
 }
@@ -141,6 +143,10 @@ impl Surw {
     pub(super) fn operates(&mut self, task: u32, object: u32) {
         *self.objects.entry(task) = object;
         self.counts.add(task, object);
+    }
+
+    pub(super) fn stops_at(&mut self, task: u32, object: u32) {
+        *self.objects.entry(task) = object;
     }
 
     pub(super) fn began_with(&mut self, task: u32, object: u32) {

@@ -33,6 +33,12 @@ impl Object {
         }
     }
 
+    /// The current task makes the object, for a simulation.
+    #[inline(always)]
+    pub fn is_made(&self) {
+        self.number.made();
+    }
+
     /// The current task begins an operation on the object, for a simulation.
     #[inline(always)]
     pub fn touch(&self) {
@@ -109,7 +115,7 @@ impl Object {
     /// Records that the current task or thread has made the object just now, or that no other one has a reference
     /// to it yet, unless that is recorded already.
     pub fn made_here(&self) {
-        self.number.made();
+        self.is_made();
         let block = self.block();
         if block.maker.load(Ordering::Relaxed) == 0 {
             let origin = Origin::of_object();
