@@ -101,6 +101,10 @@ impl Arguments {
             if !self.given.iter().any(|argument| argument == "seeds") {
                 calls.extend(quote!(.seeds(::core::primitive::u64::MAX)));
             }
+            // A search that may take long learns from its runs.
+            if self.schedule.is_none() {
+                calls.extend(quote!(.schedule(#krate::sim::Schedule::Guided)));
+            }
             calls.extend(quote_spanned! {text.span()=> .time_limit({
                 const LIMIT: ::core::time::Duration = #krate::sim::period_literal(#text);
                 LIMIT
@@ -224,11 +228,19 @@ mod tests {
         let limit = "constLIMIT:::core::time::Duration=::blitz_io::sim::period_literal(\"10m\");";
         assert!(text.contains(limit), "{text}");
         assert!(
-            text.contains(".seeds(::core::primitive::u64::MAX)"),
+            text.contains(
+                ".seeds(::core::primitive::u64::MAX).schedule(::blitz_io::sim::Schedule::Guided)"
+            ),
             "{text}"
         );
-        let text = expanded("time = \"10m\", seeds = 9", "async fn some() {}");
-        assert!(text.contains(limit) && !text.contains("MAX"), "{text}");
+        let text = expanded(
+            "time = \"10m\", seeds = 9, schedule = \"pos\"",
+            "async fn some() {}",
+        );
+        assert!(
+            text.contains(limit) && !text.contains("MAX") && !text.contains("Guided"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Builder {
     /// |---|---|
     /// | `BLITZ_SIM_SEED=7` | one run with this seed. PCT, SURW and the guided search also learn from earlier runs, so only a trace repeats theirs |
     /// | `BLITZ_SIM_SEEDS=100000` | this number of runs |
-    /// | `BLITZ_SIM_TIME=10m` | runs for this time: `ms`, `s`, `m`, `h`, or seconds |
+    /// | `BLITZ_SIM_TIME=10m` | runs for this time: `ms`, `s`, `m`, `h`, or seconds; guided in place of the portfolio |
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
     /// | `BLITZ_SIM_TRACE=1:4.1` | one run with the decisions of a [`Trace`] |
     ///
@@ -76,6 +76,9 @@ impl Builder {
         }
         if let Some(Period(limit)) = variable("BLITZ_SIM_TIME") {
             self = self.seeds(u64::MAX).time_limit(limit);
+            if self.settings.schedule == Schedule::Portfolio {
+                self = self.schedule(Schedule::Guided);
+            }
         }
         if let Some(schedule) = variable("BLITZ_SIM_SCHEDULE") {
             self = self.schedule(schedule);

@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn the_first_operation_of_a_task_waits_for_its_turn() {
         let mut profile = Profile::default();
-        let mut counts = counts([((1, 0), 9), ((1, 1), 1)]);
+        let mut counts = counts([((1, 0), 9)]);
         counts.began_with(1, 1);
         counts.began_with(1, 2);
         profile.add(&counts);
