@@ -213,11 +213,13 @@ impl SimplexStream {
     }
 
     fn end_writing(&mut self) -> AfterUnlock {
+        coop::acted();
         self.is_closed = true;
         AfterUnlock::waking(&mut self.reader)
     }
 
     fn end_reading(&mut self) -> AfterUnlock {
+        coop::acted();
         self.is_closed = true;
         AfterUnlock::waking(&mut self.writer)
     }

@@ -133,6 +133,9 @@ pub use peers::{ask_with_peers, ask_with_peers_and_stacks};
 #[doc(hidden)]
 pub use protocol::CAN_ANSWER;
 #[cfg(feature = "records")]
+#[doc(hidden)]
+pub use reader::snapshot_of_tasks;
+#[cfg(feature = "records")]
 pub use reader::{deadlocks, snapshot};
 #[cfg(feature = "records")]
 #[doc(hidden)]

@@ -11,7 +11,7 @@ use crate::findings::{LONG_SCHEDULED, findings, never_polled};
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::selection::Selection;
-use crate::sleepers;
+use crate::sleepers::{self, Sleepers};
 use crate::snapshot::{
     Contention, Fill, Finding, Job, Maker, Object, Overdue, Resource, Snapshot, Spawned, Task,
     TaskState, Thread, Wait, Waiter, place, waiter,
@@ -81,10 +81,31 @@ pub(crate) fn waits() -> Snapshot {
     waits_of(&Selection::ALL)
 }
 
+/// Copies the waits of those tasks for which `chooses` returns `true`, and nothing else: no other waiters, objects or
+/// threads. For a simulation, whose tasks are in one thread. `chooses` waits for nothing.
+#[doc(hidden)]
+#[must_use]
+pub fn snapshot_of_tasks(mut chooses: impl FnMut(u64) -> bool) -> Snapshot {
+    let read = records::read_chosen(|brief| {
+        brief.waiter.is_task() && !brief.is_root && chooses(brief.waiter.number())
+    });
+    of_records(&Selection::ALL, Sleepers::default(), read)
+}
+
 /// Does the same for the chosen waiters.
 fn waits_of(selection: &Selection) -> Snapshot {
+    // First: see `sleepers.rs`.
     let system = sleepers::read();
-    let (records, threads) = records::read_chosen(|brief| selection.has(brief));
+    let read = records::read_chosen(|brief| selection.has(brief));
+    of_records(selection, system, read)
+}
+
+/// Makes a snapshot of records and threads that were just read.
+fn of_records(
+    selection: &Selection,
+    system: Sleepers,
+    (records, threads): (Vec<records::Record>, Vec<records::ThreadRecord>),
+) -> Snapshot {
     let now = records::now();
     let moment = Instant::now();
     let mut snapshot = Snapshot {

@@ -179,7 +179,8 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `seed = N` | the seed of the first run; by default 0 |
 /// | `seeds = N` | the number of runs; by default 1,000 |
-/// | `schedule = "…"` | `portfolio` (the default), `random`, `round-robin`, `pct:3`, `pos`, `surw`, `exhaustive`, or `exhaustive:2` |
+/// | `time = "10m"` | the time after which no run begins, by the system's clock, in place of a number of runs; then `schedule` is `guided` by default |
+/// | `schedule = "…"` | `portfolio` (the default), `random`, `round-robin`, `pct:3`, `pos`, `surw`, `guided`, `exhaustive`, or `exhaustive:2` |
 /// | `max_steps = N` | the number of steps after which a run counts as endless |
 /// | `allow_leaks = true` | tasks and timers may be left at the end |
 /// | `allow_panics = true` | tasks may panic |
@@ -187,7 +188,7 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | `check_determinism = true` | each run is made twice, and must be the same |
 /// | `crate = "…"` | the path of `blitz_io` |
 ///
-/// The environment has precedence: `BLITZ_SIM_SEED`, `BLITZ_SIM_SEEDS`, `BLITZ_SIM_TIME` (seconds), `BLITZ_SIM_SCHEDULE` and
+/// The environment has precedence: `BLITZ_SIM_SEED`, `BLITZ_SIM_SEEDS`, `BLITZ_SIM_TIME`, `BLITZ_SIM_SCHEDULE` and
 /// `BLITZ_SIM_TRACE`.
 ///
 /// # Examples

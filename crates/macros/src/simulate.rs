@@ -14,7 +14,7 @@ use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
-use syn::{Error, Expr, ExprLit, Lit, Meta, Path, Result, ReturnType, Token};
+use syn::{Error, Expr, ExprLit, Lit, LitStr, Meta, Path, Result, ReturnType, Token};
 
 use crate::expand::beside;
 use crate::function::Function;
@@ -31,9 +31,6 @@ const METHODS: [(&str, Value); 7] = [
     ("check_determinism", Value::Bool),
 ];
 
-const SCHEDULES: &str =
-    "`portfolio`, `random`, `round-robin`, `pct:3`, `pos`, `surw`, `exhaustive` and `exhaustive:2`";
-
 #[derive(Clone, Copy, PartialEq)]
 enum Value {
     Number,
@@ -46,6 +43,8 @@ struct Arguments {
     /// Calls of the builder's methods.
     calls: TokenStream,
     given: Vec<String>,
+    schedule: Option<LitStr>,
+    time: Option<LitStr>,
     crate_path: Option<Path>,
 }
 
@@ -87,6 +86,33 @@ fn understand(tokens: TokenStream, function: &Function) -> Result<Arguments> {
 }
 
 impl Arguments {
+    /// Returns the calls of the builder's methods. The functions of the library read the texts, in the compiler: a
+    /// constant that panics is an error of the compilation.
+    fn calls(&self, krate: &TokenStream) -> TokenStream {
+        let mut calls = self.calls.clone();
+        if let Some(text) = &self.schedule {
+            calls.extend(quote_spanned! {text.span()=> .schedule({
+                const SCHEDULE: #krate::sim::Schedule = #krate::sim::Schedule::literal(#text);
+                SCHEDULE
+            })});
+        }
+        if let Some(text) = &self.time {
+            // The time alone is the limit, if there is no number of runs.
+            if !self.given.iter().any(|argument| argument == "seeds") {
+                calls.extend(quote!(.seeds(::core::primitive::u64::MAX)));
+            }
+            // A search that may take long learns from its runs.
+            if self.schedule.is_none() {
+                calls.extend(quote!(.schedule(#krate::sim::Schedule::Guided)));
+            }
+            calls.extend(quote_spanned! {text.span()=> .time_limit({
+                const LIMIT: ::core::time::Duration = #krate::sim::period_literal(#text);
+                LIMIT
+            })});
+        }
+        calls
+    }
+
     fn add(&mut self, meta: &Meta) -> Result<()> {
         let Meta::NameValue(pair) = meta else {
             return Err(Error::new_spanned(meta, text::NOT_AN_ARGUMENT));
@@ -113,14 +139,8 @@ impl Arguments {
             (_, Some((_, Value::Bool)), Lit::Bool(value)) => {
                 self.calls.extend(quote!(.#name(#value)));
             }
-            ("schedule", _, Lit::Str(schedule)) => {
-                if !is_schedule(&schedule.value()) {
-                    let message = format!("the schedules are {SCHEDULES}");
-                    return Err(Error::new_spanned(lit, message));
-                }
-                let parsed = quote!(#schedule.parse().expect("the attribute has checked it"));
-                self.calls.extend(quote!(.schedule(#parsed)));
-            }
+            ("schedule", _, Lit::Str(text)) => self.schedule = Some(text.clone()),
+            ("time", _, Lit::Str(text)) => self.time = Some(text.clone()),
             ("crate", _, Lit::Str(path)) => self.crate_path = Some(path.parse()?),
             (_, Some((_, Value::Number)), _) => {
                 return Err(Error::new_spanned(lit, text::not_a("integer", &argument)));
@@ -128,7 +148,7 @@ impl Arguments {
             (_, Some((_, Value::Bool)), _) => {
                 return Err(Error::new_spanned(lit, text::not_a("bool", &argument)));
             }
-            ("schedule" | "crate", ..) => {
+            ("schedule" | "time" | "crate", ..) => {
                 return Err(Error::new_spanned(lit, text::not_a("string", &argument)));
             }
             _ => return Err(Error::new_spanned(name, text::unknown_of_sim(&argument))),
@@ -138,30 +158,15 @@ impl Arguments {
     }
 }
 
-/// Returns `true` if `blitz_io::sim::Schedule` has this text.
-fn is_schedule(text: &str) -> bool {
-    let (name, number) = match text.split_once(':') {
-        Some((name, number)) => (name, Some(number)),
-        None => (text, None),
-    };
-    let is_number = number.map(|number| number.parse::<u32>().is_ok());
-    match name {
-        "portfolio" | "random" | "round-robin" | "pos" | "surw" => is_number.is_none(),
-        "pct" => is_number == Some(true),
-        "exhaustive" => is_number != Some(false),
-        _ => false,
-    }
-}
-
 fn expand(
     default_path: fn(Span) -> TokenStream,
     arguments: Arguments,
     mut function: Function,
 ) -> TokenStream {
     let (first, last) = function.last_statement();
-    let krate = arguments.crate_path.map_or_else(
+    let krate = arguments.crate_path.as_ref().map_or_else(
         || default_path(Span::call_site().located_at(first)),
-        ToTokens::into_token_stream,
+        ToTokens::to_token_stream,
     );
     let output = match std::mem::replace(&mut function.signature.output, ReturnType::Default) {
         ReturnType::Default => quote!(()),
@@ -174,7 +179,7 @@ fn expand(
         signature,
         body,
     } = function;
-    let calls = arguments.calls;
+    let calls = arguments.calls(&krate);
     let future = quote!(dyn ::core::future::Future<Output = #output>);
     let run = quote_spanned! {last=>
         let test = || -> ::core::pin::Pin<::std::boxed::Box<#future>> {
@@ -201,18 +206,39 @@ mod tests {
     #[test]
     fn arguments_are_methods_of_the_builder() {
         let text = expanded(
-            "seed = 7, seeds = 200, schedule = \"pct:3\", allow_leaks = true",
+            "seed = 7, schedule = \"pct:3\", seeds = 200, allow_leaks = true",
             "async fn some() -> Result<(), String> { Ok(()) }",
         );
-        let calls = "::blitz_io::sim::Builder::new().seed(7).seeds(200).schedule(\"pct:3\".parse()";
+        let calls =
+            "::blitz_io::sim::Builder::new().seed(7).seeds(200).allow_leaks(true).schedule({";
         assert!(text.contains(calls), "{text}");
-        assert!(
-            text.contains(".allow_leaks(true).from_env().run(test);"),
-            "{text}"
-        );
+        let schedule = "constSCHEDULE:::blitz_io::sim::Schedule=::blitz_io::sim::Schedule::literal(\"pct:3\");";
+        assert!(text.contains(schedule), "{text}");
+        assert!(text.contains("SCHEDULE}).from_env().run(test);"), "{text}");
         assert!(text.contains("Future<Output=Result<(),String>>"), "{text}");
         assert!(
             text.starts_with("#[::core::prelude::v1::test]fnsome(){"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_time_takes_the_place_of_the_number_of_runs() {
+        let text = expanded("time = \"10m\"", "async fn some() {}");
+        let limit = "constLIMIT:::core::time::Duration=::blitz_io::sim::period_literal(\"10m\");";
+        assert!(text.contains(limit), "{text}");
+        assert!(
+            text.contains(
+                ".seeds(::core::primitive::u64::MAX).schedule(::blitz_io::sim::Schedule::Guided)"
+            ),
+            "{text}"
+        );
+        let text = expanded(
+            "time = \"10m\", seeds = 9, schedule = \"pos\"",
+            "async fn some() {}",
+        );
+        assert!(
+            text.contains(limit) && !text.contains("MAX") && !text.contains("Guided"),
             "{text}"
         );
     }
@@ -233,8 +259,7 @@ mod tests {
             ("seeds = -1", "asinteger"),
             ("allow_leaks = 1", "asbool"),
             ("schedule = 3", "asstring"),
-            ("schedule = \"best\"", "theschedulesare"),
-            ("schedule = \"pct\"", "theschedulesare"),
+            ("time = 3", "asstring"),
             ("seed = 1, seed = 2", "multipletimes"),
             ("flavor = \"local\"", "Unknownattributeflavor"),
             ("seed", "Unknownattributeinside"),

@@ -50,6 +50,7 @@ impl Observed {
     pub fn add_span(&mut self, sort: Sort) {
         self.resource = Resource::new(sort);
         self.made_at = Caller::here();
+        self.object.is_made();
     }
 
     #[inline(always)]

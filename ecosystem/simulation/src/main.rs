@@ -3,8 +3,12 @@
 //!
 //! The two take turns, and each figure is the median of the rounds. Shuttle has its own locks, and threads
 //! where its benchmarks have them; blitz-io has tasks and the locks that ship. Both switch before each operation.
+//!
+//! With the argument `search`, it counts the schedules to the first failure instead: see `search.rs`.
 
+mod corpus;
 mod ours;
+mod search;
 mod theirs;
 
 use std::time::{Duration, Instant};
@@ -85,10 +89,15 @@ fn median(mut figures: Vec<f64>) -> f64 {
 }
 
 fn main() {
-    let rounds: usize = match std::env::args().nth(1) {
+    let mut arguments = std::env::args().skip(1).peekable();
+    let searches = arguments.next_if(|text| text == "search").is_some();
+    let rounds: usize = match arguments.next() {
         Some(text) => text.parse().expect("the argument is the number of rounds"),
         None => 5,
     };
+    if searches {
+        return search::print(rounds as u64);
+    }
     println!("| shape | schedule | blitz-io, per second | shuttle 0.9.3 | times |");
     println!("|---|---|---:|---:|---:|");
     for shape in &SHAPES {

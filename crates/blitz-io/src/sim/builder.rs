@@ -1,13 +1,16 @@
 //! `Builder`: the settings of a simulation.
 
+use std::fmt::Display;
 use std::future::Future;
+use std::str::FromStr;
 use std::time::Duration;
 
 use super::explore;
 use super::failure::Failure;
 use super::outcome::Outcome;
+use super::period::Period;
 use super::report::Report;
-use super::schedule::Schedule;
+use super::schedule::{MOST_DEPTH, Schedule};
 use super::settings::Leaks;
 use super::settings::Settings;
 use super::trace::Trace;
@@ -53,9 +56,9 @@ impl Builder {
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `BLITZ_SIM_SEED=7` | one run with this seed. PCT and SURW also learn from earlier runs, so only a trace repeats theirs |
+    /// | `BLITZ_SIM_SEED=7` | one run with this seed. PCT, SURW and the guided search also learn from earlier runs, so only a trace repeats theirs |
     /// | `BLITZ_SIM_SEEDS=100000` | this number of runs |
-    /// | `BLITZ_SIM_TIME=60` | runs for this number of seconds |
+    /// | `BLITZ_SIM_TIME=10m` | runs for this time: `ms`, `s`, `m`, `h`, or seconds; guided in place of the portfolio |
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
     /// | `BLITZ_SIM_TRACE=1:4.1` | one run with the decisions of a [`Trace`] |
     ///
@@ -71,10 +74,11 @@ impl Builder {
         if let Some(seeds) = variable("BLITZ_SIM_SEEDS") {
             self = self.seeds(seeds);
         }
-        if let Some(seconds) = variable("BLITZ_SIM_TIME") {
-            self = self
-                .seeds(u64::MAX)
-                .time_limit(Duration::from_secs(seconds));
+        if let Some(Period(limit)) = variable("BLITZ_SIM_TIME") {
+            self = self.seeds(u64::MAX).time_limit(limit);
+            if self.settings.schedule == Schedule::Portfolio {
+                self = self.schedule(Schedule::Guided);
+            }
         }
         if let Some(schedule) = variable("BLITZ_SIM_SCHEDULE") {
             self = self.schedule(schedule);
@@ -104,7 +108,18 @@ impl Builder {
     }
 
     /// Sets how decisions are selected. By default [`Schedule::Portfolio`].
+    ///
+    /// # Panics
+    ///
+    /// If the depth of [`Schedule::Pct`] is above 10,000.
+    #[track_caller]
     pub fn schedule(mut self, schedule: Schedule) -> Self {
+        if let Schedule::Pct { depth } = schedule {
+            assert!(
+                depth <= MOST_DEPTH,
+                "the largest depth of PCT is {MOST_DEPTH}"
+            );
+        }
         self.settings.schedule = schedule;
         self
     }
@@ -244,10 +259,10 @@ where
 }
 
 /// Returns the value of an environment variable.
-fn variable<T: std::str::FromStr>(name: &str) -> Option<T> {
+fn variable<T: FromStr<Err: Display>>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     match text.parse() {
         Ok(value) => Some(value),
-        Err(_) => panic!("the variable {name} is not of the right form: `{text}`"),
+        Err(why) => panic!("the variable {name} is not of the right form: `{text}`: {why}"),
     }
 }

@@ -7,6 +7,7 @@ use std::task::Poll;
 
 use blitz_io_observe::decisions;
 
+use super::events::Recorder;
 use super::failure::Cause;
 #[cfg(feature = "net")]
 use super::hosts;
@@ -19,7 +20,7 @@ use super::run::{Ended, Limits, Run};
 use super::schedule::Chooser;
 use super::settings::Leaks;
 use super::trace::Decision;
-use super::waits;
+use super::waits::{self, Explained};
 use crate::runtime::{Builder, LocalOptions, LocalRuntime};
 use crate::task::spawn_local;
 
@@ -37,8 +38,8 @@ pub(super) struct Executed {
     pub(super) chooser: Chooser,
     pub(super) decisions: Vec<Decision>,
     pub(super) steps: u64,
-    /// The findings and waits, if it has failed and the limits say that tasks are kept.
-    pub(super) waits: String,
+    /// The explanation of a failure, if the limits ask for it.
+    pub(super) explained: Explained,
 }
 
 /// Runs the test once. `decisions` is an empty list, whose memory is used. What has happened
@@ -54,6 +55,7 @@ where
     F: Future<Output: Outcome> + 'static,
 {
     let run = Run::new(execution.limits, chooser, decisions);
+    let _recorder = execution.limits.explains.then(Recorder::start);
     let _keeping = panics::keep(execution.is_quiet);
     let _entered = run.properties().enter();
     let _hosts = hosts::enter(&run);
@@ -75,12 +77,12 @@ where
         chooser,
         decisions,
         tasks,
+        last_steps,
     } = run.end();
-    let explains = cause.is_some() && execution.limits.keeps_tasks;
-    let waits = if explains {
-        waits::describe(&tasks)
+    let explained = if cause.is_some() && execution.limits.explains {
+        waits::explain(&tasks, &last_steps)
     } else {
-        String::new()
+        Explained::default()
     };
     add(&run, report);
     drop(runtime);
@@ -89,7 +91,7 @@ where
         chooser,
         decisions,
         steps: run.steps(),
-        waits,
+        explained,
     }
 }
 
@@ -118,10 +120,14 @@ where
 /// Returns why a run has failed that has come to its end.
 fn left(run: &Run, runtime: &LocalRuntime, leaks: Leaks) -> Option<Cause> {
     let missing = run.properties().missing();
-    if missing.is_some() || leaks == Leaks::Allow {
+    if missing.is_some() {
         return missing;
     }
     let (tasks, timer) = (runtime.metrics().num_alive_tasks(), run.timer_left());
+    if leaks == Leaks::Allow {
+        // Tasks may be left, but not wait for each other.
+        return (tasks != 0).then(|| run.certain()).flatten();
+    }
     (tasks != 0 || timer).then_some(Cause::Leak { tasks, timer })
 }
 

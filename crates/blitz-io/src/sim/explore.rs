@@ -12,6 +12,7 @@ use super::schedule::{Chooser, Profile, Schedule};
 use super::settings::Settings;
 use super::shrink::shrink;
 use super::trace::{Decision, Trace};
+use super::waits::Explained;
 
 /// What one run leaves to the next ones.
 #[derive(Default)]
@@ -19,29 +20,49 @@ struct Earlier {
     profile: Profile,
     /// The largest number of decisions of a run.
     length: u64,
-    exhaustive: Option<Chooser>,
+    /// The schedule that keeps its state between runs.
+    kept: Option<Chooser>,
     /// Memory for the decisions of a run.
     decisions: Vec<Decision>,
 }
 
 impl Earlier {
     fn chooser(&mut self, schedule: Schedule, seed: u64) -> Chooser {
-        let kept = self.exhaustive.take();
-        kept.unwrap_or_else(|| Chooser::new(schedule, seed, self.length, &mut self.profile))
+        let new = || Chooser::new(schedule, seed, self.length, &self.profile);
+        match (schedule, self.kept.take()) {
+            (Schedule::Guided, Some(Chooser::Guided(mut guided))) => {
+                guided.begin(seed);
+                Chooser::Guided(guided)
+            }
+            (Schedule::Exhaustive { .. }, Some(exhaustive)) => exhaustive,
+            (_, kept) => {
+                self.kept = kept;
+                new()
+            }
+        }
     }
 
     /// Learns from a run. Returns `false` if there is no other one.
     fn learn(&mut self, chooser: Chooser, mut decisions: Vec<Decision>) -> bool {
         self.length = self.length.max(decisions.len() as u64);
+        let is_more = self.keep(chooser, &decisions);
         decisions.clear();
         self.decisions = decisions;
+        is_more
+    }
+
+    fn keep(&mut self, chooser: Chooser, decisions: &[Decision]) -> bool {
         match chooser {
             Chooser::Surw(surw) => surw.add_to(&mut self.profile),
             Chooser::First => return false,
             Chooser::Exhaustive(mut exhaustive) => {
                 let is_more = exhaustive.advance();
-                self.exhaustive = Some(Chooser::Exhaustive(exhaustive));
+                self.kept = Some(Chooser::Exhaustive(exhaustive));
                 return is_more;
+            }
+            Chooser::Guided(mut guided) => {
+                guided.end(decisions);
+                self.kept = Some(Chooser::Guided(guided));
             }
             _ => {}
         }
@@ -153,7 +174,7 @@ where
         trace: Trace::of(&executed.decisions),
         decisions: executed.decisions.len(),
         steps: executed.steps,
-        waits: String::new(),
+        explained: Explained::default(),
         test: std::thread::current().name().map(str::to_owned),
         cause,
         seed,
@@ -180,16 +201,16 @@ where
             cause.is_some_and(|cause| cause.is_like(&failure.cause))
         });
     }
-    execution.limits.keeps_tasks = true;
+    execution.limits.explains = true;
     let last = again(&execution, &failure.trace);
     match last.cause {
         Some(cause) if cause.is_like(&failure.cause) => {
-            (failure.cause, failure.waits) = (cause, last.waits);
+            (failure.cause, failure.explained) = (cause, last.explained);
             (failure.steps, failure.decisions) = (last.steps, last.decisions.len());
         }
         // The same decisions have led elsewhere.
         _ => {
-            failure.waits =
+            failure.explained.waits =
                 "the test is not deterministic: a replay does not fail for this reason\n".into()
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::schedule::Schedule;
 use super::trace::Trace;
+use super::waits::Explained;
 
 /// The largest number of decisions of a trace that is part of the text.
 const MOST: usize = 200;
@@ -24,6 +25,14 @@ pub enum Cause {
     /// A predicate of [`eventually`](super::eventually) with this name was not `true` within this time; `None` if the run
     /// has ended before.
     Eventually(String, Option<Duration>),
+    /// A certain finding of [`inspect`](crate::inspect), while other tasks went on: some of the tasks wait for each other
+    /// for ever, or a task waits for a lock that nothing releases.
+    Finding {
+        /// Such as `deadlock` or `futurelock`.
+        kind: String,
+        /// One sentence.
+        summary: String,
+    },
     /// Tasks or timers are left at the end.
     Leak {
         /// Number of tasks.
@@ -47,6 +56,7 @@ impl Cause {
             (Self::Always(one), Self::Always(other)) => one == other,
             (Self::Eventually(one, _), Self::Eventually(other, _)) => one == other,
             (Self::Panic(one), Self::Panic(other)) => place(one) == place(other),
+            (Self::Finding { kind: one, .. }, Self::Finding { kind: other, .. }) => one == other,
             (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
         }
     }
@@ -70,6 +80,7 @@ impl fmt::Display for Cause {
             Self::Eventually(name, None) => {
                 write!(f, "`{name}` does not hold until the end")
             }
+            Self::Finding { kind, summary } => write!(f, "{kind}: {summary}"),
             Self::Leak { tasks: 0, .. } => f.write_str("a timer is left at the end"),
             Self::Leak { tasks: 1, .. } => f.write_str("1 task is left at the end"),
             Self::Leak { tasks, .. } => write!(f, "{tasks} tasks are left at the end"),
@@ -123,8 +134,7 @@ pub struct Failure {
     /// Number of decisions of the run.
     pub(super) decisions: usize,
     pub(super) trace: Trace,
-    /// The findings and waits.
-    pub(super) waits: String,
+    pub(super) explained: Explained,
     /// The name of the test, for the command.
     pub(super) test: Option<String>,
 }
@@ -157,7 +167,15 @@ impl Failure {
     /// Returns the findings of `inspect`, and the waits of all tasks, when the run has failed.
     #[must_use]
     pub fn waits(&self) -> &str {
-        &self.waits
+        &self.explained.waits
+    }
+
+    /// Returns the last twenty events of each task that is involved, in words: the tasks of the findings and the one that ran
+    /// last. If there are no findings, all tasks may be involved: those that wait, and up to eight in all that ran last.
+    /// Each line has the number of the step, the simulated time since the run has begun, and the line of the source.
+    #[must_use]
+    pub fn events(&self) -> &str {
+        &self.explained.events
     }
 }
 
@@ -185,7 +203,8 @@ impl fmt::Display for Failure {
                 "  to replay: `Failure::trace`, or the same runs from seed {first} on: cargo test {test}"
             )?;
         }
-        f.write_str(&self.waits)
+        f.write_str(&self.explained.waits)?;
+        f.write_str(&self.explained.events)
     }
 }
 

@@ -45,9 +45,9 @@ pub(super) struct Members {
     /// The hosts. The first one is number 1.
     hosts: Vec<State>,
     /// The tasks of hosts. The others belong to the test.
-    tasks: BTreeMap<u64, Member>,
-    /// The number of the newest task: later ones have higher numbers.
-    newest: u64,
+    tasks: BTreeMap<u32, Member>,
+    /// Number of tasks so far, whose indexes are below it.
+    count: u32,
     /// The life of a host has ended, so a ready task may be `Gone`.
     has_ended: bool,
     /// Code of a life that has ended has spawned a task, which is to end as well.
@@ -121,9 +121,9 @@ impl Members {
 
     /// A task is ready. If it is new, it belongs to the host of the code that has spawned it.
     #[inline]
-    pub(super) fn is_ready(&mut self, task: u64, spawner: Member) {
-        if task > self.newest {
-            self.newest = task;
+    pub(super) fn is_ready(&mut self, task: u32, spawner: Member) {
+        if task >= self.count {
+            self.count = task + 1;
             if spawner.host != 0 {
                 self.tasks.insert(task, spawner);
                 self.has_orphans |= self.standing(task) == Standing::Gone;
@@ -139,12 +139,12 @@ impl Members {
 
     /// Returns the host of a task.
     #[inline]
-    pub(super) fn of(&self, task: u64) -> Member {
+    pub(super) fn of(&self, task: u32) -> Member {
         self.tasks.get(&task).copied().unwrap_or(Member::TEST)
     }
 
     #[inline]
-    pub(super) fn standing(&self, task: u64) -> Standing {
+    pub(super) fn standing(&self, task: u32) -> Standing {
         let Some(member) = self.tasks.get(&task) else {
             return Standing::Runs;
         };
@@ -157,11 +157,11 @@ impl Members {
 
     /// Returns the index of the first of these tasks whose host's life has ended.
     #[inline]
-    pub(super) fn first_gone(&self, ready: &[u64]) -> Option<usize> {
+    pub(super) fn first_gone(&self, ready: &[u32]) -> Option<usize> {
         if !self.has_ended {
             return None;
         }
-        let is_gone = |task: &u64| self.standing(*task) == Standing::Gone;
+        let is_gone = |task: &u32| self.standing(*task) == Standing::Gone;
         ready.iter().position(is_gone)
     }
 }

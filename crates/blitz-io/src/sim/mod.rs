@@ -6,8 +6,9 @@
 //! no task is ready, the clock moves to the next timer.
 //!
 //! A run fails if a task panics, the test returns an error, or a [property](always) does not hold. It also fails if tasks or
-//! timers are left at the end, or if no task can continue: a deadlock needs no assertion. The [`Failure`] says in words which task waits for
-//! what, with the lines of the source.
+//! timers are left at the end, if no task can continue, or if some of the tasks certainly wait for each other for ever: a
+//! deadlock needs no assertion. The [`Failure`] says in words which task waits for what, and what each did last, with the
+//! lines of the source.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -57,11 +58,13 @@
 mod builder;
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
 mod clock;
+mod events;
 mod execute;
 mod explore;
 mod failure;
 #[cfg(feature = "net")]
 mod faults;
+pub mod history;
 #[cfg(feature = "net")]
 mod hosts;
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
@@ -71,6 +74,7 @@ mod network;
 mod no_hosts;
 mod outcome;
 mod panics;
+mod period;
 mod properties;
 mod report;
 mod run;
@@ -92,6 +96,8 @@ pub use hosts::{
     set_all_links, set_link, system_time,
 };
 pub use outcome::Outcome;
+#[doc(hidden)]
+pub use period::period_literal;
 pub use properties::{always, eventually, sometimes};
 pub use report::Report;
 pub use schedule::Schedule;

@@ -18,8 +18,8 @@
 //!
 //! 1. The list of ready tasks is the same in the scheduler (`task_loop.rs`) and here. Both add a task at the end
 //!    when it becomes ready, and both remove the task that `next` returns.
-//! 2. Numbers of alternatives, and the objects of operations, follow from that list and the steps so far:
-//!    objects are numbered in the order of their first operations.
+//! 2. Numbers of alternatives, and the objects of operations, follow from that list and the steps so far: an object has
+//!    the number of the task that has made or used it first, and of the object among those of this task.
 //! 3. The clock does not move while a task is ready, unless a decision moves it, and moves to the next timer
 //!    otherwise.
 //! 4. A preempted task is polled again like a task that has woken itself: it is in the list, behind the tasks that
@@ -43,19 +43,22 @@
 //! network, or by another thread. Without timers, events and other threads no step follows, so no wait ends. What a simulation does not see
 //! are threads that the program starts itself: they are no part of it (`mod.rs`).
 //!
+//! Some of the tasks may wait for each other while others go on. So the waits are judged as by `blitz why` when no task is ready:
+//! nothing runs then, and one snapshot is as good as two. A certain finding is a failure (`judge_waits`).
+//!
 //! # The end
 //!
 //! After the test's own task has ended, the other tasks run until none is ready. The clock does not move. So a task
 //! that was about to end does so, and one that would wait is left: it has leaked.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use blitz_io_observe::decisions::{Decider, Idle, Next};
 use blitz_io_runtime::internals::abort_tasks;
 
+use super::events::Steps;
 use super::failure::Cause;
 use super::members::{Member, Members, Standing};
 use super::network;
@@ -63,6 +66,10 @@ use super::panics;
 use super::properties::Properties;
 use super::schedule::{Choice, Chooser, What};
 use super::trace::Decision;
+use super::waits;
+
+/// The index of no task.
+const NONE: u32 = u32::MAX;
 
 /// What limits a run.
 #[derive(Clone, Copy, Debug)]
@@ -75,8 +82,8 @@ pub(super) struct Limits {
     pub(super) early_timers: bool,
     /// A task that panics does not fail the run.
     pub(super) panics_are_allowed: bool,
-    /// The numbers of all tasks are kept, for a report.
-    pub(super) keeps_tasks: bool,
+    /// The last steps are kept, for a report.
+    pub(super) explains: bool,
 }
 
 /// One run; see the module documentation.
@@ -93,27 +100,70 @@ pub(super) struct Run {
     /// A timer was left when no task was ready any more.
     timer_left: Cell<bool>,
     steps: Cell<u64>,
+    /// Number of times that no task was ready.
+    idles: Cell<u64>,
     time: Cell<Duration>,
 }
 
 struct State {
     chooser: Chooser,
-    /// The ready tasks, as the scheduler's queue.
-    ready: Vec<u64>,
-    /// The task that is being polled; 0 if there is none.
-    current: u64,
+    /// The indexes of the ready tasks, as the scheduler's queue.
+    ready: Vec<u32>,
+    /// The index of the task that is being polled, or [`NONE`].
+    current: u32,
     /// The index of the task that runs next, if a point has decided that.
     preset: Option<usize>,
     members: Members,
     /// The host on which the current code runs.
     member: Member,
     /// The ready tasks that may run, and their indexes in `ready`, if there are hosts.
-    runnable: (Vec<u64>, Vec<usize>),
+    runnable: (Vec<u32>, Vec<usize>),
     decisions: Vec<Decision>,
-    tasks: BTreeSet<u64>,
+    /// The tasks of the run, in the order in which they became ready first, which is that of their spawns.
+    tasks: Vec<u64>,
+    /// Number of objects that each task has made, by its index and one. The first is that outside of tasks.
+    made: Vec<u32>,
+    last_steps: Steps,
 }
 
 impl State {
+    /// Returns the index of a task, which is ready.
+    #[inline]
+    fn index_of(&mut self, task: u64) -> u32 {
+        // Numbers count up, so mostly they are those from the first one on.
+        let first = self.tasks.first().copied().unwrap_or(task);
+        let guess = task.wrapping_sub(first) as usize;
+        if self.tasks.get(guess) == Some(&task) {
+            return guess as u32;
+        }
+        self.look_for(task)
+    }
+
+    /// Returns `true` if the task is of a host whose life has ended.
+    fn is_gone(&self, task: u64) -> bool {
+        let mut known = self.tasks.iter();
+        let index = known.position(|&other| other == task);
+        index.is_some_and(|index| self.members.standing(index as u32) == Standing::Gone)
+    }
+
+    fn look_for(&mut self, task: u64) -> u32 {
+        let count = self.tasks.len();
+        if self.tasks.last().is_none_or(|&last| last < task) {
+            self.tasks.push(task);
+            return count as u32;
+        }
+        // Between the numbers are those of other threads' tasks.
+        if let Ok(index) = self.tasks.binary_search(&task) {
+            return index as u32;
+        }
+        // A task that another thread has spawned into the runtime may be out of order.
+        let known = self.tasks.iter().position(|&other| other == task);
+        known.unwrap_or_else(|| {
+            self.tasks.push(task);
+            count
+        }) as u32
+    }
+
     fn decide(&mut self, what: What, of: usize) -> usize {
         if of < 2 {
             return 0;
@@ -179,7 +229,8 @@ impl State {
 pub(super) struct Ended {
     pub(super) chooser: Chooser,
     pub(super) decisions: Vec<Decision>,
-    pub(super) tasks: BTreeSet<u64>,
+    pub(super) tasks: Vec<u64>,
+    pub(super) last_steps: Steps,
 }
 
 impl Run {
@@ -189,13 +240,15 @@ impl Run {
             state: RefCell::new(State {
                 chooser,
                 ready: Vec::new(),
-                current: 0,
+                current: NONE,
                 preset: None,
                 members: Members::default(),
                 member: Member::TEST,
                 runnable: (Vec::new(), Vec::new()),
                 decisions,
-                tasks: BTreeSet::new(),
+                tasks: Vec::new(),
+                made: Vec::new(),
+                last_steps: Steps::default(),
             }),
             properties: Rc::default(),
             over: Cell::new(false),
@@ -203,6 +256,7 @@ impl Run {
             main_ended: Cell::new(false),
             timer_left: Cell::new(false),
             steps: Cell::new(0),
+            idles: Cell::new(0),
             time: Cell::new(Duration::ZERO),
         })
     }
@@ -235,7 +289,7 @@ impl Run {
 
     /// Ends the tasks of hosts whose lives have ended.
     pub(super) fn abort_gone(&self) {
-        abort_tasks(&|task| self.state.borrow().members.standing(task) == Standing::Gone);
+        abort_tasks(&|task| self.state.borrow().is_gone(task));
     }
 
     /// Runs code on a host: the tasks that it spawns are the host's.
@@ -264,6 +318,11 @@ impl Run {
         self.cause.borrow_mut().take()
     }
 
+    /// Returns a failure if some of the tasks certainly wait for each other for ever.
+    pub(super) fn certain(&self) -> Option<Cause> {
+        waits::certain(&self.state.borrow().tasks)
+    }
+
     /// Takes the parts that outlive the run, which is over.
     pub(super) fn end(&self) -> Ended {
         let mut state = self.state.borrow_mut();
@@ -271,6 +330,7 @@ impl Run {
             chooser: std::mem::replace(&mut state.chooser, Chooser::First),
             decisions: std::mem::take(&mut state.decisions),
             tasks: std::mem::take(&mut state.tasks),
+            last_steps: std::mem::take(&mut state.last_steps),
         }
     }
 
@@ -279,6 +339,18 @@ impl Run {
         self.steps.set(self.steps.get() + 1);
         if self.steps.get() >= self.limits.steps {
             self.fail(Cause::Steps(self.limits.steps));
+        }
+    }
+
+    /// Fails if some of the tasks certainly wait for each other for ever, although others go on. They will still do so
+    /// later: so the judgement, which reads all records, comes the more rarely the longer the run is.
+    fn judge_waits(&self) {
+        self.idles.set(self.idles.get() + 1);
+        if !self.idles.get().is_power_of_two() {
+            return;
+        }
+        if let Some(cause) = self.certain() {
+            self.fail(cause);
         }
     }
 
@@ -293,13 +365,11 @@ impl Decider for Run {
     #[inline]
     fn ready(&self, task: u64) {
         let state = &mut *self.state.borrow_mut();
+        let task = state.index_of(task);
         state.ready.push(task);
         state.members.is_ready(task, state.member);
         let yields = task == state.current && state.preset.is_none();
         state.chooser.ready(task, yields);
-        if self.limits.keeps_tasks {
-            state.tasks.insert(task);
-        }
     }
 
     #[inline]
@@ -320,12 +390,22 @@ impl Decider for Run {
         };
         state.current = state.ready.remove(index);
         state.member = state.members.of(state.current);
+        if self.limits.explains {
+            let number = self.steps.get() + 1;
+            let at = self.time.get();
+            let task = state.tasks[state.current as usize];
+            state.last_steps.begin(number, task, at);
+        }
         Next::Task(index)
     }
 
     #[inline]
     fn preempts(&self, object: u32) -> bool {
         let state = &mut *self.state.borrow_mut();
+        if state.current == NONE {
+            // The function that makes the test's future polls one by itself.
+            return false;
+        }
         state.chooser.operates(state.current, object);
         if state.members.standing(state.current) != Standing::Runs {
             // Its host has been stopped by this poll.
@@ -338,17 +418,24 @@ impl Decider for Run {
         let of = state.find_runnable() + 1;
         let choice = state.decide(What::Point, of);
         state.preset = choice.checked_sub(1).map(|choice| state.index(choice));
+        if self.limits.explains && choice != 0 {
+            state.last_steps.preempted();
+        }
         choice != 0
     }
 
     #[inline]
-    fn polled(&self, object: u32) -> bool {
+    fn polled(&self, first: u32, last: u32) -> bool {
         let has_orphans = {
             let state = &mut *self.state.borrow_mut();
-            let task = std::mem::take(&mut state.current);
+            let task = std::mem::replace(&mut state.current, NONE);
             state.member = Member::TEST;
-            if object != 0 {
-                state.chooser.operates(task, object);
+            if task != NONE {
+                state.chooser.began_with(task, first);
+            }
+            // A task that was preempted has not begun its last operation.
+            if last != 0 && task != NONE && state.preset.is_none() {
+                state.chooser.stops_at(task, last);
             }
             state.members.take_orphans()
         };
@@ -361,6 +448,18 @@ impl Decider for Run {
             self.check_properties();
         }
         self.over.get()
+    }
+
+    fn object(&self) -> u32 {
+        let state = &mut *self.state.borrow_mut();
+        let task = state.current.wrapping_add(1);
+        let index = task as usize;
+        if index >= state.made.len() {
+            state.made.resize(index + 1, 0);
+        }
+        state.made[index] += 1;
+        // The task, and which of its objects this is: so most objects have the same number in each run.
+        (task << 16 ^ state.made[index]).max(1)
     }
 
     fn idle(&self, timer: Option<Duration>) -> Idle {
@@ -387,6 +486,9 @@ impl Decider for Run {
         }
         if self.time.get() > self.limits.time {
             self.fail(Cause::Time(self.limits.time));
+        }
+        if !self.over.get() {
+            self.judge_waits();
         }
         match next {
             Some(after) if !self.over.get() => Idle::By(after),

@@ -54,7 +54,7 @@ impl Settings {
                 time: TIME,
                 early_timers: false,
                 panics_are_allowed: false,
-                keeps_tasks: false,
+                explains: false,
             },
         }
     }

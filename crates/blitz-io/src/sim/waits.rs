@@ -1,51 +1,60 @@
-//! The findings and waits of a run that has failed, in words.
+//! The findings and waits of a run, and the explanation of a failure.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
-use blitz_io_inspect::{Finding, Snapshot, Task, Waiter, findings, report, snapshot};
+use blitz_io_inspect::{Certainty, Finding, Snapshot, Task, findings, report, snapshot_of_tasks};
 
-/// Returns the findings and the waits of these tasks, which this thread runs.
-pub(super) fn describe(tasks: &BTreeSet<u64>) -> String {
-    // No task of the run is polled any more, so a second snapshot would show the same waits.
-    let snapshot = of_run(snapshot(), tasks);
-    let findings: Vec<Finding> = findings(&snapshot, &snapshot);
-    report(&snapshot, &findings)
+use super::events::{Steps, each_once};
+use super::failure::Cause;
+
+/// The explanation of a failure.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Explained {
+    /// The findings and waits.
+    pub(super) waits: String,
+    /// The last events of the tasks that are involved.
+    pub(super) events: String,
 }
 
-/// Returns the part of a snapshot that belongs to these tasks. Other tests of the process have theirs.
-fn of_run(snapshot: Snapshot, tasks: &BTreeSet<u64>) -> Snapshot {
-    let is_of_run = |waiter: Waiter| matches!(waiter, Waiter::Task(id) if tasks.contains(&id));
-    let Snapshot {
-        pid,
-        tasks: all,
-        waits,
-        at_ms,
-        makers,
-        spawned,
-        ..
-    } = snapshot;
-    let mut of_run: Vec<Task> = all
+/// Explains a failure of the run with these tasks, which this thread runs. The first one is the test's own.
+pub(super) fn explain(tasks: &[u64], last_steps: &Steps) -> Explained {
+    let (snapshot, findings) = judge(tasks);
+    let of_findings = findings.iter().flat_map(|finding| &finding.waiters);
+    let of_findings = of_findings.filter_map(|waiter| waiter.task());
+    let waiting = snapshot.waits.iter().filter(|_| findings.is_empty());
+    let waiting = waiting.filter_map(|wait| wait.waiter.task());
+    // Without findings, all tasks may be the reason, those that ran last most likely.
+    let all = last_steps.tasks();
+    let last = if findings.is_empty() { usize::MAX } else { 1 };
+    let last = all.take(last);
+    let involved = each_once(of_findings.chain(waiting).chain(last));
+    Explained {
+        waits: report(&snapshot, &findings),
+        events: last_steps.describe(tasks, &involved),
+    }
+}
+
+/// Returns a failure if some of these tasks certainly wait for ever.
+pub(super) fn certain(tasks: &[u64]) -> Option<Cause> {
+    let (_, findings) = judge(tasks);
+    let mut certain = findings
         .into_iter()
-        .filter(|task| tasks.contains(&task.id))
-        .collect();
+        .filter(|finding| finding.certainty == Certainty::Certain);
+    let Finding { kind, summary, .. } = certain.next()?;
+    Some(Cause::Finding { kind, summary })
+}
+
+/// Returns the waits of these tasks, and their findings. Other tests of the process have theirs.
+fn judge(tasks: &[u64]) -> (Snapshot, Vec<Finding>) {
+    let all: HashSet<u64> = tasks.iter().copied().collect();
+    let mut snapshot = snapshot_of_tasks(|task| all.contains(&task));
     // The test's own task is the first one. It was spawned here.
-    if let Some(own) = of_run
-        .iter_mut()
-        .find(|task| Some(&task.id) == tasks.first())
-    {
+    let is_own = |task: &&mut Task| Some(&task.id) == tasks.first();
+    if let Some(own) = snapshot.tasks.iter_mut().find(is_own) {
         own.name = "the test".into();
         own.location.clear();
     }
-    Snapshot {
-        pid,
-        at_ms,
-        tasks: of_run,
-        waits: waits
-            .into_iter()
-            .filter(|wait| is_of_run(wait.waiter))
-            .collect(),
-        makers,
-        spawned,
-        ..Snapshot::default()
-    }
+    // No task of the run is polled now, so a second snapshot would show the same waits.
+    let findings = findings(&snapshot, &snapshot);
+    (snapshot, findings)
 }

@@ -16,6 +16,13 @@ async fn a_result_may_be_returned() -> Result<(), task::JoinError> {
     task::spawn(async {}).await
 }
 
+/// The number of runs ends it long before the time does.
+#[blitz_io::sim(time = "1h", seeds = 20, schedule = "guided")]
+async fn a_time_may_limit_the_runs() {
+    let task = task::spawn(async { 1 });
+    assert_eq!(task.await.unwrap(), 1);
+}
+
 #[blitz_io::sim(seed = 3, seeds = 50)]
 #[should_panic(expected = "deadlock: no task is ready")]
 async fn a_deadlock_is_a_panic() {

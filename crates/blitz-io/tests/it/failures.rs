@@ -162,6 +162,74 @@ fn a_timer_without_a_task_leaks_too() {
     assert_eq!(failure.cause(), &leak);
 }
 
+/// Ticks for ever, so that the clock always moves.
+async fn clock() {
+    let mut interval = time::interval(Duration::from_secs(1));
+    loop {
+        interval.tick().await;
+    }
+}
+
+#[test]
+fn tasks_that_wait_for_each_other_fail_the_run_while_others_go_on() {
+    let failure = fails(|| async {
+        let clock = task::spawn(clock());
+        let first = Arc::new(Mutex::new(()).named("first"));
+        let second = Arc::new(Mutex::new(()).named("second"));
+        let (one, other) = (first.clone(), second.clone());
+        let task = task::spawn(async move {
+            let _other = other.lock().await;
+            let _one = one.lock().await;
+        });
+        let _first = first.lock().await;
+        let _second = second.lock().await;
+        drop((_first, _second));
+        task.await.unwrap();
+        clock.abort();
+    });
+    let Cause::Finding { kind, summary } = failure.cause() else {
+        panic!("{failure}");
+    };
+    assert_eq!(kind, "deadlock");
+    assert!(summary.contains("wait for each other"), "{summary}");
+    assert!(failure.waits().contains("certain: deadlock"), "{failure}");
+    assert!(failure.trace().len() <= 2, "{failure}");
+}
+
+#[test]
+fn a_task_that_waits_for_itself_is_found_although_leaks_are_allowed() {
+    let builder = Builder::new().allow_leaks(true);
+    let failure = builder.check(|| async {
+        task::spawn(async {
+            let lock = Mutex::new(());
+            let _guard = lock.lock().await;
+            let _again = lock.lock().await;
+        });
+    });
+    let failure = failure.unwrap_err();
+    let found = matches!(failure.cause(), Cause::Finding { kind, .. } if kind == "self-wait");
+    assert!(found, "{failure}");
+}
+
+#[test]
+fn a_wait_that_another_task_can_end_is_no_finding() {
+    passes(|| async {
+        let lock = Arc::new(Mutex::new(()));
+        let same = lock.clone();
+        let task = task::spawn(async move {
+            let _guard = same.lock().await;
+            time::sleep(Duration::from_secs(100)).await;
+        });
+        let ticks = task::spawn(async {
+            for _ in 0..50 {
+                time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+        drop(lock.lock().await);
+        (task.await.unwrap(), ticks.await.unwrap());
+    });
+}
+
 #[test]
 fn a_run_that_does_not_end_fails() {
     let endless = || async {

@@ -2,7 +2,9 @@
 
 mod attribute;
 mod counts;
+mod events;
 mod failures;
+mod histories;
 #[cfg(feature = "net")]
 mod hosts;
 mod points;

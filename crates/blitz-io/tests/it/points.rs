@@ -150,6 +150,61 @@ fn a_change_without_an_await_is_followed_by_a_point() {
     }
 }
 
+/// The end of a channel is seen before the next operation: both ends, and each kind of channel.
+#[test]
+fn an_end_that_is_dropped_is_followed_by_a_point() {
+    fn between<T: 'static>(name: &'static str, make: fn() -> T, close: fn(&mut T)) {
+        let report = Builder::new().seeds(60).run(move || async move {
+            let between = Rc::new(Cell::new(false));
+            let same = between.clone();
+            task::spawn_local(async move { sim::sometimes("between", same.get()) });
+            let mut ends = make();
+            task::yield_now().await;
+            between.set(true);
+            close(&mut ends);
+            // Without the drop this would be the first operation of the poll, which is no point.
+            drop(Mutex::new(()).lock().await);
+            between.set(false);
+        });
+        assert!(report.never().is_empty(), "{name}");
+    }
+    macro_rules! ends {
+        ($($name:literal: $make:expr,)*) => {
+            $(
+                let make = || {
+                    let (sender, receiver) = $make;
+                    (Some(sender), Some(receiver))
+                };
+                between(concat!($name, ", sender"), make, |ends| ends.0 = None);
+                between(concat!($name, ", receiver"), make, |ends| ends.1 = None);
+            )*
+        };
+    }
+    ends! {
+        "mpsc": mpsc::channel::<u8>(1),
+        "unbounded mpsc": mpsc::unbounded_channel::<u8>(),
+        "mpmc": mpmc::bounded::<u8>(1),
+        "oneshot": oneshot::channel::<u8>(),
+        "watch": watch::channel(0),
+        "broadcast": broadcast::channel::<u8>(1),
+    }
+    #[cfg(feature = "io-util")]
+    ends! { "duplex": blitz_io::io::duplex(1), }
+    between(
+        "mpsc, close",
+        || mpsc::channel::<u8>(1),
+        |ends| ends.1.close(),
+    );
+    between("oneshot, close", oneshot::channel::<u8>, |ends| {
+        ends.1.close()
+    });
+    let make = || {
+        let (sender, receiver) = mpsc::channel::<u8>(1);
+        (sender.clone().try_reserve_owned().ok(), sender, receiver)
+    };
+    between("mpsc, permit", make, |ends| ends.0 = None);
+}
+
 #[test]
 fn an_unconstrained_future_is_not_preempted() {
     let report = Builder::new().seeds(60).run(|| async {

@@ -52,7 +52,7 @@ fn logs(schedule: Schedule, seed: u64, seeds: u64) -> Vec<Vec<u32>> {
 
 #[test]
 fn the_same_seeds_give_the_same_runs() {
-    let texts = ["portfolio", "random", "pct:3", "pos", "surw"];
+    let texts = ["portfolio", "random", "pct:3", "pos", "surw", "guided"];
     for schedule in texts.map(|text| text.parse().unwrap()) {
         let runs = logs(schedule, 5, 20);
         assert_eq!(runs, logs(schedule, 5, 20), "{schedule}");

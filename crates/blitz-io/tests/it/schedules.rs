@@ -35,6 +35,7 @@ fn a_gap_between_critical_sections_is_found() {
         "pct:3",
         "pos",
         "surw",
+        "guided",
         "exhaustive",
         "exhaustive:1",
     ];
@@ -87,10 +88,62 @@ fn pct_finds_what_a_random_walk_does_not() {
     assert!(found(Schedule::Pct { depth: 2 }));
 }
 
+#[test]
+#[should_panic(expected = "the largest depth of PCT is 10000")]
+fn a_depth_that_takes_gigabytes_is_refused() {
+    let depth = u32::MAX;
+    _ = Builder::new().schedule(Schedule::Pct { depth });
+}
+
+/// Tasks that use locks of their own, and one that must run at one certain place among those of another one.
+async fn needle() {
+    let mut tasks = Vec::new();
+    for _ in 0..4 {
+        tasks.push(task::spawn(async {
+            let own = Mutex::new(0);
+            for _ in 0..10 {
+                *own.lock().await += 1;
+            }
+        }));
+    }
+    let count = Arc::new(Mutex::new(0));
+    let same = count.clone();
+    tasks.push(task::spawn(async move {
+        for _ in 0..20 {
+            *same.lock().await += 1;
+        }
+    }));
+    tasks.push(task::spawn(async move {
+        assert_ne!(*count.lock().await, 19, "found");
+    }));
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+/// The search learns which lock is contended, and when each task uses it. A random walk runs the task early.
+#[test]
+fn a_guided_search_finds_what_a_random_walk_does_not() {
+    let found = |schedule| {
+        let builder = Builder::new().schedule(schedule).shrink(false).seeds(400);
+        builder.check(needle).is_err()
+    };
+    assert!(!found(Schedule::Random));
+    assert!(found(Schedule::Guided));
+}
+
 /// A task that yields until another one has run would run for ever if its priority stayed the highest.
 #[test]
 fn a_task_that_yields_until_another_has_run_ends() {
-    for text in ["portfolio", "random", "pct:1", "pct:3", "pos", "surw"] {
+    for text in [
+        "portfolio",
+        "random",
+        "pct:1",
+        "pct:3",
+        "pos",
+        "surw",
+        "guided",
+    ] {
         let builder = Builder::new().schedule(text.parse().unwrap());
         builder.seeds(200).max_steps(1_000).run(|| async {
             let other = task::spawn(task::yield_now());

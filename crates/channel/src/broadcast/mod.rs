@@ -89,7 +89,7 @@ mod sender;
 
 use std::mem;
 
-use blitz_io_core::{List, Lock, Panics, WaitQueue};
+use blitz_io_core::{List, Lock, Panics, WaitQueue, coop};
 use blitz_io_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use blitz_io_observe::{Fill, Filled, Observed};
 
@@ -381,6 +381,7 @@ impl<T> Shared<T> {
 
     /// Closes the channel: the last sender has gone.
     fn close(&self) {
+        coop::acted();
         self.waiting
             .locked(|_| self.set_tail(self.tail().position(), true));
         self.waiting.notify_all();
@@ -446,6 +447,7 @@ impl<T> Shared<T> {
 
     /// Removes one receiver. It gives up the values from `next` on.
     fn unsubscribe(&self, next: u64) {
+        coop::acted();
         let (until, is_last) = self.waiting.locked(|_| {
             let receivers = self.receivers.load(Ordering::Relaxed) - 1;
             self.receivers.store(receivers, Ordering::Release);

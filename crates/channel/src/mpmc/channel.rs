@@ -356,6 +356,7 @@ impl<T> Channel<T> {
 
     /// Ends the channel, and wakes all waiters, also after one whose waker panics.
     fn end(&self) -> (bool, Panics) {
+        coop::acted();
         let mut was_open = None;
         let mut panics = Panics::new();
         // No waiter joins any more, so this ends.

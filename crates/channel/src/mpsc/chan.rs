@@ -381,6 +381,7 @@ impl<T> Chan<T> {
         if n == 0 {
             return;
         }
+        coop::acted();
         let before = self.tail.0.word.give_back(n);
         // Of the wakers of the senders that are served.
         let mut panics = Panics::default();
@@ -396,6 +397,7 @@ impl<T> Chan<T> {
 
     /// Takes no more values, and wakes everything that waits for room or for this.
     pub fn close(&self) {
+        coop::acted();
         if self.tail.0.word.close().is_closed() {
             return;
         }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use blitz_io_core::coop;
 use blitz_io_futex::atomic::Ordering;
 
 use super::chan::Chan;
@@ -56,6 +57,7 @@ impl<T> Drop for Tx<T> {
         // all that they have sent.
         let last = self.0.senders.fetch_sub(1, Ordering::AcqRel) == 1;
         if last {
+            coop::acted();
             self.0.rx_waiter.0.wake();
         }
     }

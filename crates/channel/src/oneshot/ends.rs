@@ -208,6 +208,7 @@ impl<T, S: Storage<Value = T>> Drop for Sender<T, S> {
         if model_has_failed() {
             return;
         }
+        coop::acted();
         let seen = self.storage.cell().state();
         // SAFETY: this end is not used after its drop.
         if let Err(closed) = unsafe { happen(&self.storage, seen, COMPLETE, FROM_SENDER, true) } {
@@ -462,6 +463,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[inline(never)]
     fn drop_slow(&mut self) {
         let Some(storage) = &self.storage else { return };
+        coop::acted();
         end_record(storage);
         let seen = storage.cell().state();
         // SAFETY: if it happens, this end gives up its way to the cell.

@@ -220,14 +220,17 @@ impl<T> Shared<T> {
 
     fn remove_receiver(&self) {
         if self.receivers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            coop::acted();
             self.close_waiters.notify_all();
         }
     }
 
     fn remove_sender(&self) {
-        if self.senders.fetch_sub(1, Ordering::AcqRel) == 1
-            && self.change_version(|version| version | CLOSED)
-        {
+        if self.senders.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        coop::acted();
+        if self.change_version(|version| version | CLOSED) {
             self.wake_receivers();
         }
     }

@@ -20,6 +20,7 @@ mod report;
 mod split;
 mod text;
 mod what_if;
+mod words;
 
 #[cfg(feature = "records")]
 #[doc(inline)]
@@ -31,3 +32,5 @@ pub use recording::{ParseError, Recording};
 pub use report::{BUCKETS, Contended, Latencies, Report, Share, Split, judge};
 pub use text::time;
 pub use what_if::{Estimate, Figures, Prediction, Scenario, ScenarioError, predict, predictions};
+#[doc(hidden)]
+pub use words::Said;

@@ -91,8 +91,9 @@ pub(super) enum What {
     },
     /// A lock is taken.
     Acquired {
-        object: usize,
+        /// A place among the kinds of the recording.
         kind: u8,
+        object: usize,
         location: usize,
     },
     /// A lock is about to be released.
@@ -113,6 +114,8 @@ pub(super) enum What {
     },
     /// They are about to be given back.
     PermitsBack { object: usize, count: u8 },
+    /// A task of a simulation begins an operation on an object.
+    Operates { object: usize },
 }
 
 /// The target of a wait.
@@ -301,8 +304,8 @@ fn event(row: &Row) -> Option<Event> {
             location,
         },
         11 => What::Acquired {
-            object,
             kind,
+            object,
             location,
         },
         12 => What::Released { object },
@@ -322,6 +325,7 @@ fn event(row: &Row) -> Option<Event> {
             object,
             count: kind,
         },
+        20 => What::Operates { object },
         // A newer version may have more.
         _ => return None,
     };

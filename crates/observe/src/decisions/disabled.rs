@@ -19,6 +19,10 @@ impl Numbered {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn made(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn touch(&self) {}
 }
 

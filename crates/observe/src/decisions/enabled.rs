@@ -16,16 +16,16 @@ type Pointer = Option<NonNull<dyn Decider>>;
 
 thread_local! {
     static DECIDER: Cell<Pointer> = const { Cell::new(None) };
-    /// The number of the run, which no other run of the process has, and that of its last object.
-    static RUN: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
-    /// The object of the last operation of this poll.
-    static TOUCHED: Cell<u32> = const { Cell::new(0) };
+    /// The number of the run, which no other run of the process has.
+    static RUN: Cell<u32> = const { Cell::new(0) };
+    /// The objects of the first and of the last operation of this poll.
+    static TOUCHED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
 }
 
 static LAST_RUN: AtomicU32 = AtomicU32::new(0);
 
-/// The number of an object among those of a run: objects are numbered when the first operation on them
-/// begins. So the number depends on the run's decisions only, and not on addresses.
+/// The number of an object among those of a run: the back end gives it when the object is made, or else when the first
+/// operation on it begins. So the number does not depend on addresses.
 #[derive(Debug, Default)]
 pub struct Numbered(AtomicU64);
 
@@ -40,31 +40,40 @@ impl Numbered {
     #[inline]
     pub fn touch(&self) {
         if is_on() {
-            TOUCHED.set(self.number());
+            let (first, number) = (TOUCHED.get().0, self.number());
+            TOUCHED.set((if first == 0 { number } else { first }, number));
+        }
+    }
+
+    /// The current task makes the object.
+    #[inline]
+    pub fn made(&self) {
+        if is_on() {
+            self.number();
         }
     }
 
     fn number(&self) -> u32 {
-        let (run, last) = RUN.get();
+        let run = u64::from(RUN.get());
         let known = self.0.load(Ordering::Relaxed);
-        if known >> 32 == u64::from(run) {
+        if known >> 32 == run {
             return known as u32;
         }
-        RUN.set((run, last + 1));
-        let number = u64::from(run) << 32 | u64::from(last + 1);
-        self.0.store(number, Ordering::Relaxed);
-        last + 1
+        let number = ask(|decider| decider.object()).unwrap_or(0);
+        self.0
+            .store(run << 32 | u64::from(number), Ordering::Relaxed);
+        number
     }
 }
 
 /// Resets the cell when it is dropped.
-struct Reset(Pointer, (u32, u32));
+struct Reset(Pointer, u32);
 
 impl Drop for Reset {
     fn drop(&mut self) {
         DECIDER.set(self.0);
         RUN.set(self.1);
-        TOUCHED.set(0);
+        TOUCHED.set((0, 0));
     }
 }
 
@@ -75,7 +84,7 @@ pub fn with<R>(decider: &dyn Decider, run: impl FnOnce() -> R) -> R {
         // SAFETY: only the lifetime changes, and the cell is reset before the borrow ends: see the module's head.
         unsafe { std::mem::transmute::<NonNull<dyn Decider + '_>, NonNull<dyn Decider>>(pointer) };
     let number = LAST_RUN.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-    let _reset = Reset(DECIDER.replace(Some(pointer)), RUN.replace((number, 0)));
+    let _reset = Reset(DECIDER.replace(Some(pointer)), RUN.replace(number));
     run()
 }
 
@@ -104,7 +113,7 @@ pub fn ready(task: u64) {
 #[inline]
 #[must_use]
 pub fn next(has_timer: bool) -> Next {
-    TOUCHED.set(0);
+    TOUCHED.set((0, 0));
     ask(|decider| decider.next(has_timer)).unwrap_or(Next::Task(0))
 }
 
@@ -112,14 +121,15 @@ pub fn next(has_timer: bool) -> Next {
 #[inline]
 #[must_use]
 pub fn preempts() -> bool {
-    ask(|decider| decider.preempts(TOUCHED.get())).unwrap_or(false)
+    ask(|decider| decider.preempts(TOUCHED.get().1)).unwrap_or(false)
 }
 
 /// The poll of a task has ended. Returns `true` if the run is over.
 #[inline]
 #[must_use]
 pub fn polled() -> bool {
-    ask(|decider| decider.polled(TOUCHED.get())).unwrap_or(false)
+    let (first, last) = TOUCHED.get();
+    ask(|decider| decider.polled(first, last)).unwrap_or(false)
 }
 
 /// Returns what the thread does, as no task is ready.
@@ -172,6 +182,7 @@ mod tests {
     #[derive(Default)]
     struct Fixed {
         objects: RefCell<Vec<u32>>,
+        last: Cell<u32>,
     }
 
     impl Decider for Fixed {
@@ -186,9 +197,14 @@ mod tests {
             true
         }
 
-        fn polled(&self, object: u32) -> bool {
-            self.objects.borrow_mut().push(object);
+        fn polled(&self, first: u32, last: u32) -> bool {
+            self.objects.borrow_mut().extend([first, last]);
             false
+        }
+
+        fn object(&self) -> u32 {
+            self.last.set(self.last.get() + 1);
+            self.last.get()
         }
 
         fn idle(&self, _: Option<Duration>) -> Idle {
@@ -241,7 +257,7 @@ mod tests {
                 let _next = next(false);
                 assert!(!polled());
             });
-            assert_eq!(*fixed.objects.borrow(), [0, 0, 1, 2, 1, 0]);
+            assert_eq!(*fixed.objects.borrow(), [0, 0, 0, 1, 2, 1, 1, 0, 0]);
         }
     }
 }

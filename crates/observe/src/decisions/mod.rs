@@ -84,9 +84,12 @@ pub trait Decider {
     /// the operation has the number `object` in this run; 0 if the object is not known.
     fn preempts(&self, object: u32) -> bool;
 
-    /// The poll of the task that [`next`](Self::next) has returned is over. Its last operation was on this object.
-    /// Returns `true` if the run is over.
-    fn polled(&self, object: u32) -> bool;
+    /// The poll of the task that [`next`](Self::next) has returned is over. Its first and its last operation were on these
+    /// objects; 0 if they are not known. Returns `true` if the run is over.
+    fn polled(&self, first: u32, last: u32) -> bool;
+
+    /// Returns a number for an object that the current task makes, or uses as the first one. It is not 0.
+    fn object(&self) -> u32;
 
     /// No task is ready, and the first timer is due after this time, if there is one.
     fn idle(&self, timer: Option<Duration>) -> Idle;

@@ -56,6 +56,12 @@ impl Object {
         }
     }
 
+    /// The current task makes the object, for a simulation.
+    #[inline(always)]
+    pub fn is_made(&self) {
+        self.number.made();
+    }
+
     /// The current task begins an operation on the object, for a simulation.
     #[inline(always)]
     pub fn touch(&self) {

@@ -6,29 +6,32 @@
 //! | `pct.rs` | priorities that change a few times |
 //! | `pos.rs` | priorities of operations |
 //! | `surw.rs` | weights by the operations that are left |
+//! | `guided.rs` | changes of earlier runs, and preemptions before contended objects |
 //! | `exhaustive.rs` | each sequence of decisions once |
 //! | `replay.rs` | the decisions of a trace |
+//! | `text.rs` | the texts of schedules |
 
 mod exhaustive;
+mod guided;
 mod pct;
 mod pos;
 mod random;
 mod replay;
 mod surw;
 mod tasks;
+mod text;
 
-use std::fmt;
-use std::str::FromStr;
-
-use super::trace::{ParseError, Trace};
+use super::trace::Trace;
 
 pub(super) use exhaustive::Exhaustive;
+pub(super) use guided::Guided;
 pub(super) use surw::Profile;
+pub(super) use text::MOST_DEPTH;
 
 /// How the decisions of a simulation are selected.
 ///
 /// Each of them has a text, for environment variables and messages: `portfolio`, `random`, `round-robin`, `pct:3`,
-/// `pos`, `surw`, `exhaustive`, and `exhaustive:2` with at most two preemptions.
+/// `pos`, `surw`, `guided`, `exhaustive`, and `exhaustive:2` with at most two preemptions.
 ///
 /// # Examples
 ///
@@ -53,7 +56,7 @@ pub enum Schedule {
     /// probabilistic guarantees of finding bugs", ASPLOS 2010). It finds a bug that needs `depth` events in
     /// a certain order with a probability that does not depend on how rare that order is.
     Pct {
-        /// Number of ordered events that a bug may need.
+        /// Number of ordered events that a bug may need, at most 10,000.
         depth: u32,
     },
     /// Each next operation has a random priority, and operations on the same object get new ones after each
@@ -62,6 +65,9 @@ pub enum Schedule {
     /// The next task that uses a contended object is drawn by how many operations on it each task still has to do,
     /// which earlier runs have counted (Zhao et al., "Selectively uniform concurrency testing", ASPLOS 2025).
     Surw,
+    /// Each run learns from those before it: which objects are contended, and so where a preemption matters. A run that
+    /// reaches a new pair of operations is kept, and changed. So a longer search is better than several short ones.
+    Guided,
     /// Each sequence of decisions once, until there is no other one. For small tests.
     Exhaustive {
         /// The largest number of preemptions in a run: how often a task that could go on does not. `None`
@@ -80,45 +86,6 @@ impl Schedule {
             (Self::Portfolio, _) => Self::Surw,
             (own, _) => own,
         }
-    }
-}
-
-impl fmt::Display for Schedule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Portfolio => f.write_str("portfolio"),
-            Self::Random => f.write_str("random"),
-            Self::RoundRobin => f.write_str("round-robin"),
-            Self::Pct { depth } => write!(f, "pct:{depth}"),
-            Self::Pos => f.write_str("pos"),
-            Self::Surw => f.write_str("surw"),
-            Self::Exhaustive { preemptions: None } => f.write_str("exhaustive"),
-            Self::Exhaustive {
-                preemptions: Some(most),
-            } => write!(f, "exhaustive:{most}"),
-        }
-    }
-}
-
-impl FromStr for Schedule {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        let refused = || ParseError(format!("`{text}` is no schedule"));
-        let (name, number) = match text.split_once(':') {
-            Some((name, number)) => (name, Some(number.parse().map_err(|_| refused())?)),
-            None => (text, None),
-        };
-        Ok(match (name, number) {
-            ("portfolio", None) => Self::Portfolio,
-            ("random", None) => Self::Random,
-            ("round-robin", None) => Self::RoundRobin,
-            ("pct", Some(depth)) => Self::Pct { depth },
-            ("pos", None) => Self::Pos,
-            ("surw", None) => Self::Surw,
-            ("exhaustive", preemptions) => Self::Exhaustive { preemptions },
-            _ => return Err(refused()),
-        })
     }
 }
 
@@ -142,14 +109,15 @@ pub(super) struct Choice<'a> {
     /// Number of alternatives, at least 2.
     pub(super) of: u32,
     /// The current task, if this is a `Point`.
-    pub(super) current: u64,
-    pub(super) ready: &'a [u64],
+    pub(super) current: u32,
+    /// The indexes of the ready tasks.
+    pub(super) ready: &'a [u32],
 }
 
 impl<'a> Choice<'a> {
     /// Returns the decision which of these tasks runs next.
     #[cfg(test)]
-    fn of_ready(ready: &'a [u64]) -> Self {
+    fn of_ready(ready: &'a [u32]) -> Self {
         Self {
             what: What::Task,
             of: ready.len() as u32,
@@ -161,7 +129,7 @@ impl<'a> Choice<'a> {
 
 impl Choice<'_> {
     /// Returns the task that an alternative stands for.
-    fn task(&self, alternative: u32) -> u64 {
+    fn task(&self, alternative: u32) -> u32 {
         let index = alternative as usize;
         match self.what {
             What::Point if index == 0 => self.current,
@@ -176,7 +144,8 @@ impl Choice<'_> {
     }
 
     /// Returns the alternative for which `key` is greatest, the first one of several.
-    fn greatest(&self, mut key: impl FnMut(u64) -> u64) -> u32 {
+    #[inline]
+    fn greatest(&self, mut key: impl FnMut(u32) -> u64) -> u32 {
         let (mut best, mut most) = (0, key(self.task(0)));
         for alternative in 1..self.of {
             let key = key(self.task(alternative));
@@ -195,20 +164,26 @@ pub(super) enum Chooser {
     Pct(pct::Pct),
     Pos(pos::Pos),
     Surw(surw::Surw),
+    Guided(Box<Guided>),
     Exhaustive(Exhaustive),
     Replay(replay::Replay),
 }
 
 impl Chooser {
     /// Returns the schedule of a run. `length` is the number of decisions that runs of this test have.
-    /// `Exhaustive` keeps its state between runs, so it is not made here.
-    pub(super) fn new(schedule: Schedule, seed: u64, length: u64, profile: &mut Profile) -> Self {
+    /// `Guided` and `Exhaustive` keep their state between runs: this makes those of the first one.
+    pub(super) fn new(schedule: Schedule, seed: u64, length: u64, profile: &Profile) -> Self {
         match schedule {
             Schedule::Portfolio | Schedule::Random => Self::Random(random::Random::new(seed)),
             Schedule::RoundRobin => Self::First,
             Schedule::Pct { depth } => Self::Pct(pct::Pct::new(seed, depth, length)),
             Schedule::Pos => Self::Pos(pos::Pos::new(seed)),
             Schedule::Surw => Self::Surw(surw::Surw::new(seed, profile)),
+            Schedule::Guided => {
+                let mut guided = Box::new(Guided::new());
+                guided.begin(seed);
+                Self::Guided(guided)
+            }
             Schedule::Exhaustive { preemptions } => Self::Exhaustive(Exhaustive::new(preemptions)),
         }
     }
@@ -225,53 +200,53 @@ impl Chooser {
             Self::Pct(pct) => pct.choose(choice),
             Self::Pos(pos) => pos.choose(choice),
             Self::Surw(surw) => surw.choose(choice),
+            Self::Guided(guided) => guided.choose(choice),
             Self::Exhaustive(exhaustive) => exhaustive.choose(choice),
             Self::Replay(replay) => replay.choose(choice),
         }
     }
 
     /// A task has become ready. `yields`: it was the current one, and waits for no event.
-    pub(super) fn ready(&mut self, task: u64, yields: bool) {
+    pub(super) fn ready(&mut self, task: u32, yields: bool) {
         match self {
             Self::Pct(pct) if yields => pct.yields(task),
             Self::Pos(pos) if yields => pos.yields(task),
             Self::Pos(pos) => pos.ready(task),
-            Self::Surw(surw) => surw.ready(task),
+            Self::Guided(guided) => guided.ready(task, yields),
             _ => {}
         }
     }
 
-    /// The current task begins an operation on an object, or has ended its poll with one.
-    pub(super) fn operates(&mut self, task: u64, object: u32) {
+    /// The first operation of a poll of the task was on this object.
+    #[inline]
+    pub(super) fn began_with(&mut self, task: u32, object: u32) {
+        match self {
+            Self::Surw(surw) => surw.began_with(task, object),
+            Self::Guided(guided) => guided.began_with(task, object),
+            _ => {}
+        }
+    }
+
+    /// The poll of the task has ended, with an operation on this object: the task waits there, or has completed it.
+    #[inline]
+    pub(super) fn stops_at(&mut self, task: u32, object: u32) {
+        match self {
+            Self::Pos(pos) => pos.operates(task, object),
+            Self::Surw(surw) => surw.stops_at(task, object),
+            Self::Guided(guided) => guided.stops_at(task, object),
+            _ => {}
+        }
+    }
+
+    /// The current task begins an operation on an object; 0 if it is not known.
+    #[inline]
+    pub(super) fn operates(&mut self, task: u32, object: u32) {
         match self {
             Self::Pos(pos) => pos.operates(task, object),
             Self::Surw(surw) => surw.operates(task, object),
+            Self::Pct(pct) => pct.operates(task, object),
+            Self::Guided(guided) => guided.operates(task, object),
             _ => {}
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_text_of_a_schedule_gives_the_schedule_back() {
-        let texts = [
-            "portfolio",
-            "random",
-            "round-robin",
-            "pct:7",
-            "pos",
-            "surw",
-            "exhaustive",
-            "exhaustive:2",
-        ];
-        for text in texts {
-            assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
-        }
-        for text in ["", "pct", "pct:", "pct:x", "random:1", "Random"] {
-            assert!(text.parse::<Schedule>().is_err(), "{text:?}");
         }
     }
 }

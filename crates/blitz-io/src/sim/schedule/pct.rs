@@ -9,11 +9,14 @@ const HIGH: u64 = 1 << 63;
 
 pub(in crate::sim) struct Pct {
     random: Random,
+    /// 0: it is not drawn yet.
     priorities: Tasks<u64>,
     /// The decisions at which the running task is lowered, the last one first.
     changes: Vec<u64>,
     /// Number of decisions so far.
     decisions: u64,
+    /// The operations before which the task is lowered: an object, and the number of operations on it until then.
+    targets: Vec<(u32, u32)>,
     /// The lowest priority that is in use.
     lowest: u64,
 }
@@ -31,15 +34,37 @@ impl Pct {
             priorities: Tasks::default(),
             changes,
             decisions: 0,
+            targets: Vec::new(),
             lowest: HIGH,
+        }
+    }
+
+    /// Creates one whose priorities change before these operations: an object, and which of the operations on it, from 1.
+    pub(super) fn before(seed: u64, targets: Vec<(u32, u32)>) -> Self {
+        Self {
+            targets,
+            ..Self::new(seed, 1, 0)
+        }
+    }
+
+    /// The task begins an operation.
+    pub(super) fn operates(&mut self, task: u32, object: u32) {
+        for target in self.targets.iter_mut().filter(|target| target.0 == object) {
+            target.1 = target.1.saturating_sub(1);
+            if target.1 == 0 {
+                // No object has this number, so it is done.
+                target.0 = 0;
+                self.lowest -= 1;
+                *self.priorities.entry(task) = self.lowest;
+            }
         }
     }
 
     /// The task has yielded: it waits for others. With its old priority it could keep them from running for
     /// ever.
-    pub(super) fn yields(&mut self, task: u64) {
+    pub(super) fn yields(&mut self, task: u32) {
         self.lowest -= 1;
-        self.priorities.insert(task, self.lowest);
+        *self.priorities.entry(task) = self.lowest;
     }
 
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
@@ -51,7 +76,7 @@ impl Pct {
         while self.changes.last().is_some_and(|&at| at <= self.decisions) {
             self.changes.pop();
             self.lowest -= 1;
-            self.priorities.insert(choice.task(best), self.lowest);
+            *self.priorities.entry(choice.task(best)) = self.lowest;
             best = self.best(choice);
         }
         best
@@ -60,7 +85,10 @@ impl Pct {
     fn best(&mut self, choice: &Choice<'_>) -> u32 {
         choice.greatest(|task| {
             let priority = self.priorities.entry(task);
-            *priority.or_insert_with(|| self.random.number() | HIGH)
+            if *priority == 0 {
+                *priority = self.random.number() | HIGH;
+            }
+            *priority
         })
     }
 }
@@ -83,12 +111,27 @@ mod tests {
     }
 
     #[test]
+    fn a_task_is_lowered_before_an_operation() {
+        let mut pct = Pct::before(3, vec![(7, 2)]);
+        let ready = [1, 2];
+        let choice = Choice::of_ready(&ready);
+        let first = choice.task(pct.choose(&choice));
+        pct.operates(first, 7);
+        pct.operates(first, 8);
+        assert_eq!(choice.task(pct.choose(&choice)), first);
+        pct.operates(first, 7);
+        assert_ne!(choice.task(pct.choose(&choice)), first);
+        pct.operates(first, 7);
+        assert_eq!(pct.lowest, HIGH - 1);
+    }
+
+    #[test]
     fn a_task_that_yields_lets_others_run() {
         for seed in 0..50 {
             let mut pct = Pct::new(seed, 1, 20);
             let ready = [1, 2, 3];
             let choice = Choice::of_ready(&ready);
-            let mut chosen: Vec<u64> = (0..3)
+            let mut chosen: Vec<u32> = (0..3)
                 .map(|_| {
                     let task = choice.task(pct.choose(&choice));
                     pct.yields(task);

@@ -27,33 +27,32 @@ impl Pos {
     }
 
     /// The task has a next operation: the one for which it has waited.
-    pub(super) fn ready(&mut self, task: u64) {
-        self.pending.entry(task).or_default().priority = self.random.number();
+    pub(super) fn ready(&mut self, task: u32) {
+        self.pending.entry(task).priority = self.random.number();
     }
 
     /// The task has yielded. Its priority becomes smaller each time, so that it does not keep the task from running for
     /// which it waits.
-    pub(super) fn yields(&mut self, task: u64) {
-        let priority = &mut self.pending.entry(task).or_default().priority;
+    pub(super) fn yields(&mut self, task: u32) {
+        let priority = &mut self.pending.entry(task).priority;
         *priority = self.random.number() % (*priority).max(1);
     }
 
-    pub(super) fn operates(&mut self, task: u64, object: u32) {
+    pub(super) fn operates(&mut self, task: u32, object: u32) {
         let priority = self.random.number();
-        self.pending.insert(task, Pending { priority, object });
+        *self.pending.entry(task) = Pending { priority, object };
     }
 
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
         if !choice.is_of_tasks() {
             return self.random.choose(choice);
         }
-        let pending = |this: &Self, task| this.pending.get(&task).copied().unwrap_or_default();
-        let best = choice.greatest(|task| pending(self, task).priority);
-        let object = pending(self, choice.task(best)).object;
+        let best = choice.greatest(|task| self.pending.get(task).priority);
+        let object = self.pending.get(choice.task(best)).object;
         if object != 0 {
             for alternative in (0..choice.of).filter(|&other| other != best) {
                 let task = choice.task(alternative);
-                if pending(self, task).object == object {
+                if self.pending.get(task).object == object {
                     self.ready(task);
                 }
             }
@@ -72,12 +71,12 @@ mod tests {
         for (task, object) in [(1, 5), (2, 5), (3, 6), (4, 0)] {
             pos.operates(task, object);
         }
-        pos.pending.get_mut(&1).unwrap().priority = u64::MAX;
+        pos.pending.entry(1).priority = u64::MAX;
         let before = pos.pending.clone();
         let ready = [1, 2, 3, 4];
         let choice = Choice::of_ready(&ready);
         assert_eq!(pos.choose(&choice), 0);
-        let changed = ready.map(|task| pos.pending[&task].priority != before[&task].priority);
+        let changed = ready.map(|task| pos.pending.get(task).priority != before.get(task).priority);
         assert_eq!(changed, [false, true, false, false]);
     }
 }

@@ -4,34 +4,91 @@
 //! with a probability proportional to how many operations on it the task still has to do. The other tasks
 //! run as they like, but wait before their own operations on it until the drawn task has done its one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
 
 use super::Choice;
 use super::random::Random;
-use super::tasks::Tasks;
+use super::tasks::{OfNumber, Tasks};
 
-/// The operations of earlier runs: how many of each task, by its index, on each object.
+/// The operations of a run.
 #[derive(Default)]
-pub(in crate::sim) struct Profile(HashMap<u32, HashMap<u32, u32>>);
+pub(super) struct Counts {
+    /// Number of operations of each task on each object: by object and task.
+    operations: HashMap<(u32, u32), u32, BuildHasherDefault<OfNumber>>,
+    /// The object of the first operation of each task.
+    first: Tasks<u32>,
+}
 
-impl Profile {
-    /// Adds the operations of a run. The largest count stays.
-    fn add(&mut self, counts: &HashMap<(u32, u32), u32>) {
-        for (&(object, task), &count) in counts {
-            let known = self.0.entry(object).or_default().entry(task).or_default();
-            *known = count.max(*known);
+impl Counts {
+    #[inline]
+    pub(super) fn add(&mut self, task: u32, object: u32) {
+        if object != 0 {
+            *self.operations.entry((object, task)).or_default() += 1;
         }
     }
 
-    /// Returns a contended object.
-    fn draw(&self, random: &mut Random) -> Option<u32> {
-        let contended = self.0.iter().filter(|(_, tasks)| tasks.len() > 1);
-        let mut objects: Vec<u32> = contended.map(|(&object, _)| object).collect();
-        // The order of a `HashMap` differs from run to run.
-        objects.sort_unstable();
-        let index = random.below(objects.len() as u32) as usize;
-        objects.get(index).copied()
+    /// A poll of the task has begun with an operation on this object.
+    #[inline]
+    pub(super) fn began_with(&mut self, task: u32, object: u32) {
+        let first = self.first.entry(task);
+        if *first == 0 && object != 0 {
+            *first = object;
+            // No point comes before the first operation of a task, so it is counted here.
+            self.add(task, object);
+        }
     }
+}
+
+/// The operations of earlier runs.
+#[derive(Default)]
+pub(in crate::sim) struct Profile {
+    /// Number of operations of each task, by its index, on each object.
+    operations: BTreeMap<u32, BTreeMap<u32, u32>>,
+    /// The object of the first operation of each task, in the last run.
+    first: Tasks<u32>,
+}
+
+impl Profile {
+    /// Adds the operations of a run. The largest count stays.
+    pub(super) fn add(&mut self, counts: &Counts) {
+        for (&(object, task), &count) in &counts.operations {
+            let known = self.operations.entry(object).or_default();
+            let known = known.entry(task).or_default();
+            *known = count.max(*known);
+        }
+        self.first.clone_from(&counts.first);
+    }
+
+    /// Returns a contended object. The more operations meet those of other tasks, the likelier it is.
+    fn draw(&self, random: &mut Random) -> Option<u32> {
+        let all = || {
+            self.operations
+                .iter()
+                .map(|(&object, tasks)| (object, contention(tasks)))
+        };
+        let total = all().map(|(_, weight)| weight).fold(0, u32::saturating_add);
+        let mut at = random.below(total);
+        all().find_map(|(object, weight)| {
+            let is_here = at < weight;
+            at = at.saturating_sub(weight);
+            is_here.then_some(object)
+        })
+    }
+
+    /// Returns an operation on a contended object: the object, and which of the operations on it, from 1.
+    pub(super) fn draw_operation(&self, random: &mut Random) -> Option<(u32, u32)> {
+        let object = self.draw(random)?;
+        let tasks = self.operations.get(&object)?;
+        let total = tasks.values().copied().fold(0, u32::saturating_add);
+        Some((object, 1 + random.below(total)))
+    }
+}
+
+/// Returns how many operations meet those of other tasks: all but those of the task that has most.
+fn contention(tasks: &BTreeMap<u32, u32>) -> u32 {
+    let total = tasks.values().copied().fold(0, u32::saturating_add);
+    total - tasks.values().copied().max().unwrap_or(0)
 }
 
 pub(in crate::sim) struct Surw {
@@ -39,13 +96,15 @@ pub(in crate::sim) struct Surw {
     /// The object whose operations are ordered; 0 if no object is known to be contended.
     object: u32,
     /// How many operations on it each task, by its index, still has to do.
-    left: HashMap<u32, u32>,
+    left: BTreeMap<u32, u32>,
     /// The index of the task that uses it next.
     drawn: Option<u32>,
-    /// Index and next operation's object of each task.
-    tasks: Tasks<(u32, u32)>,
+    /// The object of each task's next operation. At first, it is known from the run before.
+    objects: Tasks<u32>,
+    /// Memory for the alternatives that may be chosen.
+    free: Vec<u32>,
     /// The operations of this run, by object and task.
-    counts: HashMap<(u32, u32), u32>,
+    counts: Counts,
 }
 
 impl Surw {
@@ -55,10 +114,11 @@ impl Surw {
         let mut this = Self {
             random,
             object,
-            left: profile.0.get(&object).cloned().unwrap_or_default(),
+            left: profile.operations.get(&object).cloned().unwrap_or_default(),
             drawn: None,
-            tasks: Tasks::default(),
-            counts: HashMap::new(),
+            objects: profile.first.clone(),
+            free: Vec::new(),
+            counts: Counts::default(),
         };
         this.draw();
         this
@@ -71,56 +131,46 @@ impl Surw {
 
     /// Draws the task that uses the object next.
     fn draw(&mut self) {
-        let mut tasks: Vec<(u32, u32)> = self.left.iter().map(|(&task, &n)| (task, n)).collect();
-        tasks.sort_unstable();
-        let total: u32 = tasks.iter().map(|&(_, left)| left).sum();
+        let total = self.left.values().copied().fold(0, u32::saturating_add);
         let mut at = self.random.below(total);
-        self.drawn = tasks.into_iter().find_map(|(task, left)| {
+        self.drawn = self.left.iter().find_map(|(&task, &left)| {
             let is_here = at < left;
             at = at.saturating_sub(left);
             is_here.then_some(task)
         });
     }
 
-    fn entry(&mut self, task: u64) -> &mut (u32, u32) {
-        let next = self.tasks.len() as u32;
-        self.tasks.entry(task).or_insert((next, 0))
+    pub(super) fn operates(&mut self, task: u32, object: u32) {
+        *self.objects.entry(task) = object;
+        self.counts.add(task, object);
     }
 
-    pub(super) fn ready(&mut self, task: u64) {
-        self.entry(task);
+    pub(super) fn stops_at(&mut self, task: u32, object: u32) {
+        *self.objects.entry(task) = object;
     }
 
-    pub(super) fn operates(&mut self, task: u64, object: u32) {
-        let entry = self.entry(task);
-        entry.1 = object;
-        let index = entry.0;
-        if object != 0 {
-            *self.counts.entry((object, index)).or_default() += 1;
-        }
+    pub(super) fn began_with(&mut self, task: u32, object: u32) {
+        self.counts.began_with(task, object);
     }
 
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
         if !choice.is_of_tasks() {
             return self.random.choose(choice);
         }
-        let entry = |this: &Self, alternative| {
-            let known = this.tasks.get(&choice.task(alternative));
-            known.copied().unwrap_or_default()
-        };
-        let may_run = |this: &Self, alternative: u32| {
-            let (index, object) = entry(this, alternative);
-            this.object == 0 || object != this.object || this.drawn == Some(index)
-        };
-        let free: Vec<u32> = (0..choice.of).filter(|&at| may_run(self, at)).collect();
+        let (object, drawn) = (self.object, self.drawn);
+        let waits =
+            |task: u32| object != 0 && self.objects.get(task) == object && drawn != Some(task);
+        self.free.clear();
+        self.free
+            .extend((0..choice.of).filter(|&at| !waits(choice.task(at))));
         // If the drawn task waits, any other one may go first.
-        let chosen = match free.len() {
+        let chosen = match self.free.len() {
             0 => self.random.below(choice.of),
-            n => free[self.random.below(n as u32) as usize],
+            n => self.free[self.random.below(n as u32) as usize],
         };
-        let (index, object) = entry(self, chosen);
-        if self.object != 0 && object == self.object {
-            let left = self.left.entry(index).or_default();
+        let task = choice.task(chosen);
+        if object != 0 && self.objects.get(task) == object {
+            let left = self.left.entry(task).or_default();
             *left = left.saturating_sub(1);
             self.draw();
         }
@@ -132,24 +182,71 @@ impl Surw {
 mod tests {
     use super::*;
 
+    fn counts<const N: usize>(operations: [((u32, u32), u32); N]) -> Counts {
+        Counts {
+            operations: operations.into_iter().collect(),
+            first: Tasks::default(),
+        }
+    }
+
+    #[test]
+    fn the_first_operation_of_a_task_waits_for_its_turn() {
+        let mut profile = Profile::default();
+        let mut counts = counts([((1, 0), 9)]);
+        counts.began_with(1, 1);
+        counts.began_with(1, 2);
+        profile.add(&counts);
+        let mut places = [0; 10];
+        for seed in 0..1_000 {
+            let mut surw = Surw::new(seed, &profile);
+            // The other task is in front of an operation, and this one has not begun.
+            surw.operates(0, 1);
+            let choice = Choice::of_ready(&[0, 1]);
+            let place = (0..9).take_while(|_| surw.choose(&choice) == 0).count();
+            places[place] += 1;
+        }
+        assert!(places.iter().all(|n| (50..150).contains(n)), "{places:?}");
+    }
+
     /// A task with nine operations on the object and one with one: the latter comes at each of the ten places
     /// about equally often. A random walk would take it first in half of the runs.
     #[test]
     fn the_place_of_a_rare_operation_is_uniform() {
         let mut profile = Profile::default();
-        profile.add(&HashMap::from([((1, 0), 9), ((1, 1), 1)]));
+        profile.add(&counts([((1, 0), 9), ((1, 1), 1)]));
         let mut places = [0; 10];
         for seed in 0..5_000 {
             let mut surw = Surw::new(seed, &profile);
             assert_eq!(surw.object, 1);
-            surw.ready(10);
-            surw.ready(20);
-            surw.tasks.insert(10, (0, 1));
-            surw.tasks.insert(20, (1, 1));
-            let choice = Choice::of_ready(&[10, 20]);
+            *surw.objects.entry(0) = 1;
+            *surw.objects.entry(1) = 1;
+            let choice = Choice::of_ready(&[0, 1]);
             let place = (0..9).take_while(|_| surw.choose(&choice) == 0).count();
             places[place] += 1;
         }
         assert!(places.iter().all(|n| (400..600).contains(n)), "{places:?}");
+    }
+
+    #[test]
+    fn an_object_is_drawn_by_its_contention() {
+        let mut profile = Profile::default();
+        // Only one task uses object 2, and nine of the twelve operations that meet others are on object 3.
+        let all = [
+            ((1, 0), 20),
+            ((1, 1), 3),
+            ((2, 0), 50),
+            ((3, 0), 9),
+            ((3, 1), 30),
+        ];
+        profile.add(&counts(all));
+        let mut random = Random::new(7);
+        let mut times = [0; 4];
+        for _ in 0..1_200 {
+            times[profile.draw(&mut random).unwrap() as usize] += 1;
+            let (object, which) = profile.draw_operation(&mut random).unwrap();
+            assert!((1..=if object == 1 { 23 } else { 39 }).contains(&which));
+        }
+        assert!(times[2] == 0 && (250..350).contains(&times[1]), "{times:?}");
+        assert_eq!(Profile::default().draw(&mut random), None);
     }
 }

@@ -7,7 +7,7 @@ use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
 use super::{Caller, Fill, Filled, Origin, Waiter, current, lint, recorders, trace};
-use crate::decisions::Numbered;
+use crate::decisions::{self, Numbered};
 use blitz_io_futex::debug_is_name;
 
 /// The facts of a primitive; see the module documentation.
@@ -33,10 +33,19 @@ impl Object {
         }
     }
 
+    /// The current task makes the object, for a simulation.
+    #[inline(always)]
+    pub fn is_made(&self) {
+        self.number.made();
+    }
+
     /// The current task begins an operation on the object, for a simulation.
     #[inline(always)]
     pub fn touch(&self) {
         self.number.touch();
+        if decisions::is_on() && recorders::traces() {
+            trace::operates(self.block());
+        }
     }
 
     /// Returns the block.
@@ -106,6 +115,7 @@ impl Object {
     /// Records that the current task or thread has made the object just now, or that no other one has a reference
     /// to it yet, unless that is recorded already.
     pub fn made_here(&self) {
+        self.is_made();
         let block = self.block();
         if block.maker.load(Ordering::Relaxed) == 0 {
             let origin = Origin::of_object();

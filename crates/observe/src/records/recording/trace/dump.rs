@@ -166,7 +166,8 @@ fn row(
         | Code::Acquired
         | Code::Released
         | Code::Permits
-        | Code::PermitsBack => {
+        | Code::PermitsBack
+        | Code::Operates => {
             let object = (event.target, event::generation(event.other));
             (objects.place(object), 0, location(event.other))
         }

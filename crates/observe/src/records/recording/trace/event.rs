@@ -69,10 +69,12 @@ pub(super) enum Code {
     PermitsBack,
     /// A paused clock moves: later events are later by this number of nanoseconds, which is in place of the other one.
     Advance,
+    /// A task of a simulation begins an operation on an object.
+    Operates,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 19] = [
+    pub(super) const ALL: [Self; 20] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -92,6 +94,7 @@ impl Code {
         Self::Permits,
         Self::PermitsBack,
         Self::Advance,
+        Self::Operates,
     ];
 }
 

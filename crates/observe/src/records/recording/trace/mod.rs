@@ -31,8 +31,8 @@ use super::switch::Recorder;
 
 pub use points::{Source, Waking, advanced, spawned, woken};
 pub(in crate::records::recording) use points::{
-    acquired, note_spawn, permits_returned, permits_taken, poll_begins, poll_ends, released,
-    wait_begins, wait_ends,
+    acquired, note_spawn, operates, permits_returned, permits_taken, poll_begins, poll_ends,
+    released, wait_begins, wait_ends,
 };
 pub use recorder::{start, stop};
 pub use requests::{Instrumented, Request, request};

@@ -219,3 +219,17 @@ fn permits(
         ..Event::new(code, waiter.word(), of_place(at, block.generation()))
     });
 }
+
+/// The current task of a simulation begins an operation on an object.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn operates(block: &'static Block) {
+    record(Event {
+        target: of_block(block),
+        ..Event::new(
+            Code::Operates,
+            current::word(),
+            of_place(None, block.generation()),
+        )
+    });
+}

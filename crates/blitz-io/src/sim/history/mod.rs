@@ -1,0 +1,295 @@
+//! Histories of concurrent operations, and whether they are linearizable.
+//!
+//! A history is *linearizable* if each operation seems to happen at one moment between its begin and its end (Herlihy and
+//! Wing, "Linearizability: a correctness condition for concurrent objects", TOPLAS 1990). Then there is an order of all
+//! operations with two properties:
+//!
+//! 1. Each operation has the result that it would have in this order without any overlap.
+//! 2. An operation that ended before another one began comes before it.
+//!
+//! A test records what its tasks do with an object, and [`History::check`] looks for such an order. There are operations
+//! of a [`Register`], a [`Set`] and a [`Queue`]; others implement [`Operation`].
+//!
+//! # Examples
+//!
+//! ```
+//! use blitz_io::sim::Builder;
+//! use blitz_io::sim::history::{History, Queue};
+//! use blitz_io::sync::mpmc;
+//!
+//! Builder::new().seeds(100).run(|| async {
+//!     let (sender, receiver) = mpmc::bounded(2);
+//!     let history = History::new();
+//!     let same = history.clone();
+//!     let producer = blitz_io::spawn(async move {
+//!         for number in 0..4 {
+//!             let sent = async {
+//!                 _ = sender.send(number).await;
+//!                 None
+//!             };
+//!             same.record(Queue::Push(number), sent).await;
+//!         }
+//!     });
+//!     let (receiver, same) = (receiver.clone(), history.clone());
+//!     let consumer = blitz_io::spawn(async move {
+//!         for _ in 0..4 {
+//!             same.record(Queue::Pop, async { receiver.recv().await.ok() }).await;
+//!         }
+//!     });
+//!     producer.await.unwrap();
+//!     consumer.await.unwrap();
+//!     history.check().unwrap();
+//! });
+//! ```
+//!
+//! | file | contents |
+//! |---|---|
+//! | `operations.rs` | the effects of operations that do not overlap |
+//! | `linearize.rs` | the search for an order |
+
+mod linearize;
+mod operations;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use linearize::{Longest, linearize};
+
+pub use operations::{Operation, Queue, Register, Set};
+
+/// The largest number of operations of a list in the text of an error.
+const LISTED: usize = 12;
+
+/// An operation that has begun.
+struct Recorded<O: Operation> {
+    operation: O,
+    /// Its place among all begins and ends.
+    began: u64,
+    /// The place of its end, and its result. `None` if it has not ended: it may have happened, or not.
+    ended: Option<(u64, O::Output)>,
+}
+
+impl<O: Operation> Recorded<O> {
+    /// Returns `true` if the operation has this result, or has not ended.
+    fn may_return(&self, output: &O::Output) -> bool {
+        self.ended.as_ref().is_none_or(|(_, own)| own == output)
+    }
+}
+
+struct Log<O: Operation> {
+    /// Number of begins and ends.
+    events: u64,
+    operations: Vec<Recorded<O>>,
+}
+
+impl<O: Operation> Log<O> {
+    fn event(&mut self) -> u64 {
+        self.events += 1;
+        self.events
+    }
+}
+
+/// The operations of all tasks on one object. Clones are the same history.
+///
+/// See the [module](self) for an example. A history may also be used outside of a simulation, by threads.
+pub struct History<O: Operation>(Arc<Mutex<Log<O>>>);
+
+impl<O: Operation> History<O> {
+    /// Creates a history without operations.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(Log {
+            events: 0,
+            operations: Vec::new(),
+        })))
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log<O>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that an operation begins. It ends with [`Call::end`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_io::sim::history::{History, Set};
+    ///
+    /// let history = History::new();
+    /// let call = history.begin(Set::Insert(7));
+    /// call.end(true);
+    /// history.begin(Set::Insert(7)).end(true);
+    /// assert!(history.check().is_err());
+    /// ```
+    #[must_use = "an operation that does not end is one that may have happened, or not"]
+    pub fn begin(&self, operation: O) -> Call<O> {
+        let mut log = self.log();
+        let began = log.event();
+        log.operations.push(Recorded {
+            operation,
+            began,
+            ended: None,
+        });
+        Call {
+            index: log.operations.len() - 1,
+            history: self.clone(),
+        }
+    }
+
+    /// Records an operation that the future makes: from the future's first poll until it is ready.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before, the operation may have happened, or not.
+    pub async fn record<F>(&self, operation: O, future: F) -> O::Output
+    where
+        F: Future<Output = O::Output>,
+        O::Output: Clone,
+    {
+        let call = self.begin(operation);
+        let output = future.await;
+        call.end(output.clone());
+        output
+    }
+
+    /// Returns the number of operations that have begun.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.log().operations.len()
+    }
+
+    /// Returns `true` if no operation has begun.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Looks for an order in which each operation has the result that it would have alone.
+    ///
+    /// Operations on different [keys](Operation::key) are looked at on their own. The time for those of one key is
+    /// exponential in how many of them overlap, and linear in their number.
+    ///
+    /// # Errors
+    ///
+    /// There is no such order. The text of the error says how far the longest one goes, and why it does not go on.
+    pub fn check(&self) -> Result<(), NotLinearizable> {
+        let log = self.log();
+        let mut keys: BTreeMap<O::Key, Vec<&Recorded<O>>> = BTreeMap::new();
+        for recorded in &log.operations {
+            let key = recorded.operation.key();
+            keys.entry(key).or_default().push(recorded);
+        }
+        for operations in keys.values() {
+            linearize(operations).map_err(|longest| describe(operations, &longest))?;
+        }
+        Ok(())
+    }
+}
+
+impl<O: Operation> Clone for History<O> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<O: Operation> Default for History<O> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<O: Operation> fmt::Debug for History<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("History")
+            .field("operations", &self.len())
+            .finish()
+    }
+}
+
+/// An operation that has begun. If this is dropped, the operation may have happened, or not: as a request whose answer was
+/// lost.
+pub struct Call<O: Operation> {
+    history: History<O>,
+    index: usize,
+}
+
+impl<O: Operation> Call<O> {
+    /// Records that the operation has ended, with this result.
+    pub fn end(self, output: O::Output) {
+        let mut log = self.history.log();
+        let ended = log.event();
+        if let Some(recorded) = log.operations.get_mut(self.index) {
+            recorded.ended = Some((ended, output));
+        }
+    }
+}
+
+impl<O: Operation> fmt::Debug for Call<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("index", &self.index).finish()
+    }
+}
+
+/// The error of [`History::check`]: no order of the operations gives their results.
+///
+/// The text shows the longest order that was found.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NotLinearizable(String);
+
+impl fmt::Display for NotLinearizable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Shows the same text as `Display`, because `unwrap` uses this.
+impl fmt::Debug for NotLinearizable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotLinearizable {}
+
+/// Returns the text about the operations of one key.
+fn describe<O: Operation>(operations: &[&Recorded<O>], longest: &Longest) -> NotLinearizable {
+    let mut text = String::from("the history is not linearizable");
+    let mut state = O::State::default();
+    for &index in &longest.order {
+        operations[index].operation.apply(&mut state);
+    }
+    let first = longest.order.len().saturating_sub(LISTED);
+    let order: Vec<String> = longest.order[first..]
+        .iter()
+        .map(|&index| format!("{:?}", operations[index].operation))
+        .collect();
+    let more = if first == 0 { "" } else { "…, " };
+    if order.is_empty() {
+        text += ": at the beginning,";
+    } else {
+        text += &format!(": after {more}{},", order.join(", "));
+    }
+    for (number, &index) in longest.next.iter().take(LISTED).enumerate() {
+        let recorded = operations[index];
+        let would = recorded.operation.apply(&mut state.clone());
+        let and = if number == 0 { "" } else { ", and" };
+        match &recorded.ended {
+            Some((_, output)) => {
+                text += &format!(
+                    "{and} {:?} returned {output:?} and not {would:?}",
+                    recorded.operation
+                );
+            }
+            None => text += &format!("{and} {:?} has not ended", recorded.operation),
+        }
+    }
+    if longest.next.len() > LISTED {
+        text += ", …";
+    }
+    NotLinearizable(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! The last events in the text of a failure.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use blitz_io::inspect::Named;
+use blitz_io::sim::{Builder, Failure, Outcome};
+use blitz_io::sync::{Mutex, mpsc};
+use blitz_io::{task, time};
+
+fn fails<F>(test: impl Fn() -> F) -> Failure
+where
+    F: Future<Output: Outcome> + 'static,
+{
+    *Builder::new().check(test).unwrap_err()
+}
+
+/// Requires that the events have these parts, one line after the other.
+#[track_caller]
+fn has_lines(failure: &Failure, parts: &[&str]) {
+    let events = failure.events();
+    let mut lines = events.lines();
+    for part in parts {
+        assert!(lines.any(|line| line.contains(part)), "`{part}`: {events}");
+    }
+}
+
+async fn two_orders() {
+    let first = Arc::new(Mutex::new(()).named("first"));
+    let second = Arc::new(Mutex::new(()).named("second"));
+    let (one, other) = (first.clone(), second.clone());
+    let task = task::spawn(async move {
+        let _other = other.lock().await;
+        let _one = one.lock().await;
+    });
+    let _first = first.lock().await;
+    let _second = second.lock().await;
+    drop((_first, _second));
+    task.await.unwrap();
+}
+
+#[test]
+fn each_task_of_a_deadlock_has_its_last_events() {
+    let failure = fails(two_orders);
+    has_lines(
+        &failure,
+        &[
+            "the last events",
+            "\"the test\"",
+            "step 1: takes Mutex \"first\", at ",
+            "waits for Mutex \"second\", at ",
+            "  task ",
+            "step 1: is spawned by task ",
+            "takes Mutex \"second\", at ",
+            "waits for Mutex \"first\", at ",
+        ],
+    );
+    assert!(failure.events().contains("events.rs:"), "{failure}");
+    // The report has both.
+    let text = failure.to_string();
+    assert!(
+        text.contains("certain: deadlock") && text.contains(failure.events()),
+        "{text}"
+    );
+}
+
+#[test]
+fn preemptions_and_wake_ups_and_times_are_events() {
+    let failure = fails(|| async {
+        time::sleep(Duration::from_secs(90)).await;
+        let lock = Arc::new(Mutex::new(0).named("count"));
+        let adders = [0; 2].map(|_| {
+            let lock = lock.clone();
+            task::spawn(async move {
+                let before = *lock.lock().await;
+                *lock.lock().await = before + 1;
+            })
+        });
+        for adder in adders {
+            adder.await.unwrap();
+        }
+        assert_eq!(*lock.lock().await, 2);
+    });
+    has_lines(
+        &failure,
+        &[
+            "\"the test\"",
+            "step 1: waits for Sleep, at ",
+            "90s: is woken by a timer",
+            "90s: waits for JoinHandle of task ",
+            "is woken by the end of task ",
+            // The two that have lost an addition are involved, too.
+            "  task ",
+            "takes Mutex \"count\", at ",
+            "  task ",
+            "takes Mutex \"count\", at ",
+        ],
+    );
+    let events = failure.events();
+    assert!(
+        events.contains("is about to use Mutex \"count\""),
+        "{events}"
+    );
+    assert!(events.contains("is preempted"), "{events}");
+    // Locks of the library itself are no events.
+    assert!(!events.contains("thread::"), "{events}");
+}
+
+#[test]
+fn only_the_last_twenty_events_are_shown() {
+    let failure = fails(|| async {
+        let (sender, mut receiver) = mpsc::channel(1);
+        task::spawn(async move {
+            for number in 0..100 {
+                sender.send(number).await.unwrap();
+            }
+        });
+        while let Some(number) = receiver.recv().await {
+            assert!(number < 80, "on purpose");
+        }
+    });
+    let events = failure.events();
+    // The title, and at most twenty lines for each of the two tasks and its name.
+    let lines = events.lines().filter(|line| !line.is_empty()).count();
+    assert!((12..=1 + 2 * 21).contains(&lines), "{events}");
+}
+
+#[test]
+fn failures_of_several_threads_are_explained_at_once() {
+    let threads = [(); 4].map(|()| std::thread::spawn(|| fails(two_orders)));
+    for thread in threads {
+        let failure = thread.join().unwrap();
+        has_lines(
+            &failure,
+            &["takes Mutex \"first\"", "waits for Mutex \"second\""],
+        );
+        assert_eq!(failure.events().matches("  task ").count(), 2, "{failure}");
+    }
+}
