@@ -1,7 +1,7 @@
 //! Starts NATS servers for the tests of async-nats, from the program `nats-server`.
 //!
-//! A server ends when its value is dropped, and its folder, with the log and what JetStream stores, is
-//! removed then. Everything here panics on an error: it runs in tests only.
+//! The drop of a `Server` ends the program and removes its folder, which has the log and JetStream's
+//! data. Every function panics on an error, since only tests call it.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -140,7 +140,7 @@ impl Server {
         format!("{}://127.0.0.1:{port}", if tls { "tls" } else { "nats" })
     }
 
-    /// Ends the server and starts it again, with what it has stored.
+    /// Ends the server and starts it again with its data.
     pub fn restart(&mut self) {
         self.stop();
         fs::remove_file(self.folder.join("log")).unwrap();
