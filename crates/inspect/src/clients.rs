@@ -332,6 +332,7 @@ fn peer(stream: &UnixStream) -> io::Result<libc::uid_t> {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::sync::Barrier;
 
     use super::*;
 
@@ -380,6 +381,28 @@ mod tests {
             assert_eq!(answer, text.collect::<Vec<u8>>());
         }
         drop((silent, slow));
+    }
+
+    /// The answer of a large program without optimisation may take many seconds on a busy machine.
+    #[test]
+    fn an_answer_begins_before_it_is_made() {
+        static GATE: Barrier = Barrier::new(2);
+        let at = At::new("begins");
+        let mut clients = at.clients();
+        clients.answers = |_| {
+            GATE.wait();
+            Ok(b"{}".to_vec())
+        };
+        std::thread::spawn(move || clients.serve());
+        let mut client = at.connect();
+        client.write_all(b"?").unwrap();
+        let mut begin = [0];
+        client.read_exact(&mut begin).unwrap();
+        assert_eq!(begin, [b' ']);
+        GATE.wait();
+        let mut rest = Vec::new();
+        client.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, b"{}");
     }
 
     #[test]

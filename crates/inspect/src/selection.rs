@@ -130,7 +130,9 @@ impl Selection {
     /// Returns `true` if a copy of this record is wanted.
     pub(crate) fn has(&self, brief: &Brief) -> bool {
         let chosen = self.0.as_ref();
-        chosen.is_none_or(|chosen| chosen.waiters.contains(&brief.waiter.word()))
+        // Without the record of an idle worker, its sleep would be one that nothing explains.
+        brief.kind == Kind::Idle
+            || chosen.is_none_or(|chosen| chosen.waiters.contains(&brief.waiter.word()))
     }
 
     /// Says which records the snapshot lacks. `None` if it has them all.

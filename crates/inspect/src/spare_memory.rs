@@ -146,8 +146,8 @@ mod system {
             // In a thread of its own, whose memory no other test takes.
             let test = std::thread::spawn(move || {
                 let pieces: Vec<Box<[u8]>> = (0..PIECES).map(|_| vec![1; PIECE].into()).collect();
-                let address = |piece: &Box<[u8]>| piece.as_ptr().addr() / page * page;
-                let mut pages: Vec<usize> = pieces.iter().map(address).collect();
+                let address = |piece: &[u8]| piece.as_ptr().addr() / page * page;
+                let mut pages: Vec<usize> = pieces.iter().map(|piece| address(piece)).collect();
                 pages.dedup();
                 // The allocator cannot shrink its memory below this one.
                 let last: Box<[u8]> = vec![1; PIECE].into();

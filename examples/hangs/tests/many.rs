@@ -70,6 +70,9 @@ fn asks(count: usize) {
             answer.snapshot.tasks.len(),
         );
         assert_eq!(answer.findings, []);
+        // Idle workers have records.
+        let mut waits = answer.snapshot.waits.iter();
+        assert!(waits.all(|wait| wait.kind != "unknown futex"));
         assert!(took <= TIME, "{took:?}");
         assert!(
             during <= before + MEMORY,

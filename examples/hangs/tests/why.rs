@@ -479,7 +479,8 @@ fn threads_sender_in_a_map() {
 
 #[test]
 fn sender_stops() {
-    has_note("sender_stops", "\"consumer\" has waited");
+    let answer = noted("sender_stops", "\"consumer\" has waited");
+    assert!(answer.findings.iter().all(|f| f.kind == "all-asleep"));
 }
 
 #[test]
@@ -982,34 +983,38 @@ fn job_wants_lock() {
 /// The healthy program could also be a handler that locks twice, which waits until its client goes away.
 #[test]
 fn a_task_that_waits_for_its_own_lock_and_its_client_has_a_note() {
-    has_note(
-        "idle_reads_under_own_lock",
-        "\"connection\" waits for Mutex \"session\", which it took itself at src/handlers.rs:",
-    );
+    let says =
+        "\"connection\" waits for Mutex \"session\", which it took itself at src/handlers.rs:";
+    assert_eq!(noted("idle_reads_under_own_lock", says).findings, []);
 }
 
-/// The permits are those of other tasks by now, or in a collection.
+/// Other tasks have the permits and the guard by now.
 #[test]
-fn a_task_that_waits_for_permits_that_it_took_has_a_note() {
-    for program in [
-        "idle_limit_is_reached",
-        "idle_guard_moved",
-        "permits_collected",
-        "two_permits_each",
-    ] {
-        has_note(program, "which it took itself at src/");
+fn a_task_that_has_given_away_what_it_waits_for_has_a_note() {
+    for program in ["idle_limit_is_reached", "idle_guard_moved"] {
+        assert_eq!(noted(program, "which it took itself at src/").findings, []);
+    }
+}
+
+/// The records are those of tasks that have given the permits away. But alone, no thread is left that could wake one.
+#[test]
+fn a_task_that_collects_permits_has_a_note() {
+    for program in ["permits_collected", "two_permits_each"] {
+        let answer = noted(program, "which it took itself at src/");
+        let mut findings = answer.findings.iter();
+        assert!(findings.all(|finding| finding.kind == "all-asleep"));
     }
 }
 
 /// Waits for a note, which says this.
-fn has_note(program: &str, says: &str) {
+fn noted(program: &str, says: &str) -> Answer {
     let mut program = Program::start(program);
     let text = |answer: &Answer| report(&answer.snapshot, &answer.findings);
     let answer = program.until(|answer| text(answer).contains("note: "));
-    assert_eq!(answer.findings, []);
     let text = text(&answer).replace("\n  ", " ");
     let note = text.split("note: ").nth(1).unwrap_or_default();
     assert!(note.contains(says), "{text}");
+    answer
 }
 
 /// Nothing certain is said of this program, once it has waits or tasks, and again later.
