@@ -58,6 +58,7 @@ use crate::shared::region::{
 };
 use crate::state::{Class, Key, NEVER, State, sim};
 use crate::step;
+use crate::survey;
 use crate::sys;
 
 /// Simulated nanoseconds that each point takes.
@@ -138,6 +139,7 @@ unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
     s.me().spins = 0;
     s.me().rests = 0;
     loops::point();
+    survey::stop();
     s.strategy.arrived(s.current);
     let region = s.region();
     let points = region.points.load(Ordering::Relaxed) + 1;

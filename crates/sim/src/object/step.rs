@@ -15,7 +15,8 @@
 //!
 //! The flag is set in the last part of a point, and the instructions from there to the end of the point
 //! are not counted. A window ends at the next instruction of this object, or at a `syscall` instruction:
-//! both are calls. A system call must not be stepped over, because it may block SIGTRAP.
+//! both are calls. A survey goes on there, up to a point, because many calls are none. But the
+//! system call that may block SIGTRAP is not stepped over.
 //!
 //! # Handlers
 //!
@@ -40,6 +41,8 @@ const TRAP_FLAG: usize = 0x100;
 /// Origin of the signal: a breakpoint, or a thread that sent it.
 const BREAKPOINT: i32 = 0x80;
 const SENT: i32 = -6;
+/// The call that may block SIGTRAP.
+const RT_SIGPROCMASK: usize = 14;
 /// Interrupted calls of the kernel start again.
 const RESTART: c_int = 0x1000_0000;
 
@@ -134,8 +137,7 @@ unsafe fn alarm(context: *mut Context) -> bool {
     if !active() || sim().region().alarm.swap(0, Ordering::Relaxed) == 0 {
         return false;
     }
-    let is_late = holds() && !contains(OBJECT, (*context).registers[16]);
-    if is_late && baton::could_change() {
+    if holds() {
         survey::start();
         (*context).flags_register |= TRAP_FLAG;
     }
@@ -148,13 +150,16 @@ unsafe fn stepped(context: *mut Context) {
     loops::put_back();
     let at = (*context).registers[16];
     if contains(OBJECT, at) {
-        survey::stop();
+        survey::pass();
         if IS_OUTSIDE {
             LEFT = 0;
         }
     } else if is_system_call(at) {
-        survey::stop();
         LEFT = 0;
+        if (*context).registers[13] == RT_SIGPROCMASK {
+            survey::stop();
+        }
+        survey::pass();
     } else if contains(PROGRAM, at) {
         IS_OUTSIDE = true;
         survey::step(at);

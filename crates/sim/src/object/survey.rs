@@ -2,10 +2,11 @@
 //!
 //! The library sends a signal when a run has used the processor for long without a point. From then on
 //! the thread is stepped (`step`), and the addresses of its instructions are counted. If it reaches no
-//! call, it is in a loop, and the lowest address among the most frequent ones is its mark. A run cannot
+//! point, it is in a loop, and the lowest address among the most frequent ones is its mark. A run cannot
 //! go on from here and be the same the next time, because the moment of the signal is not the
 //! program's. So it ends, and starts again with a breakpoint at that mark (`loops`), which counts.
 
+use crate::baton;
 use crate::end;
 use crate::loops;
 use crate::shared::region::verdict;
@@ -26,7 +27,7 @@ pub unsafe fn start() {
     (&raw mut SEEN).write_bytes(0, 1);
 }
 
-/// The thread makes a call: it is in no loop without one.
+/// The thread reaches a point: it is in no loop without one.
 pub unsafe fn stop() {
     LEFT = 0;
 }
@@ -49,15 +50,21 @@ pub unsafe fn step(at: usize) {
         *slot = (at, (*slot).1 + 1);
     }
     pass();
+    if LEFT == 1 {
+        finish();
+    }
 }
 
-/// Counts another instruction.
+/// Counts another instruction. The survey ends in the program's file.
 pub unsafe fn pass() {
-    if LEFT == 0 {
-        return;
+    if LEFT > 1 {
+        LEFT -= 1;
     }
-    LEFT -= 1;
-    if LEFT > 0 {
+}
+
+unsafe fn finish() {
+    LEFT = 0;
+    if !baton::could_change() {
         return;
     }
     if let Some(mark) = mark().filter(|mark| !loops::has(*mark)) {

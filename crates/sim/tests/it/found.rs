@@ -349,7 +349,10 @@ fn what_is_not_simulated_is_reported() {
     for (call, name) in [
         ("system(\"true\")", "escaped: system"),
         ("fork()", "escaped: fork"),
-        ("alarm(1)", "escaped: alarm"),
+        (
+            "({ int pthread_kill(pthread_t, int); pthread_kill(pthread_self(), 9); })",
+            "escaped: pthread_kill",
+        ),
         ("execl(\"/bin/true\", \"true\", NULL)", "escaped: "),
         (
             "({ int kill(int, int); kill(1, 9); })",

@@ -360,3 +360,12 @@ fn run_a_runtime() {
         server.await.unwrap();
     });
 }
+
+/// Calls of the system that concern no other thread are no points.
+#[test]
+fn a_loop_of_harmless_calls_lets_others_run() {
+    let round =
+        "char byte; if (pread(0, &byte, 1, 0) > 0) rounds++; if (access(\"/\", F_OK)) abort();";
+    let outcomes = pass_in_loops(&waits_for_a_flag("sched_yield()", round), 20);
+    assert!(outcomes.iter().any(|outcome| !outcome.loops.is_empty()));
+}
