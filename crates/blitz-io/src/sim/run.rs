@@ -278,11 +278,13 @@ impl Run {
     }
 
     /// Uses the hosts.
+    #[cfg(feature = "net")]
     pub(super) fn with_members<R>(&self, with: impl FnOnce(&mut Members) -> R) -> R {
         with(&mut self.state.borrow_mut().members)
     }
 
     /// Returns the host on which the current code runs.
+    #[cfg(feature = "net")]
     pub(super) fn member(&self) -> Member {
         self.state.borrow().member
     }
@@ -293,6 +295,7 @@ impl Run {
     }
 
     /// Runs code on a host: the tasks that it spawns are the host's.
+    #[cfg(feature = "net")]
     pub(super) fn on_host<R>(&self, member: Member, run: impl FnOnce() -> R) -> R {
         let outer = std::mem::replace(&mut self.state.borrow_mut().member, member);
         let result = run();

@@ -12,7 +12,7 @@ use super::progress::is_in_progress;
 
 /// The simulated address to which a socket is bound: there is none.
 #[derive(Default)]
-pub(crate) struct Bound;
+pub(crate) struct Bound(());
 
 /// Registers a socket with the driver of the thread.
 #[inline]
