@@ -56,8 +56,8 @@ impl<T> Drop for Tx<T> {
         // The release is for the receiver: if it sees that no sender is left, it sees
         // all that they have sent.
         let last = self.0.senders.fetch_sub(1, Ordering::AcqRel) == 1;
+        coop::acted();
         if last {
-            coop::acted();
             self.0.rx_waiter.0.wake();
         }
     }
