@@ -23,7 +23,7 @@ fn figures(recording: &Recording) -> [f64; 3] {
     ]
 }
 
-/// The prediction for a service with `before` is what it does with `after`.
+/// The prediction for a service with `before` is near its figures with `after`.
 #[track_caller]
 fn is_right(name: &str, program: &str, [before, after]: [u32; 2], change: &str) {
     let recording = record(name, program, Some(before));
