@@ -19,6 +19,18 @@ pub struct Load {
     pub requests: u32,
 }
 
+/// Returns the first argument of the program, or what it is without one. It is what a service is slow by: the tests change
+/// it to see whether `blitz trace report --what-if` is right.
+///
+/// # Panics
+///
+/// Panics if the argument is no number.
+#[must_use]
+pub fn planted(default: u32) -> u32 {
+    let argument = std::env::args().nth(1);
+    argument.map_or(default, |text| text.parse().expect("it is a number"))
+}
+
 /// Returns the builder of a runtime with two workers.
 #[must_use]
 pub fn two_workers() -> Builder {

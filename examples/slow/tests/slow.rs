@@ -2,39 +2,11 @@
 //! It depends on real time, so `.ci/slow` observes it and gates nothing.
 #![cfg(unix)]
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
+mod common;
 
-use blitz_io_inspect::trace::{Category, Recording, Report, judge};
+use blitz_io_inspect::trace::{Category, judge};
 
-/// A folder that is removed in the end.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).expect("it is ours");
-    }
-}
-
-/// Runs a service to its end under the recorder, and judges what it has written.
-fn report(name: &str, program: &str) -> Report {
-    let folder = format!("blitz-slow-{}-{name}", std::process::id());
-    let folder = Folder(std::env::temp_dir().join(folder));
-    fs::create_dir(&folder.0).expect("the name is new");
-    let ended = Command::new(program)
-        .env("BLITZ_TRACE", &folder.0)
-        .env("BLITZ_TRACE_EVENTS", "524288")
-        .status()
-        .expect("it was built");
-    assert!(ended.success(), "{name}: {ended}");
-    let mut files = fs::read_dir(&folder.0).expect("it is ours");
-    let file = files.next().expect("the program has written a record");
-    let text = fs::read(file.unwrap().path()).unwrap();
-    let recording = Recording::parse(&text).unwrap();
-    assert_eq!(recording.lost, 0, "{name}");
-    judge(&recording, 3)
-}
+use common::record;
 
 /// A category, a part of the name, and the file if it is not the program's.
 type Cause = (Category, &'static str, Option<&'static str>);
@@ -42,7 +14,7 @@ type Cause = (Category, &'static str, Option<&'static str>);
 /// The slowest requests of the service waited for this most, at a line of this file.
 #[track_caller]
 fn is_first(name: &str, program: &str, requests: usize, (category, what, at): Cause) {
-    let report = report(name, program);
+    let report = judge(&record(name, program, None), 3);
     let text = report.text();
     assert_eq!(
         (report.all.count, report.unfinished),
@@ -78,7 +50,6 @@ services! {
     two_permits 240 Permit "\"connections\"" None,
     blocking_pool 240 BlockingPool "" None,
     chatty_channel 48 Channel "oneshot::Receiver" None,
-    // A socket does not know its line, so it is that of the task.
-    slow_names 120 Socket "descriptor (read)" Some("lib"),
+    slow_names 120 Socket "descriptor (read)" None,
     head_of_line 180 Channel "oneshot::Receiver" None,
 }

@@ -73,6 +73,7 @@ impl Page {
             tasks.running, tasks.scheduled, tasks.idle
         )));
         self.runtimes(view, &mut lines);
+        self.costliest(view, &mut lines);
         self.polls(view, &mut lines);
         self.waits(view, &mut lines);
         self.contention(view, &mut lines);
@@ -158,6 +159,19 @@ impl Page {
             "  polls: {}{rate}, mean {mean}{times}",
             count(runtime.polls)
         ))
+    }
+
+    fn costliest(&self, view: &View, lines: &mut Vec<Line<'static>>) {
+        let Some(costliest) = view.costliest.as_deref().filter(|all| !all.is_empty()) else {
+            return;
+        };
+        let right = "WAITERS ON AVERAGE";
+        let left = self.columns.saturating_sub(right.len());
+        lines.push(self.title(&format!("{:<left$}{right}", fit("COSTLIEST NOW", left))));
+        for object in costliest {
+            let name = format!("{}  {}", object.name, object.location);
+            lines.push(self.row("  ", &name, &format!("{:.1}", object.waiters)));
+        }
     }
 
     fn polls(&self, view: &View, lines: &mut Vec<Line<'static>>) {

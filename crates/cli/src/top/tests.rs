@@ -223,6 +223,28 @@ fn a_terminal_of_60_columns_shows_all_parts_without_colours() {
     );
 }
 
+/// In one second, threads have waited for two seconds for one lock, and a task longer for another one.
+#[test]
+fn the_costliest_objects_of_the_moment_come_first() {
+    let mut later = answer(2_000);
+    later.snapshot.objects.as_mut().unwrap()[2].contention[0].waited_ns += 2_000_000_000;
+    later.snapshot.waits[0].waiting_ms += 500;
+    let view = View::new(Some(&answer(1_000)), &later, "server");
+    let page = text(&Page::unlimited(60).lines(&view));
+    let expected = "\
+COSTLIEST NOW                             WAITERS ON AVERAGE
+  thread::Mutex \"sessions\"  src/a/long/path/to/the/fil…  2.0
+  Mutex \"audit\"  src/lock.rs:4                          0.5
+";
+    assert!(
+        squeezed(&page)
+            .join("\n")
+            .contains(&squeezed(expected).join("\n")),
+        "{page}"
+    );
+    assert!(View::new(None, &later, "server").costliest.is_none());
+}
+
 #[test]
 fn a_terminal_of_120_columns_has_locations() {
     let lines = lines(&drawn(120, 40, &[], [answer(1_000), answer(2_000)])).join("\n");

@@ -31,6 +31,8 @@ pub struct View {
     /// The objects for which threads and tasks have waited longest first, without those that only wait
     /// for messages or time. `None` if the version of the process does not say.
     pub contention: Option<Vec<Contended>>,
+    /// The objects that have cost most since the last look, the costliest first. `None` without an earlier look.
+    pub costliest: Option<Vec<Costly>>,
     pub lengths: Lengths,
 }
 
@@ -122,6 +124,19 @@ pub struct Contended {
     pub buckets: Vec<u64>,
 }
 
+/// What an object costs at the moment.
+#[derive(Debug, Serialize)]
+pub struct Costly {
+    /// The kind, and the name or else the number.
+    pub name: String,
+    pub location: String,
+    /// The time that threads and tasks have waited for it in each second: how many wait on average.
+    pub waiters: f64,
+}
+
+/// Number of objects that are shown as the costliest ones.
+const COSTLIEST: usize = 3;
+
 impl View {
     /// `earlier` gives the rates.
     pub fn new(earlier: Option<&Answer>, answer: &Answer, program: &str) -> Self {
@@ -136,6 +151,7 @@ impl View {
         let objects = snapshot.objects.as_deref();
         let channels = objects.map(channels);
         let contention = objects.map(|objects| contention(snapshot, objects));
+        let costliest = earlier.and_then(|earlier| costliest(earlier, snapshot));
         let lengths = Lengths {
             waits: snapshot.waits.len(),
             channels: channels.as_ref().map_or(0, Vec::len),
@@ -154,9 +170,35 @@ impl View {
             waits: waits(snapshot),
             channels: channels.map(first),
             contention: contention.map(first),
+            costliest,
             lengths,
         }
     }
+}
+
+/// Returns the objects for which threads and tasks have waited most between two looks.
+fn costliest(earlier: &Snapshot, now: &Snapshot) -> Option<Vec<Costly>> {
+    let nanos = now.at_ms.checked_sub(earlier.at_ms)? as f64 * 1e6;
+    let before: HashMap<_, u64> = contention(earlier, earlier.objects.as_deref()?)
+        .into_iter()
+        .map(|object| ((object.id, object.name), object.waited_ns))
+        .collect();
+    let mut all: Vec<(u64, Contended)> = contention(now, now.objects.as_deref()?)
+        .into_iter()
+        .map(|object| {
+            let known = before.get(&(object.id, object.name.clone()));
+            let waited = object.waited_ns.saturating_sub(known.copied().unwrap_or(0));
+            (waited, object)
+        })
+        .filter(|(waited, _)| *waited != 0)
+        .collect();
+    all.sort_by_key(|(waited, _)| Reverse(*waited));
+    let costly = |(waited, object): (u64, Contended)| Costly {
+        name: object.name,
+        location: object.location,
+        waiters: waited as f64 / nanos.max(1.0),
+    };
+    Some(all.into_iter().take(COSTLIEST).map(costly).collect())
 }
 
 fn states(snapshot: &Snapshot) -> States {

@@ -9,9 +9,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_io_inspect::trace::{Recording, Report, chrome, judge};
+use blitz_io_inspect::trace::{
+    Prediction, Recording, Report, Scenario, chrome, folded, judge, otlp, perfetto, pprof, predict,
+    predictions,
+};
 use blitz_io_inspect::{read_trace, start_trace, stop_trace};
 use clap::{Args, Subcommand, ValueHint};
+use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::output;
@@ -24,17 +28,31 @@ Examples:
   blitz trace server --for 10s                         ten seconds of one that runs
   blitz trace 4711 --last 5s -o slow.blitz             what it has just done, if its recorder was on
   blitz trace report slow.blitz --html slow.html       the report once more, as a page
-  blitz trace report slow.blitz --chrome slow.json     for ui.perfetto.dev or chrome://tracing
+  blitz trace report slow.blitz --perfetto slow.pftrace   lanes and arrows, for ui.perfetto.dev
+  blitz trace report slow.blitz --folded - | inferno-flamegraph > slow.svg    what they waited for
+  blitz trace report slow.blitz --what-if \"Mutex sessions / 2\" --what-if \"workers 8\"
 
 A request is what the program says:
   let _request = blitz_io::trace::request(\"GET /x\");           until the value is dropped
   blitz_io::trace::request(\"GET /x\").instrument(future).await  for a task that works for several
+  router.layer(blitz_io::trace::RequestLayer::http())          each call of axum, tonic or hyper
+  blitz_io::trace::Spans::new(subscriber, |span| …)            each of these spans of `tracing`
 The tasks and closures that it spawns and waits for are part of it.
 
 The report says how long requests took; how their time is divided into running, runnable (no
 worker was free), and waiting for a lock, permit, channel, thread for blocking work, timer,
 socket or file; what the slowest percentile spent it on, with lines and with those that it
 waited behind; which objects cost all requests the most time; and the slowest requests as trees.
+
+What if: --what-if computes the schedule once more, with a change, and says what the median, the
+slowest percentile and the throughput would be, with an interval of 95 %. The words are those of
+a line of the report, in any order:
+  \"Mutex sessions / 2\"     what happens while this lock is held takes half the time
+  \"timer main.rs:25 / 2\"   these waits take half the time; also socket, file and running
+  \"permits 4\"              the semaphore has four permits; \"permits NAME 4\" if there are several
+  \"workers 8\"              and \"blocking threads 8\"
+A comma joins changes of one scenario. It assumes that clients send their next request after the
+answer to the last one, and that there are as many processors as workers.
 
 The program must be built with the feature `inspect` of blitz-io, or of the package tokio that
 `blitz migrate` writes into Cargo.toml. One that runs must answer `blitz ps` as well:
@@ -117,6 +135,21 @@ struct Shown {
     /// Also writes the report as a page
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     html: Option<PathBuf>,
+    /// Also writes the recording as a trace of Perfetto, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    perfetto: Option<PathBuf>,
+    /// Writes the waits as folded stacks, for flame graphs; `-` prints them instead of the report
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    folded: Option<PathBuf>,
+    /// Also writes the waits as a profile, for `go tool pprof`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pprof: Option<PathBuf>,
+    /// Also writes the requests as spans of OpenTelemetry, in JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    otlp: Option<PathBuf>,
+    /// Predicts the latencies if something were changed; may be given several times
+    #[arg(long, value_name = "CHANGE")]
+    what_if: Vec<Scenario>,
     /// Number of requests that the report shows as trees
     #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u16).range(0..=1000))]
     slowest: u16,
@@ -202,27 +235,53 @@ fn write(path: &Path, text: &[u8]) -> Result<(), Exit> {
 
 fn show(recording: &Recording, shown: &Shown) -> Result<Exit, Exit> {
     let report = judge(recording, shown.slowest.into());
-    if let Some(path) = &shown.chrome {
-        write(path, chrome(recording).as_bytes())?;
-    }
-    if let Some(path) = &shown.html {
-        write(
-            path,
-            page::html(&judge(recording, page::REQUESTS)).as_bytes(),
-        )?;
-    }
-    print(&report, shown.json)?;
-    Ok(if report.all.count == 0 {
-        Exit::Found
+    export(recording, shown)?;
+    let is_empty = report.all.count == 0;
+    // Without a request, the report says more than a failure does.
+    let what_if = if is_empty || shown.what_if.is_empty() {
+        vec![]
     } else {
-        Exit::Done
-    })
+        predict(recording, &shown.what_if)
+            .map_err(|error| Exit::usage(error, "See `blitz trace --help`."))?
+    };
+    if shown.json {
+        output::print_json(&WithPredictions { report, what_if })?;
+    } else if shown.folded.as_deref().is_some_and(is_stdout) {
+        output::print(&folded(recording))?;
+    } else {
+        output::print(&report.text())?;
+        output::print(&predictions(&what_if))?;
+    }
+    Ok(if is_empty { Exit::Found } else { Exit::Done })
 }
 
-fn print(report: &Report, is_json: bool) -> Result<(), Exit> {
-    if is_json {
-        output::print_json(report)
-    } else {
-        output::print(&report.text())
+/// Writes the files that the user wants.
+fn export(recording: &Recording, shown: &Shown) -> Result<(), Exit> {
+    let page = || page::html(&judge(recording, page::REQUESTS)).into_bytes();
+    write_if(&shown.chrome, || chrome(recording).into_bytes())?;
+    write_if(&shown.html, page)?;
+    write_if(&shown.perfetto, || perfetto(recording))?;
+    write_if(&shown.pprof, || pprof(recording))?;
+    write_if(&shown.otlp, || otlp(recording).into_bytes())?;
+    match &shown.folded {
+        Some(path) if !is_stdout(path) => write(path, folded(recording).as_bytes()),
+        _ => Ok(()),
     }
+}
+
+fn write_if(path: &Option<PathBuf>, bytes: impl FnOnce() -> Vec<u8>) -> Result<(), Exit> {
+    path.as_deref().map_or(Ok(()), |path| write(path, &bytes()))
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The report, and what was predicted.
+#[derive(Serialize)]
+struct WithPredictions {
+    #[serde(flatten)]
+    report: Report,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    what_if: Vec<Prediction>,
 }

@@ -81,6 +81,97 @@ fn a_page_and_a_file_for_chrome_are_written() {
 }
 
 #[test]
+fn recordings_are_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = [
+        "--perfetto",
+        "x.pftrace",
+        "--folded",
+        "x.folded",
+        "--pprof",
+        "x.pb",
+        "--otlp",
+        "x.json",
+    ];
+    let ran = trace(folder.path(), &options, RECORD, "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    // The tests of the inspector read the others.
+    assert_eq!(
+        read("x.folded"),
+        b"GET /x;timer Sleep at src/main.rs:7 3000\n"
+    );
+    assert!(read("x.pftrace").len() > 100 && read("x.pb").len() > 50);
+    let spans: serde_json::Value = serde_json::from_slice(&read("x.json")).unwrap();
+    assert!(spans["resourceSpans"].is_array());
+    let ran = trace(
+        folder.path(),
+        &["--folded", "-", "-o", "x.blitz"],
+        RECORD,
+        "",
+    );
+    assert!(
+        ran.out
+            .ends_with("GET /x;timer Sleep at src/main.rs:7 3000\n"),
+        "{ran:?}"
+    );
+    assert!(!ran.out.contains("p99"), "{ran:?}");
+}
+
+#[test]
+fn a_change_is_predicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenarios = [
+        "--what-if",
+        "timer / 3",
+        "--what-if",
+        "running * 3, workers 7",
+    ];
+    let ran = trace(folder.path(), &scenarios, RECORD, "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for part in [
+        "What if",
+        "as recorded",
+        "timer / 3",
+        "running * 3, workers 7",
+        "2.0 ms",
+        "6.0 ms",
+    ] {
+        assert!(ran.out.contains(part), "{part}: {ran:?}");
+    }
+    let ran = trace(
+        folder.path(),
+        &["--json", "--what-if", "timer / 3"],
+        RECORD,
+        "",
+    );
+    let first = &ran.json()["what_if"][0];
+    assert_eq!(
+        (&first["what_if"], &first["p99"]["value"]),
+        (&"timer / 3".into(), &2e6.into())
+    );
+    let ran = trace(
+        folder.path(),
+        &["--what-if", "Mutex accounts / 2"],
+        RECORD,
+        "",
+    );
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("timer Sleep src/main.rs:7"), "{ran:?}");
+    let ran = trace(folder.path(), &["--what-if", "be faster"], RECORD, "");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("workers 8"), "{ran:?}");
+    // Without a request the report says what to do.
+    let ran = trace(
+        folder.path(),
+        &["--what-if", "workers 8"],
+        "{\"format\":1}",
+        "",
+    );
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+}
+
+#[test]
 fn a_program_that_fails_or_writes_nothing_is_no_success() {
     let folder = tempfile::tempdir().unwrap();
     let ran = trace(folder.path(), &[], RECORD, "exit 7");

@@ -1,5 +1,5 @@
-//! Predictions, judged by injection: each service is made twice, as it is and really changed, and what is predicted
-//! from the one must be what the other one has. The services are made by hand, without a clock.
+//! Predictions, judged by injection: each service is made twice, as it is and really changed. The prediction from the
+//! first one must be near the figures of the second one. The services are made by hand, without a clock.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -67,7 +67,7 @@ fn play(load: &Load) -> Made {
         sleeps(&mut made, 0.0, client, first, 1);
         arrivals.push(Reverse((moment(first), client, 0)));
     }
-    // When each of what they need is free, and who has had it.
+    // The moments at which each is free, and the last client that had it.
     let mut free: BinaryHeap<_> = (0..load.count)
         .map(|place| Reverse((0, place, 0)))
         .collect();
@@ -213,7 +213,7 @@ fn ask(made: &Made, scenario: &str) -> Prediction {
     predict(&recording, &[scenario]).unwrap().remove(0)
 }
 
-/// What is predicted for the one is what the other one has.
+/// The prediction for the first one is near the figures of the second one.
 #[track_caller]
 fn is_right(before: &Load, after: &Load, scenario: &str) {
     let prediction = ask(&play(before), scenario);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use blitz_io::runtime::Runtime;
 use blitz_io::sync::{mpsc, oneshot};
 use blitz_io::time::sleep;
-use blitz_io_slow::{Load, serve, two_workers};
+use blitz_io_slow::{Load, planted, serve, two_workers};
 
 /// Number of items of a request.
 const ITEMS: u32 = 5;
@@ -34,9 +34,10 @@ fn main() -> io::Result<()> {
 
 fn start_stock(runtime: &Runtime) -> mpsc::Sender<Question> {
     let (sender, mut receiver) = mpsc::channel::<Question>(64);
+    let item_takes = Duration::from_millis(planted(1).into());
     runtime.spawn(async move {
         while let Some((item, answer)) = receiver.recv().await {
-            sleep(Duration::from_millis(1)).await;
+            sleep(item_takes).await;
             // The request may have ended.
             _ = answer.send(item);
         }

@@ -7,10 +7,11 @@ use std::time::Duration;
 use blitz_io::inspect::Named;
 use blitz_io::sync::Mutex;
 use blitz_io::time::sleep;
-use blitz_io_slow::{Load, serve, two_workers};
+use blitz_io_slow::{Load, planted, serve, two_workers};
 
 fn main() -> io::Result<()> {
     let sessions = Arc::new(Mutex::new(0_u64).named("sessions"));
+    let database = Duration::from_millis(planted(2).into());
     let load = Load {
         clients: 12,
         requests: 20,
@@ -22,7 +23,7 @@ fn main() -> io::Result<()> {
             async move {
                 let mut sessions = sessions.lock().await;
                 // The database.
-                sleep(Duration::from_millis(2)).await;
+                sleep(database).await;
                 *sessions += 1;
             }
         }))

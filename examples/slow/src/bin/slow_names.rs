@@ -8,7 +8,7 @@ use std::time::Duration;
 use blitz_io::net::UdpSocket;
 use blitz_io::spawn;
 use blitz_io::time::sleep;
-use blitz_io_slow::{Load, serve, two_workers};
+use blitz_io_slow::{Load, planted, serve, two_workers};
 
 fn main() -> io::Result<()> {
     let load = Load {
@@ -36,16 +36,17 @@ async fn look_up(names: SocketAddr, number: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts a server of names, each of whose answers takes ten milliseconds.
+/// Starts a server of names, each of whose answers takes ten milliseconds or the argument of the program.
 async fn start_names() -> io::Result<SocketAddr> {
     let socket = Arc::new(UdpSocket::bind(any_port()).await?);
     let address = socket.local_addr()?;
+    let answer_takes = Duration::from_millis(planted(10).into());
     spawn(async move {
         let mut question = [0; 4];
         while let Ok((_, from)) = socket.recv_from(&mut question).await {
             let socket = socket.clone();
             spawn(async move {
-                sleep(Duration::from_millis(10)).await;
+                sleep(answer_takes).await;
                 // Its client may have ended.
                 _ = socket.send_to(&question, from).await;
             });

@@ -7,10 +7,10 @@ use std::time::Duration;
 use blitz_io::inspect::Named;
 use blitz_io::sync::Semaphore;
 use blitz_io::time::sleep;
-use blitz_io_slow::{Load, serve, two_workers};
+use blitz_io_slow::{Load, planted, serve, two_workers};
 
 fn main() -> io::Result<()> {
-    let connections = Arc::new(Semaphore::new(2).named("connections"));
+    let connections = Arc::new(Semaphore::new(planted(2) as usize).named("connections"));
     let load = Load {
         clients: 12,
         requests: 20,

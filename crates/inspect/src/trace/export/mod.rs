@@ -1,6 +1,6 @@
 //! Recordings in the formats of other programs.
 //!
-//! - `timeline.rs` says what is shown: lanes, spans and arrows. `chrome.rs` and `perfetto.rs` write them.
+//! - `timeline.rs` has the contents of a time line: lanes, spans and arrows. `chrome.rs` and `perfetto.rs` write them.
 //! - `stacks.rs` adds up what requests waited for, as stacks. `folded.rs` and `pprof.rs` write them.
 //! - `otlp.rs` writes requests as spans of OpenTelemetry.
 //! - `proto.rs` writes messages of Protocol Buffers.

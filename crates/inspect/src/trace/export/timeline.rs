@@ -1,4 +1,4 @@
-//! What a time line shows: each request, task and thread has a lane, and arrows lead from wakers to the tasks that they
+//! The contents of a time line: a lane for each request, task and thread, and arrows from wakers to the tasks that they
 //! woke.
 
 use crate::snapshot::Waiter;

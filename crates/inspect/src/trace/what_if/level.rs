@@ -16,9 +16,9 @@ impl Level {
         self.changes.push((at, change));
     }
 
-    /// Puts the changes in order. `capacity`: that of the resource, or `None` if it is what was most in use.
+    /// Puts the changes in order. `capacity`: that of the resource; by default the most that was in use.
     pub(super) fn settle(&mut self, capacity: Option<u64>) {
-        // At one moment, what is given back can be taken.
+        // A part that is given back can be taken at the same moment.
         self.changes.sort_unstable();
         let mut level: i64 = 0;
         let levels = self.changes.iter().map(|&(at, change)| {
@@ -43,7 +43,7 @@ impl Level {
         self.changes = Vec::new();
     }
 
-    /// Returns what was most in use at the same time.
+    /// Returns the most that was in use at the same time.
     pub(super) fn most(&self) -> u64 {
         self.most
     }

@@ -38,9 +38,9 @@ pub struct Prediction {
     pub what_if: String,
     /// Number of requests.
     pub requests: usize,
-    /// What was recorded.
+    /// The figures of the recording.
     pub recorded: Figures,
-    /// What the replay gives without a change. If it is far from what was recorded, the prediction may be, too.
+    /// The figures of a replay without a change. If they differ from the recorded ones, so may the prediction.
     pub replayed: Figures,
     /// Half of the requests take no longer, in nanoseconds.
     pub p50: Estimate,
@@ -204,7 +204,7 @@ impl All<'_> {
         if is_any { Ok(()) } else { Err(self.nothing()) }
     }
 
-    /// Says what there is.
+    /// Returns the error of words that describe nothing: it names the causes of the recording.
     fn nothing(&self) -> ScenarioError {
         let report = judge(self.recording, 0);
         let mut text =

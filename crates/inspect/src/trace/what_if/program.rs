@@ -2,15 +2,15 @@
 //!
 //! 1. A time in which it ran, slept or waited for the world outside is a step that takes as long.
 //! 2. A time in which it waited for a lock, a permit, a worker or a thread for blocking work is no step of its own: it
-//!    follows from what the others do. Only the time after the last moment at which there was none to be had is one:
-//!    that is how long it took to wake up.
+//!    follows from the steps of the others. Only its end is one: the time from the last moment at which all were in use,
+//!    which is the time of the wake-up.
 //! 3. A time in which it waited until another thread or task woke it ends with that step of the other one.
 //!
 //! Each dependence leads from an earlier moment of the recording to a later one, so that the recorded order is always
 //! one in which all steps can be done.
 //!
-//! An answer needs its question. A channel records no send that found a receiver ready, so a task that answers with a
-//! `oneshot` begins its work on the answer, after its answer to another one, when the asker waits.
+//! An answer needs its question. A channel records no send that found room. So a task that answers with a `oneshot`
+//! begins its work on an answer when two things have happened: the asker waits, and the answer before is sent.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -23,7 +23,7 @@ use crate::trace::lives::{Did, Life, Lives, Segment};
 use crate::trace::recording::{Ender, For, Recording, Target, What};
 use crate::trace::split::Splitter;
 
-/// What a thread needs of a lock that it does not share.
+/// The part of a lock that a thread needs which does not share it.
 pub(super) const ALONE: u64 = 1 << 32;
 /// Numbers of roots, which are the futures of `block_on`.
 const ROOTS: u64 = 1 << 52;

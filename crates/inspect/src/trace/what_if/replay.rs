@@ -4,9 +4,8 @@
 //! capacity, and serve those that wait for them in the order in which they came. A thread or task that waits for a lock
 //! of tasks, a permit or an edge leaves its worker; one that waits for a lock of threads keeps it.
 //!
-//! The order of those that take a lock may be another one than in the recording, and a lost event may lack the end of a
-//! hold. Then it may happen that no step can be done. So that the replay goes on, the wait is ended that was ended
-//! first in the recording, and counted.
+//! The order of those that take a lock may be another one than in the recording, and the event that ends a hold may be
+//! lost. Then all may wait. The replay ends the wait that ended first in the recording, counts it, and continues.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
@@ -23,10 +22,10 @@ pub(super) struct Setting<'a> {
     pub(super) factors: &'a [f64],
 }
 
-/// What has happened in a replay.
+/// The result of a replay.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// When each request began and ended; `None` if it did not come to that.
+    /// The moments at which requests began and ended; `None` if a request did not.
     pub(super) begins: Vec<Option<u64>>,
     pub(super) ends: Vec<Option<u64>>,
     /// Number of waits that were ended so that the replay went on.
@@ -50,7 +49,7 @@ impl Resource {
         }
     }
 
-    /// Takes some if there is enough, and nobody waits.
+    /// Takes a part if there is enough, and no other one waits.
     fn take(&mut self, need: u64) -> bool {
         let is_enough = self.queue.is_empty() && self.is_enough(need);
         if is_enough {
@@ -218,7 +217,7 @@ impl Replay<'_> {
         if self.actors[actor].inside.is_some() {
             return true;
         }
-        // Whoever serves the queue has taken the thread for it.
+        // The one that gives its thread back takes it for the first of the queue.
         self.actors[actor].inside = Some(pool);
         let threads = &mut self.pools[pool as usize];
         let is_free = threads.take(1);
@@ -289,7 +288,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Ends a wait although no step ends it. Returns `false` if nobody waits.
+    /// Ends a wait although no step ends it. Returns `false` if there is none.
     fn force(&mut self) -> bool {
         if let Some(&(_, edge)) = self.awaited.first() {
             self.reach(edge);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Estimate, Figures, Prediction};
 use crate::trace::text::time;
 
-/// A replay that differs by more than this from what was recorded is worth a warning.
+/// The difference between a replay and its recording above which there is a warning.
 const OFF: f64 = 0.1;
 
 /// Returns predictions as a table for people; an empty string if there are none.

@@ -52,11 +52,10 @@ impl Ring {
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.next_power_of_two();
-        let slot = || [(); WORDS].map(|()| AtomicU64::new(0));
         Self {
             begun: AtomicU64::new(0),
             written: AtomicU64::new(0),
-            slots: (0..capacity).map(|_| slot()).collect(),
+            slots: slots(capacity),
             mask: capacity as u64 - 1,
         }
     }
@@ -91,6 +90,32 @@ impl Ring {
         into.drain(from..from + (first - begin) as usize);
         first
     }
+}
+
+/// Returns slots of zeros. The system makes each page when it is first written: a thread whose first event made all of
+/// them would be late with what it does.
+#[cfg(not(loom))]
+fn slots(capacity: usize) -> Box<[[AtomicU64; WORDS]]> {
+    use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+    use std::ptr;
+
+    let layout = Layout::array::<[AtomicU64; WORDS]>(capacity).expect("the capacity has a limit");
+    // SAFETY: the layout has a size, as the capacity is a power of two.
+    let memory = unsafe { alloc_zeroed(layout) };
+    if memory.is_null() {
+        handle_alloc_error(layout);
+    }
+    let slots = ptr::slice_from_raw_parts_mut(memory.cast::<[AtomicU64; WORDS]>(), capacity);
+    // SAFETY: the memory is the program's allocator's, has this layout, and is owned by nothing else. Zeros are values of
+    // these types.
+    unsafe { Box::from_raw(slots) }
+}
+
+/// Returns slots of zeros.
+#[cfg(loom)]
+fn slots(capacity: usize) -> Box<[[AtomicU64; WORDS]]> {
+    let slot = |_| [(); WORDS].map(|()| AtomicU64::new(0));
+    (0..capacity).map(slot).collect()
 }
 
 #[cfg(all(test, not(loom)))]

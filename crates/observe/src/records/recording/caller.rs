@@ -26,8 +26,8 @@ impl Caller {
         Self(Some(location))
     }
 
-    /// While the result lives, the waits of this thread for sources of the operating system are at this location,
-    /// unless an outer call has another one: a source does not know its callers.
+    /// Begins a call of a method of a source of the operating system, which does not know its callers. While the result
+    /// lives, waits of this thread for sources have this location, or that of the outermost call.
     #[inline]
     #[must_use]
     pub fn calls(self) -> Calls {
