@@ -44,6 +44,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     }),
     ("poll_sleeps", || run_on_two(poll_sleeps())),
     ("poll_computes", || run_on_two(poll_computes())),
+    ("poll_panics", || run_on_two(poll_panics())),
     ("polls_are_short", || run_on_two(polls_are_short())),
     ("reads_twice", || run(reads_twice(true))),
     ("reads_twice_and_writes_alone", || run(reads_twice(false))),
@@ -357,6 +358,13 @@ async fn poll_computes() {
         }
     })
     .await;
+}
+
+/// The hook of a panic takes longer than a poll may.
+async fn poll_panics() {
+    std::panic::set_hook(Box::new(|_| threads::sleep(Duration::from_millis(11))));
+    let panics = task::spawn(async { panic!("as it is meant to") });
+    assert!(panics.await.is_err_and(|error: task::JoinError| error.is_panic()));
 }
 
 /// The processor time of this thread.

@@ -100,7 +100,8 @@ impl Frames {
         let frame = self.frames.pop()?;
         let now = Instant::now();
         let took = (now - frame.since).saturating_sub(frame.counted);
-        if !frame.must_not_block() || took < LONG {
+        // The report of a panic may take as long, and is no part of a healthy poll.
+        if !frame.must_not_block() || took < LONG || std::thread::panicking() {
             return Some((frame, None));
         }
         let after = Counters::read(now);
