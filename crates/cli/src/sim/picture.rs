@@ -429,6 +429,7 @@ mod tests {
             decisions: vec![],
             points: 0,
             nanoseconds: 0,
+            loops: vec![],
         }
     }
 
