@@ -288,7 +288,10 @@ fn a_deadlock_of_handlers_has_the_lines_at_which_the_locks_were_taken() {
         let taken = |object: &&blitz_io_inspect::Object| object.taken_at.contains("handlers.rs:");
         assert!(held.iter().all(taken), "{finding:#?}");
         // The names are given by blitz-io to objects of the drop-in package.
-        let mut names: Vec<_> = held.iter().filter_map(|object| object.name.as_deref()).collect();
+        let mut names: Vec<_> = held
+            .iter()
+            .filter_map(|object| object.name.as_deref())
+            .collect();
         names.sort_unstable();
         assert_eq!(names, ["accounts", "audit"]);
     }
