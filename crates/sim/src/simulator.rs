@@ -28,7 +28,7 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/object.so"));
 /// Processor time without a point after which a run is stuck: a loop that makes no call.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Processor time without a point after which a thread may be in a loop without a call.
-const ALARM: Duration = Duration::from_millis(50);
+const ALARM: Duration = Duration::from_millis(500);
 /// Real time without a point after which a run is stuck also if it used no processor: it sleeps in the system.
 /// On a busy machine a run may get no processor for a while.
 const LONG: Duration = Duration::from_secs(120);

@@ -128,6 +128,7 @@ pub fn passes_twice(program: &Program, faults: Faults, seeds: u64) {
         let mut plan = Plan::new(Schedule::Portfolio, seed);
         plan.faults = faults.of_seed(seed);
         let first = simulator.run(&plan).unwrap();
+        plan.loops.clone_from(&first.loops);
         let second = simulator.run(&plan).unwrap();
         let told = format!(
             "seed {seed}: {}\n{}\n{}",
