@@ -97,7 +97,10 @@ fn preemptions_and_wake_ups_and_times_are_events() {
         ],
     );
     let events = failure.events();
-    assert!(events.contains("is about to use Mutex \"count\""), "{events}");
+    assert!(
+        events.contains("is about to use Mutex \"count\""),
+        "{events}"
+    );
     assert!(events.contains("is preempted"), "{events}");
     // Locks of the library itself are no events.
     assert!(!events.contains("thread::"), "{events}");
