@@ -226,7 +226,8 @@ fn a_wait_that_another_task_can_end_is_no_finding() {
             }
         });
         drop(lock.lock().await);
-        (task.await.unwrap(), ticks.await.unwrap());
+        task.await.unwrap();
+        ticks.await.unwrap();
     });
 }
 
