@@ -13,6 +13,7 @@ mod change;
 mod level;
 mod program;
 mod replay;
+mod steps;
 mod text;
 
 use std::collections::{BTreeSet, HashMap};
@@ -28,8 +29,8 @@ use super::recording::Recording;
 use super::report::{judge, quantile};
 use super::split::sum;
 use change::{Change, Words};
-use program::{ALONE, Programs};
 use replay::{Outcome, Setting, replay};
+use steps::{ALONE, Object, Programs};
 
 /// A prediction of the latencies of requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -100,7 +101,7 @@ pub fn predict(
     scenarios: &[Scenario],
 ) -> Result<Vec<Prediction>, ScenarioError> {
     let lives = Lives::new(recording);
-    let programs = Programs::new(recording, &lives);
+    let programs = program::programs(recording, &lives);
     let all = All {
         recording,
         lives: &lives,
@@ -145,7 +146,7 @@ impl All<'_> {
     /// Returns the setting as it was, or with the changes of a scenario.
     fn setting(&self, scenario: Option<&Scenario>) -> Result<Owned, ScenarioError> {
         let programs = self.programs;
-        let capacity = |object: &program::Object| {
+        let capacity = |object: &Object| {
             if object.is_semaphore {
                 object.level.most()
             } else {

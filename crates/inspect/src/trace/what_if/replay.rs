@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 
-use super::program::{Pool, Programs, Step};
+use super::steps::{Pool, Programs, Step};
 
 /// The capacities and the times of a replay.
 pub(super) struct Setting<'a> {
