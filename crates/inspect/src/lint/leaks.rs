@@ -37,11 +37,9 @@ pub fn runtime_ends() {
     let later = waits();
     for leak in leaks(&earlier, &later) {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = leak
-            .steps
-            .iter()
-            .filter_map(|step| step.who)
-            .fold(false, |is_new, who| known.insert(who) || is_new);
+        let before = known.len();
+        known.extend(leak.steps.iter().filter_map(|step| step.who));
+        let is_new = known.len() != before;
         drop(known);
         if let Some(json) = is_new.then(|| serde_json::to_string(&leak).ok()).flatten() {
             lint::leaked(json);

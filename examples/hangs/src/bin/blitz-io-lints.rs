@@ -364,7 +364,11 @@ async fn poll_computes() {
 async fn poll_panics() {
     std::panic::set_hook(Box::new(|_| threads::sleep(Duration::from_millis(11))));
     let panics = task::spawn(async { panic!("as it is meant to") });
-    assert!(panics.await.is_err_and(|error: task::JoinError| error.is_panic()));
+    assert!(
+        panics
+            .await
+            .is_err_and(|error: task::JoinError| error.is_panic())
+    );
 }
 
 /// The processor time of this thread.

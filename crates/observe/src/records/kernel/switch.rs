@@ -21,7 +21,7 @@
 //! - No move changes the bit of another recorder: each one changes one bit of the value that it reads.
 //!
 //! The orders are relaxed. The byte publishes nothing: a thread that finds a recorder on uses data that are made by
-//! whoever comes first, or are behind a lock.
+//! the first thread that needs them, or are behind a lock.
 
 use blitz_io_futex::atomic::{AtomicU8, Ordering};
 use blitz_io_futex::const_unless_loom;

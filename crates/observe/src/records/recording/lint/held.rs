@@ -128,7 +128,7 @@ impl List {
             .retain(|held| held.owner != owner || held.is_valid());
         let own = || self.held.iter().filter(|held| held.owner == owner);
         let is_it = |held: &&Held| held.lock.id() == lock.id();
-        // Who has the lock already waits for nothing new, unless a writer comes between two readers.
+        // An owner that has the lock waits for nothing new, unless a writer comes between two readers.
         let again = own().find(is_it);
         let reads_again = |held: &Held| held.lock.is_read() && lock.is_read();
         if own().next().is_none() || again.is_some_and(|held| !reads_again(held)) {
