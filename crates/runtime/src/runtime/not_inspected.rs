@@ -7,7 +7,7 @@ use crate::scheduler;
 
 /// The recorder is not there.
 #[derive(Default)]
-pub(super) struct Tracing;
+pub(super) struct Tracing {}
 
 /// Does nothing.
 #[inline(always)]
