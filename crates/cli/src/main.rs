@@ -65,7 +65,7 @@ enum Command {
     /// Runs a program or tests, and reports what could go wrong in another run.
     Lint(lint::Arguments),
     /// Records what a program does, and reports where its requests wait, and behind whom.
-    Trace(trace::Arguments),
+    Trace(Box<trace::Arguments>),
     /// Lists the processes that `why`, `top` and `trace` can read.
     #[command(after_help = why::SETUP)]
     Ps,
