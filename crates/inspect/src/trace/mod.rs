@@ -12,6 +12,7 @@
 
 mod cause;
 mod export;
+mod held;
 mod lives;
 mod names;
 mod path;
@@ -27,6 +28,7 @@ mod words;
 pub use blitz_io_observe::trace::Ended;
 pub use cause::Category;
 pub use export::{chrome, folded, otlp, perfetto, pprof};
+pub use held::Held;
 pub use path::Node;
 pub use recording::{ParseError, Recording};
 pub use report::{BUCKETS, Contended, Latencies, Report, Share, Split, judge};

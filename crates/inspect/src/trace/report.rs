@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::cause::{Category, Cause};
+use super::held::{Held, held};
 use super::lives::{Lives, Request};
 use super::names::who;
 use super::path::{Node, Paths};
@@ -104,6 +105,8 @@ pub struct Contended {
     pub max: u64,
     /// Numbers of waits by duration; see [`BUCKETS`].
     pub histogram: [u64; BUCKETS],
+    /// How it was used, if it is an exclusive lock or a semaphore.
+    pub held: Option<Held>,
 }
 
 /// The number of causes that a report has.
@@ -307,6 +310,7 @@ fn contended(
         .flat_map(|(_, pieces)| pieces.iter().filter(is_wait).copied())
         .collect();
     let causes = by_cause(recording, &waits).into_iter().take(OBJECTS);
+    let held = held(recording);
     causes
         .map(|(cause, nanos, count)| {
             let own = waits.iter().filter(|p| p.cause.group(recording) == cause);
@@ -318,6 +322,7 @@ fn contended(
                 p99: quantile(&times, 99),
                 max: quantile(&times, 100),
                 histogram: histogram(&times),
+                held: held.get(&cause.object).copied(),
             }
         })
         .collect()

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::cause::Category;
+use super::held::Held;
 use super::path::Node;
 use super::report::{Contended, Report, Share, Split};
 
@@ -137,7 +138,31 @@ fn objects(text: &mut String, objects: &[Contended]) {
             time(object.max),
             named(&object.cause)
         );
+        if let Some(held) = &object.held {
+            limit(text, held);
+        }
     }
+}
+
+/// Says how an object was used, and the limit that follows.
+fn limit(text: &mut String, held: &Held) {
+    let owners = match held.most {
+        1 => format!("held {}", time(held.mean)),
+        most => format!("{most} at once, held {} each", time(held.mean)),
+    };
+    _ = writeln!(
+        text,
+        "{:39}   {owners} ({} times): at most {} a second, {} % used{}",
+        "",
+        held.times,
+        held.limit,
+        held.used,
+        if held.is_saturated() {
+            ": saturated"
+        } else {
+            ""
+        }
+    );
 }
 
 /// Returns the cause, its line, and who is behind it.
