@@ -34,7 +34,7 @@ impl Report {
         self.latencies(&mut text);
         self.categories(&mut text);
         causes(&mut text, &self.slowest);
-        objects(&mut text, &self.objects);
+        objects(&mut text, &self.objects, self.nanos);
         text += "\nThe slowest requests\n";
         for node in &self.paths {
             request(&mut text, node);
@@ -118,7 +118,8 @@ fn causes(text: &mut String, slowest: &Split) {
     }
 }
 
-fn objects(text: &mut String, objects: &[Contended]) {
+/// `nanos`: the time that the recording covers.
+fn objects(text: &mut String, objects: &[Contended], nanos: u64) {
     if objects.is_empty() {
         return;
     }
@@ -139,20 +140,22 @@ fn objects(text: &mut String, objects: &[Contended]) {
             named(&object.cause)
         );
         if let Some(held) = &object.held {
-            limit(text, held);
+            // By Little's law, the time that all waited is the number of those that wait, for the whole time.
+            let queue = object.cause.nanos as f64 / nanos.max(1) as f64;
+            limit(text, held, queue);
         }
     }
 }
 
-/// Says how an object was used, and the limit that follows.
-fn limit(text: &mut String, held: &Held) {
+/// Says how an object was used, the limit that follows, and how many requests wait for it on average.
+fn limit(text: &mut String, held: &Held, queue: f64) {
     let owners = match held.most {
         1 => format!("held {}", time(held.mean)),
         most => format!("{most} at once, held {} each", time(held.mean)),
     };
     _ = writeln!(
         text,
-        "{:39}   {owners} ({} times): at most {} a second, {} % used{}",
+        "{:39}   {owners} ({} times): at most {} a second, {} % used{}; {queue:.1} wait on average",
         "",
         held.times,
         held.limit,
