@@ -28,13 +28,12 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens one of `files` files.
-    fn open(file: &InputFile, files: usize, options: &Options) -> Result<Self, Failure> {
+    /// Opens a file. `idle`: see [`Blocks::open`].
+    fn open(file: &InputFile, idle: usize, options: &Options) -> Result<Self, Failure> {
         let left = match options.reads_to_process {
             0 => u64::MAX,
             reads => reads,
         };
-        let idle = idle_processors(options.threads) / files;
         let (blocks, ahead) = Blocks::open(file, idle)?;
         Ok(Self {
             blocks,
@@ -88,7 +87,8 @@ impl Source {
         options: &Arc<Options>,
         places: Option<&Arc<Places>>,
     ) -> Result<Self, Failure> {
-        let open = |file| Input::open(file, files.len(), options);
+        let idle = idle_processors(options.threads) / files.len().max(1);
+        let open = |file| Input::open(file, idle, options);
         let dedup = places.filter(|_| options.dedup);
         let mut inputs = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         // Reading data that was inflated ahead takes so little that one thread does it.
@@ -110,7 +110,8 @@ impl Source {
         options: &Arc<Options>,
         known: Bitmap,
     ) -> Result<Self, Failure> {
-        let open = |file| Input::open(file, files.len(), options);
+        let idle = idle_processors(options.threads) / files.len().max(1);
+        let open = |file| Input::open(file, idle, options);
         let inputs = files.iter().map(open);
         let inputs = inputs.collect::<Result<_, _>>()?;
         Ok(Self::one(inputs, options, Some(Dedup::Known(known))))
