@@ -9,24 +9,8 @@ use crate::made::*;
 
 /// Two requests: task 1 sleeps for 8 ms with a lock, for which task 2 waits for 8 ms.
 fn recording() -> Recording {
-    let mut made = Made::default();
-    made.spawn(0.0, 1, thread(1), MAIN)
-        .poll(0.0, 1)
-        .request(0.0, 1, 1)
-        .acquired(0.0, 1)
-        .wait_for(1.0, 1, SLEEP, 0, NAP)
-        .end(1.0, 1)
-        .spawn(1.0, 2, thread(1), MAIN)
-        .poll(1.0, 2)
-        .request(1.0, 2, 2)
-        .wait(2.0, 2, MUTEX, SESSIONS, LOCK)
-        .end(2.0, 2)
-        .timer(9.0, 1)
-        .poll(9.0, 1)
-        .wait_for_end(9.0, 1, SLEEP, 0, NAP)
-        .released(10.0, 1)
-        .wake(10.0, 2, task(1))
-        .request_end(10.0, 1, 1)
+    let mut made = a_task_waits_for_a_lock();
+    made.request_end(10.0, 1, 1)
         .end(10.0, 1)
         .poll(10.0, 2)
         .wait_end(10.0, 2, MUTEX, SESSIONS, LOCK)

@@ -146,3 +146,26 @@ impl Made {
         )
     }
 }
+
+/// Task 1 takes the lock at 0, sleeps with it from 1 to 9 ms, and releases it at 10 ms. Task 2 waits for it from 2 ms on,
+/// and is woken then.
+pub(crate) fn a_task_waits_for_a_lock() -> Made {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .poll(0.0, 1)
+        .request(0.0, 1, 1)
+        .acquired(0.0, 1)
+        .wait_for(1.0, 1, SLEEP, 0, NAP)
+        .end(1.0, 1)
+        .spawn(1.0, 2, thread(1), MAIN)
+        .poll(1.0, 2)
+        .request(1.0, 2, 2)
+        .wait(2.0, 2, MUTEX, SESSIONS, LOCK)
+        .end(2.0, 2)
+        .timer(9.0, 1)
+        .poll(9.0, 1)
+        .wait_for_end(9.0, 1, SLEEP, 0, NAP)
+        .released(10.0, 1)
+        .wake(10.0, 2, task(1));
+    made
+}
