@@ -26,21 +26,24 @@ where
     Builder::new().seeds(100).run(test);
 }
 
+/// Two tasks take two locks, each in its own order.
+async fn two_orders() {
+    let first = Arc::new(Mutex::new(()).named("first"));
+    let second = Arc::new(Mutex::new(()).named("second"));
+    let (one, other) = (first.clone(), second.clone());
+    let task = task::spawn(async move {
+        let _other = other.lock().await;
+        let _one = one.lock().await;
+    });
+    let _first = first.lock().await;
+    let _second = second.lock().await;
+    drop((_first, _second));
+    task.await.unwrap();
+}
+
 #[test]
 fn locks_in_two_orders_are_a_deadlock_with_names_and_lines() {
-    let failure = fails(|| async {
-        let first = Arc::new(Mutex::new(()).named("first"));
-        let second = Arc::new(Mutex::new(()).named("second"));
-        let (one, other) = (first.clone(), second.clone());
-        let task = task::spawn(async move {
-            let _other = other.lock().await;
-            let _one = one.lock().await;
-        });
-        let _first = first.lock().await;
-        let _second = second.lock().await;
-        drop((_first, _second));
-        task.await.unwrap();
-    });
+    let failure = fails(two_orders);
     assert_eq!(failure.cause(), &Cause::Deadlock);
     let waits = failure.waits();
     for part in [
@@ -174,17 +177,7 @@ async fn clock() {
 fn tasks_that_wait_for_each_other_fail_the_run_while_others_go_on() {
     let failure = fails(|| async {
         let clock = task::spawn(clock());
-        let first = Arc::new(Mutex::new(()).named("first"));
-        let second = Arc::new(Mutex::new(()).named("second"));
-        let (one, other) = (first.clone(), second.clone());
-        let task = task::spawn(async move {
-            let _other = other.lock().await;
-            let _one = one.lock().await;
-        });
-        let _first = first.lock().await;
-        let _second = second.lock().await;
-        drop((_first, _second));
-        task.await.unwrap();
+        two_orders().await;
         clock.abort();
     });
     let Cause::Finding { kind, summary } = failure.cause() else {
