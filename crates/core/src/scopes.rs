@@ -39,16 +39,15 @@
 //! A thread also has a list of the fibers which wait in scopes. Some code would block the thread until
 //! another call of the same thread has ended ([`waits_in`]), and must not.
 
+#[cfg_attr(loom, path = "scopes/no_fibers.rs")]
+mod fibers;
+
 use std::cell::Cell;
 use std::ptr;
 
 use crate::{Lease, OnDrop};
 
-// Models have no fibers.
-#[cfg(not(loom))]
-mod fibers;
-#[cfg(not(loom))]
-pub use fibers::{FiberScopes, waits_in};
+pub use fibers::*;
 
 #[cfg(not(loom))]
 thread_local! {

@@ -44,6 +44,8 @@
 
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+#[cfg(all(loom, any(feature = "inspect", feature = "sim", feature = "tracing")))]
+compile_error!("models run without the features that observe");
 
 mod called_at;
 pub mod decisions;

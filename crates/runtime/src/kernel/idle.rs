@@ -198,7 +198,7 @@ impl Calls {
 }
 
 /// A copy of the sleep states of all workers.
-#[cfg(all(feature = "inspect", not(loom)))]
+#[cfg(feature = "inspect")]
 pub struct Asleep {
     pub count: Count,
     /// The parked workers that were not called.
@@ -236,7 +236,7 @@ impl Idle {
     }
 
     /// Returns the present state, for people.
-    #[cfg(all(feature = "inspect", not(loom)))]
+    #[cfg(feature = "inspect")]
     pub fn asleep(&self) -> Asleep {
         let sleepers = self.sleepers.lock();
         Asleep {

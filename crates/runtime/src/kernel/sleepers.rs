@@ -146,13 +146,13 @@ impl Sleepers {
     }
 
     /// Returns the parked workers that were not called.
-    #[cfg(all(feature = "inspect", not(loom)))]
+    #[cfg(feature = "inspect")]
     pub fn parked(&self) -> &[usize] {
         &self.parked
     }
 
     /// Returns for each driver the workers that wait and were not called, and the calls that none has taken.
-    #[cfg(all(feature = "inspect", not(loom)))]
+    #[cfg(feature = "inspect")]
     pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
         self.drivers
             .iter()
