@@ -192,7 +192,7 @@ fn idle_state(inner: &scheduler::Handle) -> Option<Scheduler> {
     let scheduler::Handle::MultiThread(shared) = inner else {
         return None;
     };
-    let asleep = shared.asleep();
+    let asleep = shared.idle.asleep();
     Some(Scheduler {
         awake: asleep.count.awake(),
         searching: asleep.count.searching(),

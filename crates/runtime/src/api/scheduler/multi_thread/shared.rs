@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     /// One for each worker.
     pub(super) cores: Box<[Core]>,
     pub(super) inject: Inject<Notified>,
-    pub(super) idle: Idle,
+    pub(crate) idle: Idle,
     pub(super) drivers: Drivers,
     pub(super) monitor: Monitor,
     /// The runtime is about to end.
@@ -60,12 +60,6 @@ impl Shared {
         // SAFETY: neither moves, and `registered` is dropped before `idle`.
         let registered = unsafe { awake::register(&this.idle) };
         *this.registered.lock() = Some(registered);
-    }
-
-    /// Returns where the workers sleep.
-    #[cfg(feature = "inspect")]
-    pub(crate) fn asleep(&self) -> crate::kernel::idle::Asleep {
-        self.idle.asleep()
     }
 
     /// Returns the number of a worker's own driver.
