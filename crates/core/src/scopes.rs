@@ -39,7 +39,6 @@
 //! A thread also has a list of the fibers which wait in scopes. Some code would block the thread until
 //! another call of the same thread has ended ([`waits_in`]), and must not.
 
-#[cfg_attr(loom, path = "scopes/no_fibers.rs")]
 mod fibers;
 
 use std::cell::Cell;
@@ -47,7 +46,7 @@ use std::ptr;
 
 use crate::{Lease, OnDrop};
 
-pub use fibers::*;
+pub use fibers::{FiberScopes, waits_in};
 
 #[cfg(not(loom))]
 thread_local! {
@@ -77,7 +76,6 @@ struct Link {
     suspension: Suspension,
     /// `true` while the scope holds its lease.
     holds: Cell<bool>,
-    #[cfg_attr(loom, allow(dead_code, reason = "models have no fibers"))]
     exchange: unsafe fn(*const Link),
 }
 

@@ -70,7 +70,7 @@ impl<S> TaskWorker<S> {
     }
 
     /// Returns the steps, unless it has left.
-    #[cfg_attr(loom, allow(dead_code, reason = "models do not catch panics"))]
+    #[cfg(not(loom))]
     pub fn steps(&self) -> Option<&S> {
         self.steps.as_ref()
     }
