@@ -1,5 +1,5 @@
 //! The waits of a task's futures in one poll: for sockets without a deadline, and for events that woke the task
-//! in vain.
+//! without need.
 //!
 //! # Events
 //!
