@@ -70,7 +70,6 @@ impl<S> TaskWorker<S> {
     }
 
     /// Returns the steps, unless it has left.
-    #[cfg(not(loom))]
     pub fn steps(&self) -> Option<&S> {
         self.steps.as_ref()
     }

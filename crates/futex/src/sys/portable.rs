@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::prim::{NAME, table};
+use super::prim::table;
 use crate::atomic::AtomicU32;
 use crate::word::Word;
 use crate::{Group, Scope, WaitAny, WaitResult};
@@ -11,7 +11,11 @@ use crate::{Group, Scope, WaitAny, WaitResult};
 pub(crate) const COUNTS_WAKES: bool = true;
 
 pub(crate) fn name() -> &'static str {
-    NAME
+    if cfg!(loom) {
+        "the table on loom's locks"
+    } else {
+        "the table of mutexes and condition variables"
+    }
 }
 
 pub(crate) fn supports_shared() -> bool {

@@ -12,8 +12,6 @@ pub(crate) use crate::source::{Mutex, MutexGuard};
 use super::table::{Bucket, Queue, Table};
 use crate::per_process::StaticPerProcess;
 
-pub(super) const NAME: &str = "the table of mutexes and condition variables";
-
 /// Two sleepers in one bucket only cost each other a little time.
 pub(super) const BUCKETS: usize = 64;
 

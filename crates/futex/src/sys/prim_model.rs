@@ -11,8 +11,6 @@ pub(crate) use crate::source::{Mutex, MutexGuard};
 
 use super::table::{Bucket, Queue, Table};
 
-pub(super) const NAME: &str = "the table on loom's locks";
-
 pub(super) const BUCKETS: usize = 1;
 
 loom::lazy_static! {
