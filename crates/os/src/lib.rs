@@ -20,7 +20,7 @@
 //! ```
 
 // Nothing here is model-checked.
-#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod blocking;
 mod buffer;

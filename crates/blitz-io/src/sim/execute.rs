@@ -38,7 +38,7 @@ pub(super) struct Executed {
     pub(super) chooser: Chooser,
     pub(super) decisions: Vec<Decision>,
     pub(super) steps: u64,
-    /// The explanation of a failure, if the limits ask for it.
+    /// The explanation of a failure, if the limits request one.
     pub(super) explained: Explained,
 }
 

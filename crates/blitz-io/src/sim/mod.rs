@@ -1,7 +1,7 @@
 //! Runs a test in many orders, each of which can be replayed.
 //!
 //! A simulation runs all tasks of a test on one thread. At each point (an operation of a lock, a channel, a
-//! semaphore or a `Notify`, a spawn, a yield, a sleep, the order of `select!`) it decides which task goes on. A run
+//! semaphore or a `Notify`, a spawn, a yield, a sleep, the order of `select!`) it decides which task runs next. A run
 //! follows from these decisions. So it can be replayed, and shortened to the few that matter. Time is simulated: when
 //! no task is ready, the clock moves to the next timer.
 //!

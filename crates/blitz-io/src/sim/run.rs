@@ -34,8 +34,8 @@
 //! go on (0), or another one run first; after that the preempted task is one of the ready ones. A point with no
 //! other ready task has one alternative, and decides nothing.
 //!
-//! Without hosts, that is: a task of a host that is paused has no step until the host goes on, and a task of a host that
-//! has crashed only drops its future, before any other step.
+//! This holds without hosts. A task of a paused host has no step until the host is resumed. A task of a crashed host
+//! only drops its future, before any other step.
 //!
 //! # A deadlock is certain
 //!
@@ -406,7 +406,7 @@ impl Decider for Run {
     fn preempts(&self, object: u32) -> bool {
         let state = &mut *self.state.borrow_mut();
         if state.current == NONE {
-            // The function that makes the test's future polls one by itself.
+            // The function that makes the test's future may poll a future of its own.
             return false;
         }
         state.chooser.operates(state.current, object);

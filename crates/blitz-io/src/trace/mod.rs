@@ -1,6 +1,6 @@
 //! Requests of a program, for `blitz trace`, which reports where they wait.
 //!
-//! A request is what somebody waits for: an answer to an HTTP request, a job of a queue. [`request`] says where it
+//! A request is a unit of work for which a user waits: the answer to an HTTP request, a job of a queue. [`request`] says where it
 //! begins and ends. It has the tasks and the closures for blocking work that it spawns. Without the feature
 //! `inspect`, and while the recorder is off, this does nothing, so it may stay in the program.
 //!

@@ -277,7 +277,7 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// The report, and what was predicted.
+/// The report, with the predictions.
 #[derive(Serialize)]
 struct WithPredictions {
     #[serde(flatten)]

@@ -22,8 +22,8 @@ pub fn svg(answer: &Answer) -> Result<String, String> {
 const EMPTY: &str = "<svg width=\"200\" height=\"40\" xmlns=\"http://www.w3.org/2000/svg\">\
                      <text x=\"10\" y=\"25\">no waits</text></svg>";
 
-/// In dark mode, the picture's colours are turned, and their hues stay: a certain finding is red. On a phone, the
-/// picture scrolls by itself.
+/// Style of the page. In dark mode the picture's colours are inverted, but keep their hues: a certain finding is red.
+/// On a phone, the picture scrolls apart from the page.
 pub const STYLE: &str = ":root { color-scheme: light dark } \
     body { font-family: sans-serif; margin: 1em } \
     .picture { overflow-x: auto } svg { height: auto } \

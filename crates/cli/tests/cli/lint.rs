@@ -52,7 +52,7 @@ fn json_is_alone_on_standard_output() {
     assert!(ran.err.contains("output"), "{ran:?}");
 }
 
-/// The fields that the schema of SARIF 2.1.0 requires, and the types of the others that are there.
+/// The fields that the schema of SARIF 2.1.0 requires, and the types of the optional fields in the log.
 fn check_sarif(log: &Value) {
     assert_eq!(log["version"], "2.1.0");
     assert!(log["$schema"].as_str().unwrap().contains("sarif-2.1.0"));

@@ -237,7 +237,7 @@ fn a_replay_stops_at_a_step_and_says_who_waits_where() {
 fn gdb_is_started_on_the_process_that_has_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let file = deadlock(folder.path());
-    // In place of gdb: prints its arguments and the names of the process's threads.
+    // Stands for gdb: prints its arguments and the names of the process's threads.
     let script =
         "#!/bin/sh\necho \"$@\"\nfor last in \"$@\"; do :; done\ncat /proc/$last/task/*/comm\n";
     let gdb = folder.path().join("debugger");

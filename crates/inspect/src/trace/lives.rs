@@ -16,7 +16,7 @@ const MISSED: u32 = 32;
 /// The life of one thread or task.
 #[derive(Debug, Default)]
 pub(super) struct Life {
-    /// What it did, in the order of time, without gaps.
+    /// Its history, in the order of time, without gaps.
     pub(super) segments: Vec<Segment>,
     pub(super) spawn: Option<Spawn>,
     /// Its last poll has ended, as far as the recording says.
@@ -97,7 +97,7 @@ struct Now {
     /// The last segment is a wait, for one of these.
     candidates: Vec<For>,
     is_woken: bool,
-    /// The source that ends a wait outside of polls is the one that wakes the task, right afterwards.
+    /// The source that ends a wait outside of polls also wakes the task, right afterwards.
     ended: Option<For>,
 }
 
@@ -381,7 +381,7 @@ impl Now {
         }
     }
 
-    /// No wait has ended in the poll, so the task waited for what it began to wait for last.
+    /// No wait has ended in the poll: the task was in the wait that it began last.
     fn settle(&mut self, life: &mut Life) {
         if let Some(&last) = self.candidates.last() {
             Self::name_last_wait(life, last);

@@ -32,7 +32,7 @@ pub struct Node {
     pub count: u64,
     /// Who kept it waiting.
     pub behind: Option<String>,
-    /// The parts of a request. Those of a wait are what the task did that kept the request waiting.
+    /// The parts of a request. Those of a wait are the actions of the task that kept the request waiting.
     pub parts: Vec<Node>,
 }
 

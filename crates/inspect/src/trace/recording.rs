@@ -112,7 +112,7 @@ pub(super) enum What {
         count: u8,
         location: usize,
     },
-    /// They are about to be given back.
+    /// A thread is about to return the permits.
     PermitsBack { object: usize, count: u8 },
     /// A task of a simulation begins an operation on an object.
     Operates { object: usize },

@@ -67,7 +67,7 @@ fn a_wait_for_a_lock_names_the_lock_its_holder_and_both_lines() {
         behind,
         Some("task 1 (main.rs:1), which took it at main.rs:2")
     );
-    // What the holder did while the other one waited, from 2 to 10 ms.
+    // The actions of the holder while the other task waited, from 2 to 10 ms.
     let lock = &report.paths[0].parts[0];
     let did: Vec<_> = lock
         .parts

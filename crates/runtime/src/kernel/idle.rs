@@ -130,6 +130,9 @@
 //! scheduler and of Tokio's. The monitor does, without a thread of its own, what Go's `sysmon`
 //! does for processors whose thread is blocked.
 
+#[cfg(feature = "inspect")]
+pub mod asleep;
+
 use blitz_io_core::Lock;
 use blitz_io_core::awake::Workers;
 use blitz_io_core::fences::after_rmw;
@@ -202,17 +205,6 @@ impl Calls {
     }
 }
 
-/// A copy of the sleep states of all workers.
-#[cfg(all(feature = "inspect", not(loom)))]
-pub struct Asleep {
-    pub count: Count,
-    /// The parked workers that were not called.
-    pub parked: Vec<usize>,
-    /// For each driver the workers that wait and were not called, and the calls that none has taken.
-    pub drivers: Vec<(usize, usize)>,
-    pub monitor: Option<Place>,
-}
-
 /// The sleep states of all workers; see the module documentation.
 #[repr(align(128))]
 pub struct Idle {
@@ -241,18 +233,6 @@ impl Idle {
     /// Returns how many workers are awake and search, and whether there is a monitor.
     pub fn count(&self) -> Count {
         Count(self.word.load(Ordering::Relaxed))
-    }
-
-    /// Returns the present state, for people.
-    #[cfg(all(feature = "inspect", not(loom)))]
-    pub fn asleep(&self) -> Asleep {
-        let sleepers = self.sleepers.lock();
-        Asleep {
-            count: self.count(),
-            parked: sleepers.parked().to_vec(),
-            drivers: sleepers.waiting().collect(),
-            monitor: sleepers.monitor,
-        }
     }
 
     /// Returns `true` if more workers are awake than there are processors.

@@ -142,15 +142,17 @@ impl Sleepers {
         let fullest = (0..self.drivers.len()).max_by_key(count)?;
         (self.drivers[fullest].waiting > 0).then_some(fullest)
     }
+}
 
+/// For the inspector.
+#[cfg(feature = "inspect")]
+impl Sleepers {
     /// Returns the parked workers that were not called.
-    #[cfg(all(feature = "inspect", not(loom)))]
     pub fn parked(&self) -> &[usize] {
         &self.parked
     }
 
     /// Returns for each driver the workers that wait and were not called, and the calls that none has taken.
-    #[cfg(all(feature = "inspect", not(loom)))]
     pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
         self.drivers
             .iter()

@@ -1,5 +1,5 @@
 //! Finds the faults of `bugs`, and prints for each: schedules and time until the first failure, choices and bytes
-//! after shrinking, and what a loop of the program itself finds in as much time.
+//! after shrinking, and the failures that plain repetition finds in as much time.
 //!
 //! ```sh
 //! cargo run --release -p blitz-io-sim --example corpus

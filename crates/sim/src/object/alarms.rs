@@ -2,8 +2,8 @@
 //!
 //! The thread that has the baton gets the signal when it returns from a point, or while it looks for the next
 //! thread because none can run. The kernel could choose any thread, too. If the thread waits, its handler runs
-//! in the middle of the wait, which then goes on: with `EINTR` for a sleep and for `pause`, and otherwise
-//! as if it had been woken for no reason, or not at all if the wait has a queue.
+//! during the wait. Then a sleep and a `pause` end with `EINTR`. Another wait returns as after a spurious
+//! wake-up, or continues if it has a queue.
 
 use core::ffi::{c_int, c_uint};
 
@@ -20,7 +20,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// The timer of the process.
 pub struct Alarm {
-    /// When it rings next.
+    /// The time at which it rings next.
     pub at: u64,
     /// Time between two rings; zero: it rings once.
     interval: u64,

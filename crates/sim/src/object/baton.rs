@@ -40,7 +40,7 @@
 //! # A wait that tries again
 //!
 //! A thread that waits for a lock is woken to try again. If another thread takes the lock first, it
-//! would only wait once more: [`acquired`] makes such threads blocked again without running them. So
+//! would only wait again: [`acquired`] makes such threads blocked again without running them. So
 //! a schedule has no turns in which nothing happens.
 
 use core::sync::atomic::Ordering;
@@ -632,7 +632,7 @@ pub unsafe fn hand_over(next: u32) {
     sim().runs();
 }
 
-/// Gives the baton away for good.
+/// Gives the baton away and never takes it back.
 pub unsafe fn leave(next: u32) {
     let s = sim();
     s.dying = sys::gettid();

@@ -128,7 +128,7 @@ impl Descriptors {
         }
     }
 
-    /// Returns the number of what a descriptor refers to. It is never given again.
+    /// Returns the number of the object of a descriptor. No later object has the same number.
     pub fn index(&self, fd: usize) -> Option<usize> {
         *self.table.get(fd)?
     }
@@ -207,7 +207,7 @@ impl Descriptors {
                 count > 0,
                 self.table.iter().position(|at| *at == Some(*index)),
             ) {
-                // SAFETY: the counter below a timer is an event counter, and `count` is what it takes.
+                // SAFETY: the counter below a timer is an event counter, and `count` is eight bytes long.
                 unsafe { sys::call(nr::WRITE, [fd, &raw const count as usize, 8, 0, 0, 0]) };
                 any = true;
             }
@@ -305,7 +305,7 @@ pub unsafe fn report_again(fd: usize) {
             // 3: modify. The kernel looks at the readiness anew.
             sys::call(nr::EPOLL_CTL, [edge.epoll, 3, edge.fd, event, 0, 0]);
         }
-        // Also for those who wait for such an epoll.
+        // Some threads may wait for such an epoll.
         descriptors_changed();
     }
 }

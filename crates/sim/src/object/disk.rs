@@ -15,7 +15,7 @@
 //! 3. The process ends. The fork server starts the program again, on these files (`start`).
 //!
 //! Both are independent. So a file that was written, not synced, and renamed over another one may be empty
-//! after the crash, and a file that was synced is gone if its folder was not.
+//! after the crash, and a synced file is lost if its folder was not synced.
 //!
 //! `fsync` that fails (`eio`) drops what is unsynced, as Linux does: the program still reads it, but no later
 //! `fsync` writes it.

@@ -1,4 +1,4 @@
-//! How a run ends that does not end by itself: with a verdict and a report.
+//! Ends a run that does not exit: with a verdict and a report.
 
 use core::ffi::CStr;
 use core::fmt::Write;
@@ -33,7 +33,7 @@ unsafe fn report() -> Report {
     Report(sim().region)
 }
 
-/// Adds to the report of a run that goes on.
+/// Adds a line to the report of a run that continues.
 pub unsafe fn note(text: &str) {
     let _ = report().write_str(text);
 }
@@ -111,7 +111,7 @@ pub unsafe fn diverged(index: u32, recorded: (u16, u16), here: (u16, usize)) -> 
 
 /// The program made a call that is neither simulated nor harmless.
 pub unsafe fn escaped(name: &str, address: usize) -> ! {
-    // A call through a symbol of this object has no address of its own: its caller's is meant.
+    // A call through a symbol of this object has no address of its own; it stands for its caller.
     let mine = base_of(escaped as *const () as usize);
     let outside = address != 0 && base_of(address) != mine;
     let place = if outside { address } else { caller() };
@@ -225,7 +225,7 @@ struct Place(usize);
 
 impl core::fmt::Display for Place {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // SAFETY: all fields may be zero, and `dladdr` fills in what it finds.
+        // SAFETY: all fields may be zero, and `dladdr` fills them in.
         let mut info: c::DlInfo = unsafe { core::mem::zeroed() };
         // SAFETY: `dladdr` accepts any address.
         if unsafe { c::dladdr(self.0 as *const _, &mut info) } == 0 || info.file.is_null() {

@@ -120,7 +120,7 @@ pub unsafe fn usage(to: *mut u8, size: usize) -> Raw {
     }
 }
 
-/// `sysinfo`: a machine with 8 GiB of memory, half of it free. libc's `qsort` asks for it.
+/// `sysinfo`: a machine with 8 GiB of memory, half of it free. libc's `qsort` calls it.
 pub unsafe fn memory(to: *mut u64) -> Raw {
     const GIB: u64 = 1 << 30;
     core::slice::from_raw_parts_mut(to, 14).fill(0);

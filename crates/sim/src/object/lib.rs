@@ -8,7 +8,7 @@
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
 //! - `step`: instructions one by one; `survey`, `loops`: loops without a call; `handlers`: of the program.
 //! - `files`, `paths`, `tree`, `metadata`, `disk`: files in memory, and their crashes.
-//! - `network`, `wires`: faults of the network, and what is under way because of them.
+//! - `network`, `wires`: faults of the network, and the data that they delay.
 //! - `outside`: child processes, where they are allowed.
 //! - `dispatch`: one function that takes a number and six arguments, as the kernel does.
 //! - `symbols`: libc's functions over `dispatch`; `trap`: what comes round libc, into `dispatch` too;

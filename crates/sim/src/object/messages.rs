@@ -299,7 +299,7 @@ pub unsafe fn send_messages(a: [usize; 6], from: usize) -> Raw {
     })
 }
 
-/// `recvmmsg`. It returns what is there after the first message, and never waits for more.
+/// `recvmmsg`. It waits for the first message only, and returns those that have arrived by then.
 pub unsafe fn receive_messages(a: [usize; 6], from: usize) -> Raw {
     const WAIT_FOR_ONE: usize = 0x10000;
     batch(a, |message, flags| {

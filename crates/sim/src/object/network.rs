@@ -127,7 +127,7 @@ pub unsafe fn hold(fd: usize, parts: &[Iovec]) -> Option<Raw> {
         return None;
     }
     has_deadline(s.wires.next());
-    // What is due at once need not wait for time.
+    // Data that are due now need no advance of time.
     baton::advance(0);
     progress::change();
     Some(length as Raw)
@@ -170,7 +170,7 @@ unsafe fn fails(waits: Waits) -> Option<Raw> {
         if let Some(error) = tells_reset_to_writer(waits) {
             return Some(error);
         }
-        // The kernel's socket has no room either, so whoever waits for it is woken.
+        // The kernel's socket has no room either, so threads that wait for it are woken.
         if waits.events == POLLOUT && sim().wires.is_full(end.index) {
             return Some(-(EAGAIN as Raw));
         }
@@ -305,7 +305,7 @@ pub unsafe fn shutdown(fd: usize, how: usize) -> Option<Raw> {
     Some(0)
 }
 
-/// Lets the end of what a socket sends come later, if something is under way or the port is cut off.
+/// Delays the end of a socket's stream, if data are in flight or the port is cut off.
 unsafe fn ends_later(fd: usize) -> bool {
     if !is_on(&[fault::LATENCY, fault::PARTITION]) {
         return false;

@@ -245,7 +245,7 @@ pub unsafe fn socket(domain: i32, kind: i32, protocol: i32, from: usize) -> Raw 
 /// Gives a socket of the Internet a large buffer.
 unsafe fn enlarge(fd: usize, domain: i32) {
     if domain != UNIX {
-        // Level 1, option 7: the buffer of what it sends.
+        // Level 1, option 7: the send buffer.
         let size = &raw const BUFFER as usize;
         sys::call(nr::SETSOCKOPT, [fd, 1, 7, size, 4, 0]);
     }

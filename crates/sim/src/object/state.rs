@@ -60,7 +60,7 @@ pub type Key = (Class, usize);
 
 /// A thread of the program.
 pub struct Thread {
-    /// Its number: 0 is the one that runs `main`.
+    /// Its number: 0 for the thread that runs `main`.
     pub id: u32,
     /// The baton: 1 from the moment at which another thread hands it over.
     pub baton: AtomicU32,

@@ -1,4 +1,4 @@
-//! What is under way: bytes and datagrams that a fault holds back until a simulated time.
+//! Data in flight: bytes and datagrams that a fault holds back until a simulated time.
 //!
 //! Bytes of a connection that are held back are written to the sender's socket when they are due, so
 //! the receiver sees them then, in their order. A wire has a descriptor of its own for that socket. So the
@@ -8,7 +8,7 @@
 //!
 //! 1. *Bytes that are due are written, or the wire is full.* [`Wires::deliver`] is called whenever time
 //!    moves past [`Wires::next`], and ends with one of both.
-//! 2. *A full wire goes on.* It is full because the receiver's buffer is. Room comes only by a call of
+//! 2. *A full wire proceeds.* It is full because the receiver's buffer is. Room comes only by a call of
 //!    the receiver, each of which ends with `baton::descriptors_changed`, which calls
 //!    [`Wires::deliver_more`].
 //! 3. *No byte overtakes another one.* As long as a wire exists, everything that is written goes through it
@@ -51,7 +51,7 @@ impl Wire {
                     self.is_full = true;
                     return;
                 }
-                // The receiver is gone: no one misses the rest.
+                // The receiver has closed its end: the rest is lost.
                 let count = if sent < 0 { part.len() } else { sent as usize };
                 part.drain(..count);
                 self.bytes -= count;
@@ -197,7 +197,7 @@ impl Wires {
         self.wire(sender).map(|wire| wire.bytes)
     }
 
-    /// Returns `true` if the receiver has no room for what is due.
+    /// Returns `true` if the receiver has no room for the data that are due.
     pub fn is_full(&mut self, sender: usize) -> bool {
         self.wire(sender).is_some_and(|wire| wire.is_full)
     }

@@ -37,7 +37,7 @@ pub const LOOPS: usize = 64;
 pub const WINDOWS: usize = 1 << 12;
 /// The object of a call that concerns no other thread.
 pub const NOTHING: u64 = u64::MAX;
-/// What a thread waits for, by the number of the kind of object (`state::Class` of the object).
+/// The objects of waits, by the number of the kind of object (`state::Class` of the object).
 pub const WAITS: [&str; 10] = [
     "a time",
     "a mutex",
@@ -114,7 +114,7 @@ pub mod kind {
     pub const NEXT: u16 = 1;
     /// The running thread yields. Choice 0: the next other one by number.
     pub const YIELD: u16 = 2;
-    /// Waiter to signal. Choice 0: the one that has waited longest.
+    /// Waiter to signal. Choice 0: the thread that has waited longest.
     pub const WAITER: u16 = 3;
     /// Instructions after which the thread loses the baton. Choice 0: it keeps it until its next call.
     pub const WINDOW: u16 = 4;

@@ -380,7 +380,7 @@ fn tokio_program_reconnects() {
 #[test]
 fn a_program_that_connects_again_passes_with_every_fault() {
     let program = test("network::tokio_program_reconnects");
-    // But a thread that is stalled: any time limit may pass meanwhile, also that of this program.
+    // All families but stalls: during a stall any time limit may pass, also that of this program.
     let all = "short,spurious,eintr,eagain,net".parse().unwrap();
     passes_twice(&program, all, 60);
     // And with this one in each seed.

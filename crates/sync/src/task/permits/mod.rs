@@ -104,8 +104,10 @@ pub const MAX_PERMITS: usize = usize::MAX >> 3;
 /// overflow the word with them.
 const FEW: usize = MAX_PERMITS >> 16;
 
-/// A batch of permits; see the module documentation. The word is first: the C interface lets programs take
-/// and give back permits of its locks in inline functions.
+/// A batch of permits; see the module documentation.
+// `repr(C)` puts the word first, and is here because the mutexes, rwlocks and semaphores of the C interface are
+// this type, in the program's memory: its inline functions exchange the word, and call the library if that fails.
+// A type with this layout beside the C interface would be a second copy of the algorithm and of its models.
 #[repr(C)]
 pub struct Permits {
     word: AtomicUsize,

@@ -50,12 +50,12 @@ pub(super) struct Frame {
     /// The thread is no worker any more: it may block.
     may_block: bool,
     since: Instant,
-    /// The time of the waits that are counted by themselves.
+    /// The time of the waits that are counted separately.
     counted: Duration,
     before: Counters,
     /// The address in the task's own wakers; 0 if it has none yet.
     pub(super) header: usize,
-    /// What was handed to futures of the task before the poll.
+    /// The locks that were handed to futures of the task before the poll.
     pub(super) handed: Vec<Handed>,
     /// The task has woken itself in this poll.
     pub(super) is_rewoken: bool,
@@ -107,7 +107,7 @@ impl Frames {
         let after = Counters::read(now);
         self.counters = Some(after);
         let processor = after.processor.saturating_sub(frame.before.processor);
-        // A wait that is counted by itself is one of the sleeps.
+        // A wait that is counted separately is one of the sleeps.
         let slept = after.sleeps > frame.before.sleeps && frame.counted.is_zero();
         let is_long = processor >= LONG || slept;
         Some((frame, is_long.then_some((took, processor))))
@@ -139,7 +139,7 @@ impl Frames {
 }
 
 impl Frame {
-    /// A wait within the poll is counted by itself.
+    /// Counts a wait within the poll separately.
     pub(super) fn count(&mut self, took: Duration) {
         self.counted += took;
     }

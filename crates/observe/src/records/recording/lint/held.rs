@@ -78,7 +78,7 @@ impl Held {
     }
 }
 
-/// Returns the locks that keep all others out of what an owner does with the lock `of`.
+/// Returns the locks that exclude all others while an owner uses the lock `of`.
 fn gates<'a>(own: impl Iterator<Item = &'a Held>, of: (u64, u32)) -> [(u64, u32); GATES] {
     let mut gates = [(0, 0); GATES];
     let others = own.filter(|other| other.lock.is_exclusive() && other.lock.id() != of);

@@ -22,7 +22,7 @@
 //! | tasks with a request | `requests.rs` | 65,536 |
 //! | tasks that were left when a runtime ended | `leaks.rs` | 4,096 |
 //!
-//! What does not fit is counted, and the report says so.
+//! Entries for which there is no room are counted, and the report has their number.
 //!
 //! # Recursion
 //!

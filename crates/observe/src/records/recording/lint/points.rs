@@ -180,7 +180,7 @@ fn of_frame(frame: &Frame, side: Side) -> Event {
     }
 }
 
-/// The task with this number is woken, by itself if it is the current one.
+/// The task with this number is woken. If it is the current task, it wakes itself.
 #[cold]
 #[inline(never)]
 pub(in crate::records::recording) fn woken(task: Waiter, by: u64) {

@@ -67,7 +67,7 @@ pub(super) enum Code {
     Permits,
     /// It is about to give them back.
     PermitsBack,
-    /// A paused clock moves: later events are later by this number of nanoseconds, which is in place of the other one.
+    /// A paused clock moves: later events are later by this number of nanoseconds, which replaces the previous one.
     Advance,
     /// A task of a simulation begins an operation on an object.
     Operates,

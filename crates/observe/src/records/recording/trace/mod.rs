@@ -8,7 +8,7 @@
 //!
 //! - the environment has `BLITZ_TRACE` when the process first takes a lock or polls a task: `1`, or a folder, into
 //!   which the process writes `PID.blitz` when it exits;
-//! - a runtime asks for it ([`start`]);
+//! - a runtime starts it ([`start`]);
 //! - `blitz trace PID` asks through the inspector's socket.
 //!
 //! A paused clock of a runtime adds its moves to the times of later events, so that a simulation is recorded in simulated
