@@ -1,13 +1,16 @@
 //! The polls that a thread is in, and how long they take.
 //!
 //! Late by the clock is not late: a thread that lost its processor looks the same. So a poll is long if it had
-//! ten milliseconds of processor time, or took as long and gave the processor up itself, by a call that sleeps.
-//! The system's counters of both cost more than a short poll. A thread reads them after it has slept, and every two
+//! ten milliseconds of processor time, or gave the processor up itself, by a call that sleeps, and took as long
+//! without the time in which the thread was ready and others ran (`delay.rs`): one short sleep does not make it
+//! answer for the rest.
+//! The system's counters cost more than a short poll. A thread reads them after it has slept, and every two
 //! milliseconds; what the thread did in between counts for the poll.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use super::delay::Delay;
 use super::edges::address;
 use super::handed::{self, Handed};
 use super::lock::At;
@@ -38,6 +41,8 @@ const LOOKS: u32 = 16;
 pub(super) struct Frames {
     frames: Vec<Frame>,
     counters: Option<Counters>,
+    /// A reading from before the outermost poll.
+    delay: Option<Delay>,
     /// The looks for timers, by the line at which tasks were spawned.
     looks: HashMap<u64, u32>,
 }
@@ -80,6 +85,9 @@ impl Frames {
         let known = self.counters.filter(|known| since - known.at <= FRESH);
         let before = known.unwrap_or_else(|| Counters::read(since));
         self.counters = Some(before);
+        if self.frames.is_empty() && !self.delay.is_some_and(|delay| delay.is_fresh(since)) {
+            self.delay = Some(Delay::read(since));
+        }
         self.frames.push(Frame {
             task,
             of,
@@ -109,8 +117,19 @@ impl Frames {
         let processor = after.processor.saturating_sub(frame.before.processor);
         // A wait that is counted separately is one of the sleeps.
         let slept = after.sleeps > frame.before.sleeps && frame.counted.is_zero();
-        let is_long = processor >= LONG || slept;
+        let is_long = is_long(took, processor, slept, || self.delayed(now));
         Some((frame, is_long.then_some((took, processor))))
+    }
+
+    /// Returns the time for which the thread was ready and did not run, in the poll that has just ended and up to a
+    /// tenth of a second before it.
+    fn delayed(&mut self, now: Instant) -> Duration {
+        let after = Delay::read(now);
+        let before = self.delay.unwrap_or(after);
+        if self.frames.is_empty() {
+            self.delay = Some(after);
+        }
+        after.since(before)
     }
 
     /// Counts a look for the timers of a task. Returns `false` if there were enough.
@@ -136,6 +155,16 @@ impl Frames {
     pub(super) fn forget_counters(&mut self) {
         self.counters = None;
     }
+}
+
+/// Returns `true` if a poll was long that took at least [`LONG`]. `slept`: it gave the processor up itself.
+fn is_long(
+    took: Duration,
+    processor: Duration,
+    slept: bool,
+    delayed: impl FnOnce() -> Duration,
+) -> bool {
+    processor >= LONG || slept && took.saturating_sub(delayed()) >= LONG
 }
 
 impl Frame {
@@ -175,5 +204,24 @@ impl Counters {
             processor: Duration::ZERO,
             sleeps: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_poll_is_long_by_what_it_does_and_not_by_what_other_threads_do() {
+        let ms = Duration::from_millis;
+        let is_long = |processor, slept, delayed| is_long(ms(30), processor, slept, || delayed);
+        assert!(is_long(ms(10), false, ms(20)));
+        assert!(is_long(ms(1), true, ms(0)));
+        assert!(is_long(ms(1), true, ms(20)));
+        // The processor was taken away.
+        assert!(!is_long(ms(9), false, ms(0)));
+        // And the poll gave it up for a moment.
+        assert!(!is_long(ms(1), true, ms(25)));
+        assert!(!is_long(ms(1), true, ms(90)));
     }
 }

@@ -31,6 +31,7 @@
 //! recorder's own locks are those of the standard library, and it calls no code of the program while it holds
 //! one.
 
+mod delay;
 mod edges;
 mod file;
 mod frames;
