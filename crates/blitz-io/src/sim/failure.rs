@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use blitz_io_inspect::Finding;
+
 use super::schedule::Schedule;
 use super::trace::Trace;
 use super::waits::Explained;
@@ -164,7 +166,29 @@ impl Failure {
         &self.trace
     }
 
-    /// Returns the findings of `inspect`, and the waits of all tasks, when the run has failed.
+    /// Returns the findings of [`inspect`](crate::inspect) when the run has failed, certain and probable ones.
+    ///
+    /// ```
+    /// use blitz_io::inspect::Certainty;
+    /// use blitz_io::sim::Builder;
+    /// use blitz_io::sync::Mutex;
+    ///
+    /// let failure = Builder::new()
+    ///     .check(|| async {
+    ///         let lock = Mutex::new(());
+    ///         let _guard = lock.lock().await;
+    ///         let _again = lock.lock().await;
+    ///     })
+    ///     .unwrap_err();
+    /// let [finding] = failure.findings() else { panic!("{failure}") };
+    /// assert_eq!((&*finding.kind, finding.certainty), ("self-wait", Certainty::Certain));
+    /// ```
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.explained.findings
+    }
+
+    /// Returns these findings and the waits of all tasks in words.
     #[must_use]
     pub fn waits(&self) -> &str {
         &self.explained.waits

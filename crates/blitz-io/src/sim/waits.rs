@@ -10,7 +10,8 @@ use super::failure::Cause;
 /// The explanation of a failure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Explained {
-    /// The findings and waits.
+    pub(super) findings: Vec<Finding>,
+    /// The findings and waits, in words.
     pub(super) waits: String,
     /// The last events of the tasks that are involved.
     pub(super) events: String,
@@ -31,6 +32,7 @@ pub(super) fn explain(tasks: &[u64], last_steps: &Steps) -> Explained {
     Explained {
         waits: report(&snapshot, &findings),
         events: last_steps.describe(tasks, &involved),
+        findings,
     }
 }
 
