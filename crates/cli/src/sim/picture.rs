@@ -79,7 +79,7 @@ fn bar_of(kind: &str) -> usize {
         "a condition" | "a semaphore" | "a barrier" => 3,
         "a time" => 5,
         "the end of a thread" => 6,
-        "a descriptor" => 7,
+        "a descriptor" | "a signal" => 7,
         _ => 4,
     }
 }
@@ -408,6 +408,7 @@ fn told(what: &Happening) -> String {
 fn wait(kind: &str, object: u64) -> String {
     match kind {
         "a time" => "sleeps".to_owned(),
+        "a signal" => "waits for a signal".to_owned(),
         "the end of a thread" | "a descriptor" => format!("waits for {kind}, {object}"),
         _ => format!("waits for {kind} at {object:#x}"),
     }

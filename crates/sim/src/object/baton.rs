@@ -45,7 +45,6 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::alarms;
 use crate::c::{EINTR, Pollfd};
 use crate::end;
 use crate::events;
@@ -56,6 +55,8 @@ use crate::shared::region::strategy;
 use crate::shared::region::{
     CHECKPOINT, DECISIONS, Decision, Event, NOTHING, TIME, WINDOWS, fault, happening, kind, verdict,
 };
+use crate::signals;
+use crate::silence;
 use crate::state::{Class, Key, NEVER, State, sim};
 use crate::step;
 use crate::survey;
@@ -211,7 +212,10 @@ unsafe fn earliest() -> u64 {
     let waiting = threads.filter(|thread| thread.state == State::Blocked);
     let first = waiting.map(|thread| thread.deadline).min();
     let first = first.unwrap_or(NEVER).min(s.descriptors.next_timer());
-    first.min(s.wires.next()).min(s.alarm.at)
+    first
+        .min(s.wires.next())
+        .min(silence::next())
+        .min(s.alarms.next())
 }
 
 /// Makes the threads ready whose deadlines have passed, and timer descriptors readable.
@@ -230,12 +234,13 @@ unsafe fn expire() {
         }
     }
     let rang = s.descriptors.expire(s.now);
-    s.alarm.expire(s.now);
+    s.alarms.expire(s.now, &mut s.due);
     let arrived = s.wires.deliver(s.now);
     if arrived {
         progress::change();
     }
-    if arrived || rang {
+    let is_given_up = silence::expire(s.now);
+    if arrived || rang || is_given_up {
         progress::wake();
         descriptors_changed();
     }
@@ -260,9 +265,6 @@ pub unsafe fn block(key: Key, deadline: u64) -> bool {
     me.deadline = deadline;
     me.timed_out = false;
     me.state = State::Blocked;
-    if key.0 == Class::Sleep {
-        me.blocks_alarm = alarms::blocks_signal();
-    }
     progress::wake();
     happened(
         happening::WAIT,
@@ -400,7 +402,7 @@ unsafe fn reschedule(kind: u16) {
         s.streak = 0;
     }
     hand_over(next);
-    alarms::deliver();
+    signals::deliver();
     if sim().region().preempt != 0 && other_is_ready() {
         open_window();
     }
@@ -428,7 +430,7 @@ pub unsafe fn choose_thread(kind: u16) -> u32 {
             if !to_next_deadline() {
                 end::deadlock();
             }
-            alarms::deliver();
+            signals::deliver();
             continue;
         }
         let s = sim();

@@ -133,6 +133,11 @@ impl Descriptors {
         *self.table.get(fd)?
     }
 
+    /// Returns a descriptor that refers to the number.
+    pub fn fd_of(&self, index: usize) -> Option<usize> {
+        self.table.iter().position(|at| *at == Some(index))
+    }
+
     /// Returns the sockets with their numbers.
     pub fn sockets(&mut self) -> impl Iterator<Item = (usize, &mut Socket)> {
         let all = self.all.iter_mut();
@@ -264,7 +269,7 @@ pub unsafe fn until_ready(waits: Waits, mut operation: impl FnMut() -> Raw) -> R
 }
 
 /// A write found no room, or too little: room that comes is a change to report.
-unsafe fn found_no_room(fd: usize) {
+pub unsafe fn found_no_room(fd: usize) {
     if let Some(description) = sim().descriptors.get(fd) {
         for edge in &mut description.edges {
             edge.has_told_room = false;
@@ -369,7 +374,7 @@ pub unsafe fn write(fd: usize, from: usize, length: usize) -> Raw {
         base: from as *mut u8,
         len: length,
     }];
-    if let Some(result) = network::hold(fd, &all) {
+    if let Some(result) = network::hold(fd, &all, false) {
         return result;
     }
     write_all(fd, length, false, |done, length| {
@@ -421,7 +426,7 @@ pub unsafe fn writev(fd: usize, parts: usize, count: usize) -> Raw {
     }
     point("writev", 0);
     let all = core::slice::from_raw_parts(parts as *const Iovec, count);
-    if let Some(result) = network::hold(fd, all) {
+    if let Some(result) = network::hold(fd, all, false) {
         return result;
     }
     let length = all.iter().map(|part| part.len).sum();

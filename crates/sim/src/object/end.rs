@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 
 use crate::baton;
 use crate::c::{self, nr};
+use crate::explain;
 use crate::loops;
 use crate::shared::region::{Region, TEXT, WAITS, verdict};
 use crate::state::{Class, State, sim, stop};
@@ -41,6 +42,7 @@ pub unsafe fn note(text: &str) {
 /// Ends the process with a verdict.
 pub unsafe fn with(verdict: u32, text: &str) -> ! {
     let _ = report().write_str(text);
+    let verdict = explain::ended(verdict);
     sim().region().verdict = verdict;
     stop();
     sys::exit_group(100 + verdict as i32);
@@ -48,7 +50,11 @@ pub unsafe fn with(verdict: u32, text: &str) -> ! {
 
 /// Ends a run in which all threads wait, and none of them for a time.
 pub unsafe fn deadlock() -> ! {
-    list_threads();
+    // Not for a report of the program that waits itself.
+    if sim().explained.is_none() {
+        list_threads();
+        explain::begin();
+    }
     with(verdict::DEADLOCK, "");
 }
 
@@ -152,6 +158,7 @@ unsafe fn list_threads() {
                 (Class::Sleep, _) => write!(report(), " for {} ns", thread.deadline - now),
                 (Class::Join, other) => write!(report(), ", thread {other}"),
                 (Class::Descriptors, fd) => write!(report(), ", {fd}"),
+                (Class::Signal, _) => Ok(()),
                 (_, address) => write!(report(), " at {address:#x}"),
             };
         }

@@ -6,12 +6,14 @@ use std::collections::VecDeque;
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::alarms::Alarm;
+use crate::alarms::Alarms;
 use crate::c::Pollfd;
 use crate::descriptors::Descriptors;
+use crate::explain::Before;
 use crate::mappings::Place;
 use crate::shared::random::{Random, extend};
 use crate::shared::region::{NOTHING, Region};
+use crate::signals::Signal;
 use crate::strategy::Strategy;
 use crate::tree::Tree;
 use crate::wires::Wires;
@@ -53,6 +55,8 @@ pub enum Class {
     Join,
     /// Descriptors.
     Descriptors,
+    /// A signal that all threads block.
+    Signal,
 }
 
 /// The object of a wait.
@@ -70,10 +74,8 @@ pub struct Thread {
     pub retries: bool,
     pub deadline: u64,
     pub timed_out: bool,
-    /// A signal came during its wait (`alarms`).
+    /// A signal came during its wait (`signals`).
     pub interrupted: bool,
-    /// It blocked that signal when it began to sleep.
-    pub blocks_alarm: bool,
     /// Descriptors that it waits for.
     pub set: Vec<Pollfd>,
     /// Further queues in which it is, if it waits for several words.
@@ -113,7 +115,6 @@ impl Thread {
             deadline: NEVER,
             timed_out: false,
             interrupted: false,
-            blocks_alarm: false,
             set: vec![],
             other_keys: vec![],
             woken_at: 0,
@@ -146,8 +147,10 @@ pub struct Simulation {
     pub now: u64,
     /// Nanoseconds by which the calendar's clock has jumped.
     pub jumped: i64,
-    /// The timer that sends a signal.
-    pub alarm: Alarm,
+    /// Timers that send signals.
+    pub alarms: Alarms,
+    /// Signals to the process that no thread has got yet.
+    pub due: Vec<Signal>,
     /// Lower bound of all deadlines.
     pub next_deadline: u64,
     /// The kernel's number of a thread that has passed the baton on and still ends.
@@ -180,6 +183,8 @@ pub struct Simulation {
     /// Places of the names in the record of the events.
     pub names: BTreeMap<Vec<u8>, u32>,
     pub wires: Wires,
+    /// Set while the program explains a deadlock.
+    pub explained: Option<Before>,
     /// Key whose destructor sees the end of a thread.
     pub key: u32,
 }

@@ -23,7 +23,7 @@ struct Body {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_create(
+pub unsafe extern "C" fn pthread_create(
     thread: *mut usize,
     attributes: *const c_void,
     start: Start,

@@ -37,6 +37,11 @@ fn is_calendar(clock: c_int) -> bool {
     matches!(clock, 0 | 5 | 8 | 11)
 }
 
+/// Returns `true` if there is no such clock.
+pub unsafe fn is_unknown(clock: c_int) -> bool {
+    offset(clock).is_none()
+}
+
 /// Returns what the calendar shows at the start of the run, as far as it has not jumped.
 unsafe fn start_of_calendar() -> u64 {
     EPOCH.saturating_add_signed(sim().jumped)

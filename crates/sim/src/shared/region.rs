@@ -37,8 +37,8 @@ pub const LOOPS: usize = 64;
 pub const WINDOWS: usize = 1 << 12;
 /// The object of a call that concerns no other thread.
 pub const NOTHING: u64 = u64::MAX;
-/// The objects of waits, by the number of the kind of object (`state::Class` of the object).
-pub const WAITS: [&str; 10] = [
+/// What a thread waits for, by the number of the kind of object (`state::Class` of the object).
+pub const WAITS: [&str; 11] = [
     "a time",
     "a mutex",
     "a read-write lock",
@@ -49,6 +49,7 @@ pub const WAITS: [&str; 10] = [
     "a word of memory",
     "the end of a thread",
     "a descriptor",
+    "a signal",
 ];
 /// The thread that woke another one, if time did.
 pub const TIME: u32 = u32::MAX;
@@ -158,6 +159,10 @@ pub mod fault {
     pub const CRASH: u32 = 15;
     /// The calendar's clock is set to another time.
     pub const CLOCK: u32 = 16;
+    /// A connection falls silent for ever, and no end is told.
+    pub const HALF_OPEN: u32 = 17;
+    /// What goes to a port, or what comes from one, does not arrive for a while.
+    pub const ONE_WAY: u32 = 18;
 }
 
 /// One decision of a run.
