@@ -394,7 +394,13 @@ pub use macros::{main, test};
 struct Readme;
 
 /// Runs the examples of the book's page about simulations as tests.
-#[cfg(all(doctest, feature = "macros", feature = "net", feature = "sim"))]
+#[cfg(all(
+    doctest,
+    feature = "fs",
+    feature = "macros",
+    feature = "net",
+    feature = "sim"
+))]
 #[doc = include_str!("../../../book/src/guides/simulating-tasks.md")]
 struct SimulatingTasks;
 

@@ -11,7 +11,7 @@ mod points;
 mod properties;
 mod replay;
 mod schedules;
-#[cfg(feature = "net")]
+#[cfg(all(feature = "fs", feature = "net"))]
 #[path = "../../../../examples/replicated/src/store/mod.rs"]
 #[allow(dead_code, missing_docs, reason = "it is an example's")]
 mod store;

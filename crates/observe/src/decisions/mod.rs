@@ -26,6 +26,7 @@
 mod disabled;
 #[cfg(feature = "sim")]
 mod enabled;
+mod faults;
 
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,8 @@ pub use enabled::{
     Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
     when_host_shows, with,
 };
+
+pub use faults::{happens, one_in, time_between};
 
 /// `true` if a back end may decide.
 pub const IS_DECIDED: bool = cfg!(feature = "sim");
