@@ -206,3 +206,27 @@ fn wrong_arguments_are_refused_and_each_lint_is_explained() {
         );
     }
 }
+
+#[test]
+fn a_comment_in_the_program_allows_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("src")).unwrap();
+    let lint_with = |comment: &str| {
+        // The finding has the lines 10, 11, 20 and 21.
+        let program = format!("{}{comment}\n", "\n".repeat(9));
+        fs::write(folder.path().join("src/bank.rs"), program).unwrap();
+        let script = format!("cat > \"$BLITZ_LINT/1.blitzlint\" <<'END'\n{RECORD}\nEND\n");
+        let mut command = blitz(&["lint", "--json", "--", "sh", "-c", &script]);
+        Ran::from(command.current_dir(folder.path()).output().unwrap())
+    };
+    let ran = lint_with("let a = 1; // blitz-lint: allow(lock-order): never at once");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.json()["allowed"][0]["reason"], "never at once");
+    for wrong in [
+        "// blitz-lint: allow(lock-order):",
+        "// blitz-lint: allow(leaked-task): never at once",
+        "\n\n// blitz-lint: allow(lock-order): too far away",
+    ] {
+        assert_eq!(lint_with(wrong).code, Some(3), "{wrong}");
+    }
+}

@@ -45,6 +45,8 @@ pub(super) struct Frames {
     delay: Option<Delay>,
     /// The looks for timers, by the line at which tasks were spawned.
     looks: HashMap<u64, u32>,
+    /// The memory of the last poll, for the next one.
+    spare: Waits,
 }
 
 /// One poll.
@@ -99,7 +101,7 @@ impl Frames {
             header,
             handed: handed::of(header),
             is_rewoken: false,
-            waits: Waits::default(),
+            waits: std::mem::take(&mut self.spare),
         });
     }
 
@@ -130,6 +132,12 @@ impl Frames {
             self.delay = Some(after);
         }
         after.since(before)
+    }
+
+    /// Keeps the memory of a poll that has ended.
+    pub(super) fn keep(&mut self, mut waits: Waits) {
+        waits.clear();
+        self.spare = waits;
     }
 
     /// Counts a look for the timers of a task. Returns `false` if there were enough.
