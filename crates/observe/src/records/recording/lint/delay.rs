@@ -1,7 +1,7 @@
 //! How long a thread was ready to run, and the system ran other threads.
 //!
 //! The system counts it for each thread, in a file that costs more to read than a poll may cost. So a thread reads it
-//! at most once in a tenth of a second, before a poll, and once more after a poll that may have been long. The
+//! at most once in a tenth of a second, before a poll, and again after a poll that may have been long. The
 //! difference has what passed between the first reading and the poll, too: it is never too small, and at most that
 //! tenth of a second too large. A poll that sleeps for less, on a machine that is busy, may not be seen to be long;
 //! but no poll is long because of the machine.
