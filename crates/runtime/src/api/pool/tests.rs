@@ -49,7 +49,7 @@ fn forbid_yields() -> io::Result<()> {
 /// the job would wait.
 #[test]
 fn a_searching_thread_never_yields() {
-    let name = "pool::tests::a_searching_thread_never_yields";
+    let name = "api::pool::tests::a_searching_thread_never_yields";
     if env::var_os(CHILD).is_none() {
         let output = Command::new(env::current_exe().unwrap())
             .args([name, "--exact", "--nocapture", "--test-threads=1"])
