@@ -30,6 +30,11 @@
 //! 4. *If no thread is ready*, time moves to the earliest deadline. If there is none, the run ends as a
 //!    deadlock: by 3, no later event could make a thread ready.
 //!
+//! # The start of a thread
+//!
+//! `pthread_create` returns to the program when the new thread has come to [`sleep`]. So the part of libc that
+//! runs before, which may wait for libc's locks, runs beside no other thread.
+//!
 //! # The end of a thread
 //!
 //! A thread keeps the baton while its destructors run, which may reach points. Then it chooses its
@@ -61,6 +66,7 @@ use crate::state::{Class, Key, NEVER, State, sim};
 use crate::step;
 use crate::survey;
 use crate::sys;
+use crate::time;
 
 /// Simulated nanoseconds that each point takes.
 const COST: u64 = 1_000;
@@ -139,6 +145,9 @@ unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
     s.me().object = concerns;
     s.me().spins = 0;
     s.me().rests = 0;
+    if call != time::SPINNING {
+        s.me().clock_spins = 0;
+    }
     loops::point();
     survey::stop();
     s.strategy.arrived(s.current);

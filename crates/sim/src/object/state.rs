@@ -68,6 +68,8 @@ pub struct Thread {
     pub id: u32,
     /// The baton: 1 from the moment at which another thread hands it over.
     pub baton: AtomicU32,
+    /// 1 from the moment at which it waits for the baton for the first time.
+    pub has_arrived: AtomicU32,
     pub state: State,
     pub key: Key,
     /// The thread was woken to try again, and another one may be faster.
@@ -96,6 +98,8 @@ pub struct Thread {
     pub reports_to: Option<u32>,
     /// Calls of our thread-specific destructor so far.
     pub rounds: u32,
+    /// Turns in a row in which it only read clocks (`time`).
+    pub clock_spins: u32,
     /// Preemptions in loops without a call since its last point (`loops`).
     pub spins: u32,
     /// The number of points from which on it runs again, if others can: it spins.
@@ -109,6 +113,7 @@ impl Thread {
         Thread {
             id,
             baton: AtomicU32::new(0),
+            has_arrived: AtomicU32::new(0),
             state: State::Ready,
             key: (Class::Sleep, 0),
             retries: false,
@@ -126,6 +131,7 @@ impl Thread {
             detached: false,
             reports_to: None,
             rounds: 0,
+            clock_spins: 0,
             spins: 0,
             rests: 0,
             name: [0; 16],

@@ -1,6 +1,7 @@
 //! Threads. They stay real ones; each sleeps until it gets the baton.
 
 use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::Ordering;
 
 use crate::baton;
 use crate::c::{self, EBUSY, ETIMEDOUT, Start, Timespec};
@@ -58,6 +59,12 @@ pub unsafe extern "C" fn pthread_create(
         return result;
     }
     s.threads[id as usize].pthread = *thread;
+    // Until then it runs in libc, beside this thread. It may wait there for a lock in the kernel, and this thread's
+    // release of the lock would only be simulated.
+    let has_arrived: *const _ = &s.threads[id as usize].has_arrived;
+    while (*has_arrived).load(Ordering::Acquire) == 0 {
+        sys::futex_wait(&*has_arrived, 0);
+    }
     s.live.push(id);
     s.region().threads += 1;
     baton::started(id);
@@ -68,6 +75,7 @@ pub unsafe extern "C" fn pthread_create(
 
 unsafe extern "C" fn run(body: *mut c_void) -> *mut c_void {
     let body = Box::from_raw(body.cast::<Body>());
+    sys::futex_wake(&(*body.record).has_arrived);
     baton::sleep(body.record);
     let s = sim();
     s.me().tid = sys::gettid();

@@ -7,7 +7,8 @@
 //! The fork server installs the filter once, before the first run, and each run inherits it: see `start`.
 //!
 //! Two kinds of threads reach the handler without the baton: one that has not had it yet, and one that
-//! ends. Both are inside of libc, so their calls go to the kernel.
+//! ends. Both are inside of libc, so their calls go to the kernel. No other thread runs then (`baton`), so
+//! none changes a lock by a simulated call for which they wait in the kernel.
 
 use core::ffi::{c_int, c_void};
 
