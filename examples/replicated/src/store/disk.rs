@@ -14,7 +14,7 @@ const LOG: &str = "/log";
 /// The file that replaces it.
 const NEW: &str = "/log.new";
 /// The length in bytes from which on a new file replaces the old one.
-const LONG: u64 = 4096;
+const LONG: u64 = 2048;
 /// The number of bytes before each record: its length, and its checksum.
 const HEAD: usize = 16;
 
@@ -22,6 +22,8 @@ const HEAD: usize = 16;
 pub struct Disk {
     file: File,
     len: u64,
+    /// Something was written that is not synced.
+    is_pending: bool,
     bug: Option<Bug>,
 }
 
@@ -39,7 +41,13 @@ impl Disk {
         file.set_len(len).await?;
         file.sync_data().await?;
         file.seek(SeekFrom::Start(len)).await?;
-        Ok((Self { file, len, bug }, saved))
+        let disk = Self {
+            file,
+            len,
+            is_pending: false,
+            bug,
+        };
+        Ok((disk, saved))
     }
 
     /// Writes the data. It survives a crash after a [`sync`](Self::sync).
@@ -48,6 +56,7 @@ impl Disk {
         if self.len + record.len() as u64 > LONG {
             return self.replace(&record).await;
         }
+        self.is_pending = true;
         self.file.write_all(&record).await?;
         self.file.flush().await?;
         self.len += record.len() as u64;
@@ -55,11 +64,15 @@ impl Disk {
     }
 
     /// Waits until all that was written survives a crash.
-    pub async fn sync(&self) -> io::Result<()> {
-        self.file.sync_data().await
+    pub async fn sync(&mut self) -> io::Result<()> {
+        if self.is_pending {
+            self.file.sync_data().await?;
+            self.is_pending = false;
+        }
+        Ok(())
     }
 
-    /// Begins a new file. At each moment, a crash leaves the old one or the new one.
+    /// Begins a new file, which is synced. At each moment, a crash leaves the old one or the new one.
     async fn replace(&mut self, record: &[u8]) -> io::Result<()> {
         let mut file = File::create(NEW).await?;
         file.write_all(record).await?;
@@ -70,6 +83,7 @@ impl Disk {
         fs::rename(NEW, LOG).await?;
         sync_folder().await?;
         (self.file, self.len) = (file, record.len() as u64);
+        self.is_pending = false;
         Ok(())
     }
 }

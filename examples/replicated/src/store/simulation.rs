@@ -94,6 +94,7 @@ pub async fn run(bug: Option<Bug>) {
     let short = Duration::from_millis(50);
     sim::inject(
         Faults::all()
+            .slow_disks()
             .interval(short, Duration::from_secs(2))
             .length(short, Duration::from_millis(1500))
             .until(TROUBLE),
