@@ -311,3 +311,24 @@ const LEFT: &[&str] = &[
     "futurelock_unordered",
     "unordered_holds_lock",
 ];
+
+/// Prints the nanoseconds that a lock of tasks and one of threads take in a loop, in turns without the recorder and with it.
+#[test]
+#[ignore = "it measures, and a quiet machine is needed"]
+fn what_locks_in_a_loop_cost() {
+    let folder = std::env::temp_dir().join(format!("blitz-lint-cost-{}", std::process::id()));
+    fs::create_dir(&folder).expect("the name is new");
+    let folder = Folder(folder);
+    for _ in 0..5 {
+        for is_on in [false, true] {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_blitz-io-lints"));
+            program.arg("locks_in_a_loop");
+            if is_on {
+                program.env("BLITZ_LINT", &folder.0);
+            }
+            let output = program.output().expect("it was built");
+            let nanos = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            println!("{} {nanos}", if is_on { "on " } else { "off" });
+        }
+    }
+}
