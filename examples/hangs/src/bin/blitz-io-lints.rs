@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread as threads;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use blitz_io::inspect::{self, Kind, Named};
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
@@ -37,7 +37,6 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("futures_of_one_task", || run(futures_of_one_task())),
     ("guard_over_await", || run(guard_over_await())),
     ("guard_before_await", || run(guard_before_await())),
-    ("locks_in_a_loop", || run(locks_in_a_loop())),
     ("guard_of_tasks_is_kept", || {
         run(guard_of_tasks(Duration::from_millis(1_200), true))
     }),
@@ -295,22 +294,6 @@ async fn futures_of_one_task() {
 
 fn new_notify() -> blitz_io::sync::Notify {
     blitz_io::sync::Notify::new()
-}
-
-/// Takes locks and does nothing else, and prints the nanoseconds that one of each kind takes.
-async fn locks_in_a_loop() {
-    const COUNT: u32 = 200_000;
-    let (of_tasks, of_threads) = (Mutex::new(0_u64), thread::Mutex::new(0_u64));
-    let begin = Instant::now();
-    for _ in 0..COUNT {
-        *of_tasks.lock().await += 1;
-    }
-    let middle = Instant::now();
-    for _ in 0..COUNT {
-        *of_threads.lock() += 1;
-    }
-    let nanos = |time: Duration| time.as_nanos() / u128::from(COUNT);
-    println!("{} {}", nanos(middle - begin), nanos(middle.elapsed()));
 }
 
 /// A task sleeps with the guard of a lock of tasks. `is_wanted`: another one waits for it.
