@@ -166,7 +166,7 @@ fn a_request_follows_a_job_whose_answer_it_awaits() {
 #[test]
 fn a_request_follows_jobs_of_scopes_and_loops_and_what_they_wait_for() {
     let pool_of_two = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let lock = blitz_io::thread::Mutex::new(()).named("table");
+    let lock = blitz_io::thread::Mutex::new(());
     let (held, is_held) = std::sync::mpsc::channel();
     runtime().block_on(async {
         let _request = request("scopes");
@@ -187,7 +187,7 @@ fn a_request_follows_jobs_of_scopes_and_loops_and_what_they_wait_for() {
     let waits = waits("scopes");
     let of_lock = waits
         .iter()
-        .any(|wait| wait.starts_with("lock thread::Mutex \"table\""));
+        .any(|wait| wait.starts_with("lock thread::Mutex"));
     assert!(of_lock, "{waits:?}");
 }
 
@@ -645,7 +645,9 @@ mod processes {
                 drop(answers.recv_async().await.unwrap());
                 let theirs = fs::read(recording_of_the_child(folder.path())).unwrap();
                 let both = Recording::of_all([recording(), Recording::parse(&theirs).unwrap()]);
-                let is_named = parts(&recording(), name).iter().any(|part| part.what == alone);
+                let is_named = parts(&recording(), name)
+                    .iter()
+                    .any(|part| part.what == alone);
                 let parts = parts(&both, name);
                 let is_within = |part: &Node| part.what == within && nap.ends_with(&part.at);
                 if is_named && parts.iter().any(is_within) {

@@ -44,9 +44,10 @@ impl Registry {
     fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         let job = StackJob::new(op, ThreadLatch::new());
         self.inject(0, job.as_ref());
-        let waits = AwaitsJob::new(job.as_ref().tag());
-        job.latch.wait();
-        drop(waits);
+        {
+            let _waits = AwaitsJob::new(job.as_ref().tag());
+            job.latch.wait();
+        }
         job.into_result()
     }
 

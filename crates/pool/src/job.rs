@@ -96,21 +96,22 @@ where
         if let Some(object) = object {
             object.acquired();
         }
-        let runs = RunsJob::new(header as usize);
-        worker.run_stolen(header as usize, || {
-            // SAFETY: the thread that has the job's `JobRef` is the only one to touch these
-            // fields until the latch is set, and the frame lives until then. A job runs
-            // once.
-            unsafe {
-                let func = ptr::read((&raw const (*this).func).cast::<F>());
-                let result = match panic::catch_unwind(AssertUnwindSafe(|| func(worker, true))) {
-                    Ok(value) => JobResult::Ok(value),
-                    Err(payload) => JobResult::Panic(payload),
-                };
-                *(*this).result.get() = result;
-            }
-        });
-        drop(runs);
+        {
+            let _runs = RunsJob::new(header as usize);
+            worker.run_stolen(header as usize, || {
+                // SAFETY: the thread that has the job's `JobRef` is the only one to touch these
+                // fields until the latch is set, and the frame lives until then. A job runs
+                // once.
+                unsafe {
+                    let func = ptr::read((&raw const (*this).func).cast::<F>());
+                    let result = match panic::catch_unwind(AssertUnwindSafe(|| func(worker, true))) {
+                        Ok(value) => JobResult::Ok(value),
+                        Err(payload) => JobResult::Panic(payload),
+                    };
+                    *(*this).result.get() = result;
+                }
+            });
+        }
         if let Some(object) = object {
             object.released();
         }

@@ -141,10 +141,11 @@ impl LoopSlot {
         }
         // SAFETY: by the proof at the top of this file, the caller waits until this worker has left.
         let work = unsafe { *work };
-        let runs = RunsJob::new(self.number());
         self.part.acquired_shared();
-        work(participant);
-        drop(runs);
+        {
+            let _runs = RunsJob::new(self.number());
+            work(participant);
+        }
         self.part.released_shared();
         let before = self.left.fetch_add(1, AcqRel);
         if before & SLEEPS != 0 {

@@ -81,12 +81,13 @@ impl Base {
         let below = owner.map_or(0, Worker::base);
         // SAFETY: the body is the job that the latch began with.
         let result = unsafe { Self::run(self, body) };
-        let waits = AwaitsJob::new(self.tag());
-        self.latch.wait(|latch| {
-            let owner = owner.expect("a worker waits for its own scope");
-            owner.wait_for(latch, self.tag(), below);
-        });
-        drop(waits);
+        {
+            let _waits = AwaitsJob::new(self.tag());
+            self.latch.wait(|latch| {
+                let owner = owner.expect("a worker waits for its own scope");
+                owner.wait_for(latch, self.tag(), below);
+            });
+        }
         if let Some(payload) = self.panic.lock().take() {
             panic::resume_unwind(payload);
         }

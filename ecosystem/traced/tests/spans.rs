@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex};
 
-use blitz_io::trace::Spans;
+use blitz_io::{runtime::Builder, trace::Spans};
 use tracing::{Event, Instrument, Subscriber, info, info_span, span};
 use tracing_subscriber::{
     Layer,
@@ -8,7 +8,7 @@ use tracing_subscriber::{
     registry::{LookupSpan, Registry},
 };
 
-use crate::support::{count, requests, run};
+use crate::support::{count, requests};
 
 /// What a layer of the registry has seen.
 #[derive(Default)]
@@ -33,7 +33,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Sees {
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let scope = context.event_scope(event).into_iter().flatten();
-        let names = scope.map(|span| span.name()).collect();
+        // Without those of the runtime.
+        let names = scope.map(|span| span.name());
+        let names = names.filter(|name| !name.starts_with("runtime")).collect();
         self.0.lock().unwrap().scopes.push(names);
     }
 
@@ -63,8 +65,7 @@ fn spans_of_a_registry_are_requests_and_its_layers_see_all() {
     let spans = Spans::new(registry, |span| span.name().starts_with("request"));
     let dispatch = tracing::Dispatch::new(spans);
     assert!(dispatch.is::<Registry>() && dispatch.is::<Sees>());
-    tracing::dispatcher::set_global_default(dispatch).unwrap();
-    run(async {
+    let test = async {
         for _ in 0..3 {
             handle().instrument(info_span!("request of a registry")).await;
         }
@@ -73,7 +74,11 @@ fn spans_of_a_registry_are_requests_and_its_layers_see_all() {
         let inner = info_span!("request inside");
         inner.in_scope(|| info!("inside"));
         drop((inner, outer));
-    });
+    };
+    // One thread, whose subscriber this is.
+    let mut builder = Builder::new_current_thread();
+    let runtime = builder.enable_all().trace(true).build().unwrap();
+    tracing::dispatcher::with_default(&dispatch, || runtime.block_on(test));
     assert_eq!(count("request of a registry"), 3);
     assert_eq!((count("request outside"), count("request inside")), (1, 0));
     let waits = requests("request of a registry");

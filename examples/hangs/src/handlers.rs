@@ -11,7 +11,7 @@ use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::sync::{Barrier, Mutex, Semaphore};
 use blitz_io::task::JoinHandle;
 
-use crate::{meeting, spawn};
+use crate::spawn;
 
 /// A listener and its address, to which the clients of a test connect.
 struct Server(TcpListener);
@@ -46,7 +46,7 @@ impl Server {
 pub async fn two_mutexes() -> io::Result<()> {
     let one = Arc::new(Mutex::new(()).named("accounts"));
     let two = Arc::new(Mutex::new(()).named("audit"));
-    let both = Arc::new(Barrier::new(meeting(2)));
+    let both = Arc::new(Barrier::new(2));
     let handler = |first: &Arc<Mutex<()>>, second: &Arc<Mutex<()>>| {
         let (first, second, both) = (first.clone(), second.clone(), both.clone());
         async move {

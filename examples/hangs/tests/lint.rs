@@ -237,7 +237,6 @@ fn programs_that_hang_in_another_schedule() {
                 "two_thread_mutexes",
                 "thread_write_beside_upgradable",
                 "thread_and_task",
-                "handlers_two_mutexes",
                 "two_tables",
                 "read_twice",
                 "thread_read_twice",
@@ -258,7 +257,10 @@ fn programs_that_hang_in_another_schedule() {
             Lint::BlockingInPoll,
             &["blocked_worker", "busy_first_poll", "std_mutex_in_a_task"],
         ),
-        (Lint::GuardAcrossAwait, &["guard_over_await"]),
+        (
+            Lint::GuardAcrossAwait,
+            &["guard_over_await", "set_waits_for_owner"],
+        ),
         (
             Lint::LostPermit,
             &[

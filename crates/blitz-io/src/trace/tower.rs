@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{Instrumented, RequestBodyLayer, request};
+use super::{Instrumented, request};
 
 /// A layer of tower that makes a request of each call of a service: of hyper, axum, tonic and others.
 ///
@@ -54,21 +54,6 @@ impl<N> RequestLayer<N> {
         Self {
             name: Arc::new(name),
         }
-    }
-}
-
-impl<N> RequestLayer<N> {
-    /// Returns a layer whose requests last until the bodies of their responses are sent.
-    ///
-    /// ```
-    /// use blitz_io::trace::RequestLayer;
-    ///
-    /// let layer = RequestLayer::http().with_body();
-    /// # drop(layer);
-    /// ```
-    #[must_use]
-    pub fn with_body(self) -> RequestBodyLayer<N> {
-        RequestBodyLayer { name: self.name }
     }
 }
 

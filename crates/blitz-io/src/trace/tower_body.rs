@@ -17,13 +17,28 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::tower::LazyName;
-use super::{NameOf, Request, request};
+use super::tower::{LazyName, NameOf, RequestLayer};
+use super::{Request, request};
 
 /// A layer of tower that makes a request of each call of a service of HTTP. The request lasts until the body of the
-/// response is sent. [`RequestLayer::with_body`](super::RequestLayer::with_body) makes it.
+/// response is sent. [`RequestLayer::with_body`] makes it.
 pub struct RequestBodyLayer<N> {
     pub(super) name: Arc<N>,
+}
+
+impl<N> RequestLayer<N> {
+    /// Returns a layer whose requests last until the bodies of their responses are sent.
+    ///
+    /// ```
+    /// use blitz_io::trace::RequestLayer;
+    ///
+    /// let layer = RequestLayer::http().with_body();
+    /// # drop(layer);
+    /// ```
+    #[must_use]
+    pub fn with_body(self) -> RequestBodyLayer<N> {
+        RequestBodyLayer { name: self.name }
+    }
 }
 
 impl<S, N> Layer<S> for RequestBodyLayer<N> {

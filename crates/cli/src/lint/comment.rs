@@ -47,7 +47,10 @@ impl Comments {
         let fits = |comment: &&Comment| {
             comment.lint == lint && (comment.line == line || comment.line + 1 == line)
         };
-        comments.iter().find(fits).map(|comment| comment.reason.clone())
+        comments
+            .iter()
+            .find(fits)
+            .map(|comment| comment.reason.clone())
     }
 }
 

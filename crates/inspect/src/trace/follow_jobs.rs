@@ -1,8 +1,8 @@
 //! A request follows its jobs into fork-join pools.
 //!
-//! 1. A wait for a job, or for all jobs of a scope, names their number. The time is gone through backwards: what counts
-//!    is the job that ended last, then the one that ended last before that one began, and so on. In between, the next
-//!    job waited for a thread.
+//! 1. A wait for a job, or for all jobs of a scope, names their number. The splitter goes backwards through the time: to
+//!    the job that ended last, then to the last end before the beginning of that job, and so on. In between, the next job
+//!    waited for a thread.
 //! 2. A wait for a channel may be ended by a thread that runs a job. If the request has put that job, or one around
 //!    it, into the queue, the wait is for that one.
 
@@ -63,7 +63,7 @@ impl Splitter<'_> {
             self.add_run(wait, &run, from, to, pieces);
             at = to;
         }
-        // After the last job, the one that waits is ready.
+        // After the last job, the waiter is ready.
         let last = if at == wait.from { queue } else { ready };
         add_if_any(pieces, wait.piece(at, wait.to, last, None));
     }

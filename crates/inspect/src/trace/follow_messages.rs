@@ -51,10 +51,7 @@ impl Splitter<'_> {
             return true;
         };
         let first = steps.first().map_or((by, sent), |step| *step);
-        add_if_any(
-            pieces,
-            wait.piece(wait.from, first.1, cause, Some(first.0)),
-        );
+        add_if_any(pieces, wait.piece(wait.from, first.1, cause, Some(first.0)));
         for (place, &(who, from)) in steps.iter().enumerate() {
             let to = steps.get(place + 1).map_or(sent, |next| next.1);
             let (from, to) = (from.max(wait.from), to.min(wait.to));

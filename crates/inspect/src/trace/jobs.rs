@@ -26,14 +26,14 @@ pub(super) struct Run {
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     runs: Vec<Run>,
-    /// For each run, that which contains it in the same thread.
+    /// The run that contains each run in the same thread.
     outer: Vec<Option<usize>>,
     /// The runs with a number, and those of a thread, in the order of their beginnings, as places in `runs`.
     of_job: HashMap<u64, Vec<usize>>,
     of_thread: HashMap<Waiter, Vec<usize>>,
     /// The runs of each thread that have not ended.
     open: HashMap<Waiter, Vec<usize>>,
-    /// When jobs with a number were put into a queue, and by whom.
+    /// The times at which jobs with a number were put into a queue, with the thread or task that did so.
     queued: HashMap<u64, Vec<(u64, Waiter)>>,
 }
 
@@ -58,9 +58,7 @@ impl Jobs {
             }
             What::JobEnds { job } => {
                 let open = self.open.entry(by).or_default();
-                let own = open
-                    .iter()
-                    .rposition(|&place| self.runs[place].job == job);
+                let own = open.iter().rposition(|&place| self.runs[place].job == job);
                 if let Some(own) = own {
                     let place = open.remove(own);
                     self.runs[place].to = at;

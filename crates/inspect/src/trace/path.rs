@@ -80,7 +80,11 @@ impl<'a> Paths<'a> {
         } = self.splitter;
         let nanos = request.to - request.from;
         Node {
-            what: format!("{} (request {})", recording.name(request.name), local(request.id)),
+            what: format!(
+                "{} (request {})",
+                recording.name(request.name),
+                local(request.id)
+            ),
             at: String::new(),
             nanos,
             count: 1,

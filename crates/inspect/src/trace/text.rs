@@ -107,14 +107,19 @@ impl Report {
         }
         text.push_str("Of that, in other processes\n");
         for one in self.all.elsewhere.iter().take(ROWS) {
-            let is_same = |other: &&Elsewhere| (other.pid, other.is_recorded) == (one.pid, one.is_recorded);
+            let is_same =
+                |other: &&Elsewhere| (other.pid, other.is_recorded) == (one.pid, one.is_recorded);
             let slowest = self.slowest.elsewhere.iter().find(is_same);
             let slowest = slowest.map_or(0, |slowest| slowest.nanos);
             let pid = match one.pid {
                 0 => "others".to_owned(),
                 pid => format!("process {pid}"),
             };
-            let note = if one.is_recorded { "" } else { "  not recorded" };
+            let note = if one.is_recorded {
+                ""
+            } else {
+                "  not recorded"
+            };
             _ = writeln!(
                 text,
                 "  {pid:14} {:>9} {:>8}   {:>9} {:>8}{note}",

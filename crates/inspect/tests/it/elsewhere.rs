@@ -15,7 +15,9 @@ fn parse(made: &Made) -> Recording {
 
 /// The recording of process 8. `unix`: the time of day at which its clock was 0.
 fn of_other(made: &Made, unix: u64) -> Recording {
-    let text = made.text().replace("\"pid\":7", &format!("\"pid\":8,\"unix\":{unix}"));
+    let text = made
+        .text()
+        .replace("\"pid\":7", &format!("\"pid\":8,\"unix\":{unix}"));
     Recording::parse(text.as_bytes()).unwrap()
 }
 
@@ -209,7 +211,10 @@ fn a_process_without_a_recording_is_named() {
     let elsewhere = report.all.elsewhere[0];
     assert_eq!((elsewhere.pid, elsewhere.is_recorded), (8, false));
     let text = report.text();
-    assert!(text.contains("in process 8 (not recorded) at main.rs:1"), "{text}");
+    assert!(
+        text.contains("in process 8 (not recorded) at main.rs:1"),
+        "{text}"
+    );
     // It may be one of two.
     let mut made = a_task_asks_a_process();
     made.peer(1.0, 1, BACK, 9);
@@ -276,8 +281,14 @@ fn an_answer_for_another_request_is_none_of_this_one() {
     let mut other = a_process_answers(0.0);
     // The question of this request is never received.
     other.rows.retain(|row| !row.starts_with("[25,"));
-    let report = judge(&Recording::of_all([parse(&a_task_asks_a_process()), of_other(&other, 0)]), 1);
-    assert_eq!(causes(&report)[0], (Category::Channel, "ipc::Receiver", "main.rs:1", 8.0));
+    let report = judge(
+        &Recording::of_all([parse(&a_task_asks_a_process()), of_other(&other, 0)]),
+        1,
+    );
+    assert_eq!(
+        causes(&report)[0],
+        (Category::Channel, "ipc::Receiver", "main.rs:1", 8.0)
+    );
     let behind = report.slowest.causes[0].behind.as_deref();
     assert_eq!(behind, Some("task 2 (main.rs:4) in process 8"));
 }
