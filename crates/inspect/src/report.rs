@@ -33,10 +33,7 @@ const FRAMES: usize = 16;
 #[must_use]
 pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
     let mut text = String::new();
-    if !findings
-        .iter()
-        .any(|finding| finding.certainty == Certainty::Certain)
-    {
+    if findings.is_empty() {
         text.push_str("nothing certain\n");
     }
     for finding in findings {

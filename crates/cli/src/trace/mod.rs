@@ -22,6 +22,11 @@ use crate::output;
 use crate::recorded::{Ran, Recorder, unreadable};
 use crate::why::{choose, failed};
 
+/// The three forms, of which a command line has one.
+const USAGE: &str = "blitz trace [OPTIONS] [PID|NAME]
+       blitz trace [OPTIONS] -- <PROGRAM>...
+       blitz trace report [OPTIONS] <FILE>";
+
 const HELP: &str = "\
 Examples:
   blitz trace -- target/release/server --selftest      a program that ends
@@ -84,16 +89,12 @@ const MANY: u32 = 1 << 19;
 const FOR: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
-#[command(after_help = HELP, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = HELP, override_usage = USAGE, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The process id, or the program's name
-    #[arg(
-        value_name = "PID|NAME",
-        required_unless_present = "program",
-        conflicts_with = "program"
-    )]
+    /// The process id, or the program's name; may be left out if there is one such process
+    #[arg(value_name = "PID|NAME", conflicts_with = "program")]
     process: Option<String>,
     /// Records the process for this time, such as 10s or 500ms
     #[arg(long = "for", value_name = "TIME", value_parser = span::parse, conflicts_with_all = ["last", "program"])]

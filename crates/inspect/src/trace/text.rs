@@ -18,7 +18,8 @@ impl Report {
         let count = self.all.count;
         _ = writeln!(
             text,
-            "{count} requests in {}, {} unfinished; {} events{}",
+            "{count} request{} in {}, {} unfinished; {} events{}",
+            if count == 1 { "" } else { "s" },
             time(self.nanos),
             self.unfinished,
             self.events,
