@@ -17,7 +17,10 @@ use crate::wait::{Limit, is_fiber};
 /// The largest count of a latch.
 pub const BLITZ_LATCH_MAX: u32 = 2147483647;
 
-const _: () = assert!(BLITZ_LATCH_MAX == u32::MAX >> 1, "a bit of the word is a flag");
+const _: () = assert!(
+    BLITZ_LATCH_MAX == u32::MAX >> 1,
+    "a bit of the word is a flag"
+);
 
 /// A latch, by value: threads and fibers wait until a count has come down to 0, once. Initialise
 /// it with `BLITZ_LATCH_INIT(count)`, where `count` is `BLITZ_LATCH_MAX` at most; zeros are an open
