@@ -18,4 +18,6 @@ mod with_ours {
 mod attributes;
 mod blocking_names;
 mod in_tokio;
+#[cfg(all(unix, feature = "inspect"))]
+mod locations;
 mod seeds;

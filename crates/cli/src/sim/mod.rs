@@ -100,7 +100,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "A,B", default_value = "short,spurious,stall")]
     faults: Faults,
     /// Lets threads change between two calls, too, after a number of instructions that the seed draws. Finds
-    /// races of memory that no call protects. Each of these instructions takes a microsecond or two.
+    /// races of memory that no call protects, and between two sections of a lock that is free: a lock of std or
+    /// parking_lot makes no call then. Each of these instructions takes a microsecond or two.
     /// There are too many places for exhaustive, which refuses this.
     #[arg(long)]
     preempt: bool,

@@ -201,7 +201,7 @@ fn the_graph_is_written_as_text_and_pictures() {
     let (finding, picture) = (page.find("certain: self-wait: task 7"), page.find("<svg "));
     assert!(finding.is_some() && finding < picture, "{page}");
     // The waits are below it.
-    assert!(page.find("1 tasks, 1 waits") > picture, "{page}");
+    assert!(page.find("1 task, 1 wait") > picture, "{page}");
 }
 
 #[test]
