@@ -101,6 +101,8 @@ pub mod internals {
     pub use crate::io::own_driver;
     pub use crate::pinned;
     #[cfg(feature = "sim")]
+    pub use crate::runtime::restart;
+    #[cfg(feature = "sim")]
     pub use crate::scheduler::abort_tasks;
     pub use crate::time::simulated_now;
     pub use blitz_io_observe::About;
