@@ -319,7 +319,7 @@ impl Host {
         &self.name
     }
 
-    /// Returns its address.
+    /// Returns its address, of IPv4.
     #[must_use]
     pub fn address(&self) -> IpAddr {
         simulation::address(self.number)

@@ -10,6 +10,7 @@ mod hosts;
 mod points;
 mod properties;
 mod replay;
+mod runs;
 mod schedules;
 #[cfg(all(feature = "fs", feature = "net"))]
 #[path = "../../../../examples/replicated/src/store/mod.rs"]

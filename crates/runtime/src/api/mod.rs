@@ -39,6 +39,8 @@ pub mod internals {
     pub use super::io::own_driver;
     pub use super::pinned;
     #[cfg(feature = "sim")]
+    pub use super::runtime::restart;
+    #[cfg(feature = "sim")]
     pub use super::scheduler::abort_tasks;
     pub use super::time::simulated_now;
     pub use blitz_io_observe::About;

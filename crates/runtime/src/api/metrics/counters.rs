@@ -108,6 +108,29 @@ impl Counters {
         }
     }
 
+    /// Sets all numbers to zero, for a runtime that is like a new one.
+    #[cfg(feature = "sim")]
+    pub(crate) fn restart(&self) {
+        let all = [
+            &self.polls,
+            &self.spawned,
+            &self.queued,
+            &self.scheduled_here,
+            &self.forced_yields,
+            &self.busy_nanos,
+            &self.parks,
+            &self.parks_and_unparks,
+            &self.noops,
+            &self.stolen,
+            &self.steals,
+            &self.overflows,
+            &self.mean_poll_nanos,
+            &self.polls_at_park,
+            &self.polls_timed,
+        ];
+        all.iter().for_each(|count| count.set(0));
+    }
+
     /// Returns `true` if the time of polls is measured.
     #[inline]
     pub(crate) fn watches_polls(&self) -> bool {
@@ -172,6 +195,15 @@ pub(crate) struct Totals {
     pub(crate) spawned: AtomicU64,
     /// Tasks that have been made ready and were not spawned just then.
     pub(crate) scheduled: AtomicU64,
+}
+
+#[cfg(feature = "sim")]
+impl Totals {
+    /// Sets both numbers to zero. No other thread changes them.
+    pub(crate) fn restart(&self) {
+        self.spawned.store(0, Ordering::Relaxed);
+        self.scheduled.store(0, Ordering::Relaxed);
+    }
 }
 
 /// A moment at which a worker began to be busy.

@@ -203,6 +203,14 @@ impl LocalRuntime {
     }
 }
 
+/// Makes a runtime with a paused clock like a new one, for the next run of a simulation. Returns `false` if something is
+/// left of its use: a task, a timer, a thread, a handle or a waker.
+#[cfg(feature = "sim")]
+#[must_use]
+pub fn restart(runtime: &LocalRuntime) -> bool {
+    runtime.runtime.restart()
+}
+
 impl UnwindSafe for LocalRuntime {}
 
 impl RefUnwindSafe for LocalRuntime {}

@@ -27,6 +27,8 @@ pub use current::{is_rt_shutdown_err, worker_index};
 #[cfg(feature = "taskdump")]
 pub use dump::Dump;
 pub use handle::{EnterGuard, Handle, RuntimeFlavor};
+#[cfg(feature = "sim")]
+pub use local_runtime::restart;
 pub use local_runtime::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;
 pub use owner::Runtime;

@@ -220,6 +220,15 @@ impl Runtime {
         self.shutdown_timeout(Duration::ZERO);
     }
 
+    /// Makes it like a new one, if nothing is left of its use: see `current_thread/restart.rs`.
+    #[cfg(feature = "sim")]
+    pub(super) fn restart(&self) -> bool {
+        match &self.scheduler {
+            Scheduler::CurrentThread(scheduler) => scheduler.restart(),
+            Scheduler::MultiThread => false,
+        }
+    }
+
     /// Shows the runtime under a name.
     pub(super) fn debug_as<'a, 'b>(
         &self,

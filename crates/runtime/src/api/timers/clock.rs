@@ -134,6 +134,17 @@ impl Clock {
         Ok(())
     }
 
+    /// Sets it back. Returns `false` if it is not paused, or an operation keeps it.
+    #[cfg(feature = "sim")]
+    pub(crate) fn restart(&self, at: StdInstant) -> bool {
+        let mut state = self.state.lock();
+        let may_move = state.may_move();
+        if may_move {
+            state.base = at;
+        }
+        may_move
+    }
+
     /// Keeps it from being advanced automatically while an operation runs that it should
     /// wait for, such as blocking work. Undone by [`release`](Self::release).
     pub(crate) fn hold(&self) {

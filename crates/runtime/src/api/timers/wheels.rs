@@ -45,7 +45,7 @@ impl Wheels {
     /// Creates the timers of a runtime that begins now.
     pub(crate) fn new(workers: usize, clock: &Arc<Clock>) -> Self {
         let origin = ticks::nanos(clock.now());
-        let epoch = LAST_EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
+        let epoch = next_epoch();
         let wheels = (0..workers).map(|_| {
             let unused = UNUSED.lock().pop();
             let wheel = unused.unwrap_or_else(Wheel::leak);
@@ -179,6 +179,21 @@ impl Wheels {
         true
     }
 
+    /// Sets the clock and the wheels back to the moment at which the runtime began. Returns `false` if there are timers,
+    /// or the clock is not paused.
+    #[cfg(feature = "sim")]
+    pub(crate) fn restart(&self) -> bool {
+        let has_timers = (self.wheels.iter()).any(|wheel| wheel.next_tick().is_some());
+        let begin = ticks::begin(0, self.origin);
+        if has_timers || !begin.is_some_and(|begin| self.clock.restart(begin)) {
+            return false;
+        }
+        // Timers that were made before have another epoch, and end.
+        let epoch = next_epoch();
+        (self.wheels.iter()).for_each(|wheel| wheel.open(epoch, self.origin));
+        true
+    }
+
     /// Ends all timers. Their tasks are woken, and panic if they poll them again.
     pub(crate) fn shutdown(&self) {
         self.wheels.iter().for_each(|wheel| wheel.shut());
@@ -200,6 +215,11 @@ impl Drop for Attached {
     fn drop(&mut self) {
         context::with(|context| context.wheel.set(self.0));
     }
+}
+
+/// Returns a number that no runtime has had.
+fn next_epoch() -> u64 {
+    LAST_EPOCH.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 fn address(wheel: &'static Wheel) -> *const () {

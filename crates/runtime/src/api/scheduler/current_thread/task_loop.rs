@@ -292,6 +292,8 @@ impl Core {
                 self.resume();
             } else if self.has_work(shared) {
                 self.begin_round(shared);
+            } else if decisions::is_on() {
+                self.sleep(shared);
             } else {
                 self.count_work(shared, &busy);
                 self.sleep(shared);
@@ -309,9 +311,11 @@ impl Core {
         }
     }
 
-    /// Counts the time and the forced yields since the stopwatch was started.
+    /// Counts the time and the forced yields since the stopwatch was started. A simulation takes no time.
     fn count_work(&self, shared: &Shared, busy: &Cell<Stopwatch>) {
-        shared.counters.busy(busy);
+        if !decisions::is_on() {
+            shared.counters.busy(busy);
+        }
         self.count_forced_yields(&shared.counters);
     }
 
@@ -514,6 +518,16 @@ impl Core {
                 self.cancel_all(shared);
             }
         }
+    }
+
+    /// Makes it like a new one. Returns `false` if there is something to do.
+    #[cfg(feature = "sim")]
+    pub(super) fn restart(&self, shared: &Shared) -> bool {
+        self.main_yielded.set(false);
+        self.tick.set(0);
+        self.timers_at.set(0);
+        self.inject_at.set(1);
+        !self.doomed.get() && !self.has_work(shared)
     }
 
     /// Queues a closure for blocking work, which a simulation runs on its thread.

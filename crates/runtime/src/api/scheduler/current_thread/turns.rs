@@ -22,8 +22,8 @@ use crate::kernel::core_cell::{CoreCell, Waiting};
 
 /// The runtime's part of a current-thread scheduler.
 pub(crate) struct CurrentThread {
-    shared: Arc<Shared>,
-    cell: CoreCell<Core>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) cell: CoreCell<Core>,
 }
 
 impl CurrentThread {
