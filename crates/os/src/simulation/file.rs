@@ -172,6 +172,7 @@ impl File {
     }
 
     /// Reads at a position.
+    #[cfg(unix)]
     pub(crate) fn read_at(&self, to: &mut [u8], at: u64) -> io::Result<usize> {
         self.operate(|disks, host, node| {
             self.readable(disks)?;
@@ -190,6 +191,7 @@ impl File {
     }
 
     /// Writes at a position.
+    #[cfg(unix)]
     pub(crate) fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<usize> {
         self.operate(|disks, host, node| {
             let at = self.writable(disks, Some(at))?;
