@@ -50,6 +50,7 @@
 //! * The tasks of a [`LocalSet`](crate::task::LocalSet) are one task, those in `join!` and `FuturesUnordered` too.
 //! * TCP and UDP sockets of [`net`](crate::net) are those of a simulated network, whose hosts may crash and be cut off: see
 //!   `host` and `Faults`. Other sockets and pipes panic when they are made. Files and processes are those of the system.
+//! * Rings of `ipc` are in real shared memory. Their ends wait for each other as long as all of them are in the simulation.
 //! * Threads that the test starts, `std::time`, and random numbers of other crates are no part of the simulation. A test
 //!   that depends on them is not deterministic: [`Builder::check_determinism`] finds that.
 //! * Thread-local variables keep their values from run to run, because all runs are on one thread. What belongs to a run goes

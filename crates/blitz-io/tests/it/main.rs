@@ -10,6 +10,8 @@ mod hosts;
 mod points;
 mod properties;
 mod replay;
+#[cfg(all(feature = "ipc", unix))]
+mod rings;
 mod schedules;
 #[cfg(feature = "net")]
 #[path = "../../../../examples/replicated/src/store/mod.rs"]
