@@ -14,7 +14,7 @@ use crate::{PROGRAMS, Program};
 const RUNS: u64 = 20;
 /// A simulated time that no program needs to hang, and healthy ones do not need to end.
 const LONG: Duration = Duration::from_secs(60);
-/// The same for steps.
+/// A number of steps that no program needs to hang.
 const STEPS: u64 = 20_000;
 
 /// Returns why no order of the program's tasks ends well.

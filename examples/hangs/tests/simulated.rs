@@ -10,9 +10,9 @@ use program::blitz;
 
 /// The exit status of `blitz sim run` if all runs have passed.
 const PASSED: i32 = 0;
-/// That for a deadlock: no thread can run any more.
+/// The exit status for a deadlock: no thread can run any more.
 const DEADLOCK: i32 = 4;
-/// That for a livelock: time goes on, and nothing else.
+/// The exit status for a livelock: only the clock makes threads run.
 const LIVELOCK: i32 = 5;
 /// Number of calls without progress that are a livelock. Healthy programs make fewer.
 const LIMIT: &str = "50000";

@@ -52,6 +52,7 @@
 //!   `host` and `Faults`. Other sockets and pipes panic when they are made. Processes are those of the system.
 //! * Files of [`fs`](crate::fs) are those of a disk of the host whose code opens them: see `Host`. Files of the test itself and
 //!   of `std::fs` are those of the system.
+//! * Rings of `ipc` are in real shared memory. Their ends wait for each other as long as all of them are in the simulation.
 //! * Threads that the test starts, `std::time`, and random numbers of other crates are no part of the simulation. A test
 //!   that depends on them is not deterministic: [`Builder::check_determinism`] finds that.
 //! * Thread-local variables keep their values from run to run, because all runs are on one thread. What belongs to a run goes

@@ -10,6 +10,8 @@ mod hosts;
 mod points;
 mod properties;
 mod replay;
+#[cfg(all(feature = "ipc", unix))]
+mod rings;
 mod runs;
 mod schedules;
 #[cfg(all(feature = "fs", feature = "net"))]

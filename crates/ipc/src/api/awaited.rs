@@ -5,9 +5,13 @@ use std::io;
 use std::pin::pin;
 
 use blitz_io_core::coop::cooperative;
+#[cfg(feature = "async")]
+use blitz_io_observe::decisions;
 use blitz_io_observe::{self as observe, Caller};
 
 use crate::api::endpoint::Endpoint;
+#[cfg(feature = "async")]
+use crate::api::simulated;
 use crate::kernel::wait::{End, Failure, Settled, Waiter};
 
 /// Does the operation if it need not wait. Otherwise returns `None`, and the doorbell becomes
@@ -103,6 +107,10 @@ async fn until_done_in_runtime<W: Waiter<End = Endpoint>>(
     waiter: &mut W,
     caller: Caller,
 ) -> Result<W::Output, W::Error> {
+    if decisions::is_on() {
+        let rung = |end: &mut Endpoint| Ok(simulated::rung((end.segment.id(), end.me)));
+        return until_done(waiter, rung, caller).await;
+    }
     // Only a wait needs a runtime. Each registers the doorbell after it was armed: a
     // registration also reports what came before it.
     let readable = |end: &mut Endpoint| end.registered().map(crate::api::doorbell::rung);

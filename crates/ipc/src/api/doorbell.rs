@@ -18,6 +18,8 @@
 //! 3. The doorbell is emptied before the record is armed, so the waiter never discards the
 //!    wake-up of a later change.
 //!
+//! In a simulation, `simulated.rs` takes the place of the descriptor.
+//!
 //! **The dead.** A sender that dies sends no wake-up. So a timer also wakes an armed
 //! waiter, which then looks for dead participants, like a thread.
 
@@ -37,8 +39,11 @@ use std::time::Instant;
 use blitz_io_aio::Interest;
 #[cfg(feature = "async")]
 use blitz_io_driver::{AsyncFd, Driver, current};
+use blitz_io_observe::decisions;
 
 use crate::api::segment::{FIRST_PARTICIPANT, Segment};
+#[cfg(feature = "async")]
+use crate::api::simulated;
 use crate::api::sys::{self, PollSet, Wakeups};
 use crate::api::wait_policy::LOOK_EVERY;
 use crate::kernel::memory::record;
@@ -160,20 +165,32 @@ impl OwnDoorbell {
 
     /// Arms the doorbell. The caller then looks a second time.
     pub(crate) fn arm(&mut self, segment: &Segment, me: usize, awaited: Awaited) -> io::Result<()> {
+        if !decisions::is_on() {
+            self.prepare(segment, me)?;
+        }
+        segment
+            .ring
+            .memory
+            .record(me, record::ARMED)
+            .swap(awaited as u64);
+        let event_count = segment.ring.event_count(awaited);
+        event_count.prepare(crate::kernel::event_count::DOORBELL);
+        Ok(())
+    }
+
+    /// Empties the doorbell, names it in the record, and starts its timer.
+    fn prepare(&mut self, segment: &Segment, me: usize) -> io::Result<()> {
         let doorbell = self.get(segment, me)?;
         doorbell.empty();
         let number = doorbell.0.wakeups.number();
         let memory = &segment.ring.memory;
         memory.record(me, record::DOORBELL).swap(number);
-        memory.record(me, record::ARMED).swap(awaited as u64);
         let now = Instant::now();
         // A timer that has fired must be started again.
         if self.timer_until.is_none_or(|until| now >= until) {
             self.get(segment, me)?.0.set.start_timer(LOOK_EVERY)?;
             self.timer_until = Some(now + LOOK_EVERY);
         }
-        let event_count = segment.ring.event_count(awaited);
-        event_count.prepare(crate::kernel::event_count::DOORBELL);
         Ok(())
     }
 }
@@ -200,6 +217,10 @@ pub(crate) fn ring(segment: &Segment, awaited: Awaited) {
     for participant in 0..segment.settings.participants() {
         let armed = memory.record(participant, record::ARMED);
         if armed.load(Ordering::Acquire) == awaited as u64 && armed.replace(awaited as u64, 0) {
+            #[cfg(feature = "async")]
+            if decisions::is_on() && simulated::wake((segment.id(), participant)) {
+                continue;
+            }
             let number = memory.record(participant, record::DOORBELL);
             let number = number.load(Ordering::Acquire);
             let path = segment.path.as_deref();

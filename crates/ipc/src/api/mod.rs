@@ -31,6 +31,8 @@ mod semaphore;
 mod send_with;
 mod sender;
 mod settings;
+#[cfg(all(feature = "async", unix))]
+mod simulated;
 mod sys;
 mod trust;
 mod wait_policy;

@@ -1,4 +1,4 @@
-//! What a node keeps on its disk: its vote, its log, and its last snapshot. It is no part of a host, so it survives crashes.
+//! The disk of a node: its vote, its log, and its last snapshot. The disk is no part of a host, so it survives crashes.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

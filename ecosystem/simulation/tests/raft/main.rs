@@ -31,7 +31,7 @@ use runtime::Seeded;
 const NODES: u64 = 3;
 /// The number of clients.
 const CLIENTS: u32 = 2;
-/// No fault begins after this time.
+/// The time after which no fault begins.
 const FAULTS: Duration = Duration::from_secs(12);
 /// The time that a client waits for the answer of a node.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -96,7 +96,7 @@ async fn node(me: u64, disk: Disk) {
     }
 }
 
-/// What is known of an operation.
+/// The outcome of an attempt.
 enum Done {
     Yes(Option<u32>),
     /// The node is no leader, and has done nothing.

@@ -18,17 +18,17 @@ pub const PORT: u16 = 80;
 pub const LIMIT: Duration = Duration::from_secs(3);
 /// The number of clients.
 const CLIENTS: usize = 2;
-/// No fault begins after this time.
+/// The time after which no fault begins.
 pub const FAULTS: Duration = Duration::from_secs(12);
 /// The time after a client's request until its next one.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// All faults, with less time between them than by default.
+/// Returns all faults, with less time between them than by default.
 pub fn faults() -> Faults {
     sooner(Faults::all())
 }
 
-/// The same kinds of faults, with less time between them than by default.
+/// Returns these faults with less time between them than by default.
 pub fn sooner(faults: Faults) -> Faults {
     let (least, most) = (Duration::from_millis(500), Duration::from_secs(3));
     faults

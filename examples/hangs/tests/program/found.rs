@@ -1,4 +1,4 @@
-//! What is found in which program.
+//! The findings of the programs.
 
 /// The programs that have a finding, alone and beside a live service, and its kind.
 #[allow(dead_code, reason = "not all tests use it")]
@@ -149,8 +149,8 @@ pub const OF_THREADS: &[&str] = &[
     "watch_borrow_kept",
 ];
 
-/// Those of them that block a worker of a runtime. The monitor then looks again and again whether it goes on, so a simulation of
-/// threads has no deadlock: it goes on without progress.
+/// The hangs of threads that block a worker of a runtime. The monitor checks that worker again and again, so a simulation of
+/// threads ends with a livelock.
 #[allow(dead_code, reason = "not all tests use it")]
 pub const BLOCK_A_WORKER: &[&str] = &[
     "blocked_worker",
