@@ -291,6 +291,7 @@ unsafe fn begin(region: *mut Region, key: u32) {
         }),
         names: Default::default(),
         wires: Wires::default(),
+        is_creating: false,
         explained: None,
         key,
     });

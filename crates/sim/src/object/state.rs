@@ -189,6 +189,8 @@ pub struct Simulation {
     /// Places of the names in the record of the events.
     pub names: BTreeMap<Vec<u8>, u32>,
     pub wires: Wires,
+    /// The thread with the baton is in libc's `pthread_create`.
+    pub is_creating: bool,
     /// Set while the program explains a deadlock.
     pub explained: Option<Before>,
     /// Key whose destructor sees the end of a thread.

@@ -51,16 +51,17 @@ pub unsafe extern "C" fn pthread_create(
         argument,
     }));
     s.threads.push(record);
+    s.is_creating = true;
     let result = create(thread, attributes, run, body.cast());
     let s = sim();
+    s.is_creating = false;
     if result != 0 {
         drop(Box::from_raw(body));
         s.threads.pop();
         return result;
     }
     s.threads[id as usize].pthread = *thread;
-    // Until then it runs in libc, beside this thread. It may wait there for a lock in the kernel, and this thread's
-    // release of the lock would only be simulated.
+    // Until then it runs in libc, beside this thread.
     let has_arrived: *const _ = &s.threads[id as usize].has_arrived;
     while (*has_arrived).load(Ordering::Acquire) == 0 {
         sys::futex_wait(&*has_arrived, 0);
