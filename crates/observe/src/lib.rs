@@ -36,6 +36,8 @@
 //! | a task is spawned, or woken | [`trace::spawned`], [`trace::woken`] | records: events for `blitz trace` |
 //! | a runtime calls wakers | [`trace::Waking`] | records: the source of the wake-ups |
 //! | a request begins, and ends | [`trace::request`] | records: events for `blitz trace` |
+//! | a job of a pool is queued, run and awaited | [`trace::RunsJob`] and others | records: events for `blitz trace` |
+//! | a message of another process | [`trace::sent`], [`trace::received`] | records: events for `blitz trace` |
 //! | the next task, an operation, a random number, the next timer | [`decisions`] | a simulation, which decides |
 //! | a worker looks at the clock, or blocks | [`cache_time`], [`forget_time`] | records: the time of waits that begin |
 

@@ -18,6 +18,8 @@
 
 mod dump;
 mod event;
+mod jobs;
+mod messages;
 mod points;
 mod recorder;
 mod requests;
@@ -29,6 +31,8 @@ mod watch;
 use super::at_exit;
 use super::switch::Recorder;
 
+pub use jobs::{AwaitsJob, RunsJob, job_queued};
+pub use messages::{awaits_processes, received, sent};
 pub use points::{Source, Waking, advanced, spawned, woken};
 pub(in crate::records::recording) use points::{
     acquired, note_spawn, operates, permits_returned, permits_taken, poll_begins, poll_ends,
