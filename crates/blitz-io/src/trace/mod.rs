@@ -26,6 +26,8 @@
 mod spans;
 #[cfg(feature = "tower")]
 mod tower;
+#[cfg(feature = "tower")]
+mod tower_body;
 
 #[cfg(feature = "inspect")]
 #[doc(inline)]
@@ -36,6 +38,8 @@ pub use blitz_io_observe::trace::{Instrumented, Request};
 pub use spans::Spans;
 #[cfg(feature = "tower")]
 pub use tower::{MethodAndPath, NameOf, RequestLayer, RequestService};
+#[cfg(feature = "tower")]
+pub use tower_body::{RequestBody, RequestBodyLayer, RequestBodyService, UntilResponse};
 
 use std::borrow::Cow;
 
