@@ -31,17 +31,20 @@ Examples:
   blitz trace report slow.blitz --perfetto slow.pftrace   lanes and arrows, for ui.perfetto.dev
   blitz trace report slow.blitz --folded - | inferno-flamegraph > slow.svg    what they waited for
   blitz trace report slow.blitz --what-if \"Mutex sessions / 2\" --what-if \"workers 8\"
+  blitz trace report front.blitz back.blitz            requests of one process that wait for another
 
 A request is what the program says:
   let _request = blitz_io::trace::request(\"GET /x\");           until the value is dropped
   blitz_io::trace::request(\"GET /x\").instrument(future).await  for a task that works for several
   router.layer(blitz_io::trace::RequestLayer::http())          each call of axum, tonic or hyper
   blitz_io::trace::Spans::new(subscriber, |span| …)            each of these spans of `tracing`
-The tasks and closures that it spawns and waits for are part of it.
+The tasks, closures and jobs of a pool that it starts and waits for are part of it. So is what another
+process does for its messages through blitz_io::ipc, if that one is recorded, too; otherwise the
+report says that the request waited for it.
 
 The report says how long requests took; how their time is divided into running, runnable (no
-worker was free), and waiting for a lock, permit, channel, thread for blocking work, timer,
-socket or file; what the slowest percentile spent it on, with lines and with those that it
+worker was free), and waiting for a lock, permit, channel, thread for blocking work or of a pool,
+timer, socket, file or another process; what the slowest percentile spent it on, with lines and with those that it
 waited behind; which objects cost all requests the most time; and the slowest requests as trees.
 
 What if: --what-if computes the schedule once more, with a change, and says what the median, the
@@ -113,11 +116,11 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Reports what a recording says, which `blitz trace -o FILE` has written.
+    /// Reports what recordings say, which `blitz trace -o FILE` has written.
     Report {
-        /// The recording
-        #[arg(value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        /// The recording, or those of several processes that send messages to each other
+        #[arg(required = true, value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
         #[command(flatten)]
         shown: Shown,
     },
@@ -157,10 +160,8 @@ struct Shown {
 
 /// Records a program or a process, or reads a recording, and reports.
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
-    if let Some(Command::Report { file, shown }) = &arguments.command {
-        let text = fs::read(file)
-            .map_err(|error| Exit::Failed(format!("{} cannot be read: {error}", file.display())))?;
-        return show(&parse(&text)?, shown);
+    if let Some(Command::Report { files, shown }) = &arguments.command {
+        return report(files, shown);
     }
     if !arguments.program.is_empty() {
         return run_program(arguments);
@@ -173,6 +174,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let last = arguments.last.unwrap_or_else(|| begin.elapsed());
     recording.keep_last(u64::try_from(last.as_nanos()).unwrap_or(u64::MAX));
     show(&recording, &arguments.shown)
+}
+
+/// Reports what the recordings of these files say together.
+fn report(files: &[PathBuf], shown: &Shown) -> Result<Exit, Exit> {
+    let read = |file: &PathBuf| {
+        let text = fs::read(file)
+            .map_err(|error| Exit::Failed(format!("{} cannot be read: {error}", file.display())))?;
+        parse(&text)
+    };
+    let recordings = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    if recordings.len() > 1 && !shown.what_if.is_empty() {
+        return Err(Exit::usage(
+            "--what-if takes the recording of one process",
+            "See `blitz trace --help`.",
+        ));
+    }
+    show(&Recording::of_all(recordings), shown)
 }
 
 fn run_program(arguments: &Arguments) -> Result<Exit, Exit> {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::cause::{Category, Cause};
 use super::lives::Request;
 use super::names::who;
+use super::processes::local;
 use super::split::{Piece, Splitter, sum};
 use crate::snapshot::Waiter;
 
@@ -79,7 +80,11 @@ impl<'a> Paths<'a> {
         } = self.splitter;
         let nanos = request.to - request.from;
         Node {
-            what: format!("{} (request {})", recording.name(request.name), request.id),
+            what: format!(
+                "{} (request {})",
+                recording.name(request.name),
+                local(request.id)
+            ),
             at: String::new(),
             nanos,
             count: 1,

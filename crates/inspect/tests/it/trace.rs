@@ -251,11 +251,11 @@ fn no_recording_panics_and_parts_are_the_whole() {
     let (mut requests, mut predicted) = (0, 0);
     for _ in 0..300 {
         let mut made = Made::default();
-        for _ in 0..200 {
-            let code = random.below(20) as u8;
+        for _ in 0..270 {
+            let code = random.below(27) as u8;
             let at = random.below(50) as f64;
             let words = (random.below(8), random.below(4));
-            let (target, kind) = (random.below(4), random.below(6) as u8);
+            let (target, kind) = (random.below(4), random.below(7) as u8);
             made.row(code, at, kind, target, words, random.below(7) as usize);
         }
         // Times at which sums would overflow.
@@ -275,6 +275,9 @@ fn no_recording_panics_and_parts_are_the_whole() {
                 .fold(0, |all: u64, one| all.saturating_add(one.1))
         };
         assert_eq!(sum(&report.all.categories), report.all.nanos);
+        let both = judge(&Recording::of_all([recording.clone(), recording]), 100);
+        assert_eq!(both.all.count, 2 * report.all.count);
+        assert_eq!(sum(&both.all.categories), both.all.nanos);
     }
     assert!(requests > 1000 && predicted > 200, "{requests} {predicted}");
     for text in ["", "{}", "[]", "{\"format\":1,\"events\":[[1]]}"] {
