@@ -25,7 +25,7 @@ fn lost(permits: &Permits, run: &Run) -> Option<Finding> {
     Some(Finding {
         lint: Lint::LostPermit,
         certainty: Certainty::Probable,
-        is_pedantic: true,
+        is_pedantic: false,
         summary: format!(
             "permits of {} are forgotten, and it goes on with fewer",
             name(&permits.side)

@@ -40,6 +40,8 @@ pub(super) struct Frames {
     counters: Option<Counters>,
     /// The looks for timers, by the line at which tasks were spawned.
     looks: HashMap<u64, u32>,
+    /// The memory of the last poll, for the next one.
+    spare: Waits,
 }
 
 /// One poll.
@@ -91,7 +93,7 @@ impl Frames {
             header,
             handed: handed::of(header),
             is_rewoken: false,
-            waits: Waits::default(),
+            waits: std::mem::take(&mut self.spare),
         });
     }
 
@@ -111,6 +113,12 @@ impl Frames {
         let slept = after.sleeps > frame.before.sleeps && frame.counted.is_zero();
         let is_long = processor >= LONG || slept;
         Some((frame, is_long.then_some((took, processor))))
+    }
+
+    /// Keeps the memory of a poll that has ended.
+    pub(super) fn keep(&mut self, mut waits: Waits) {
+        waits.clear();
+        self.spare = waits;
     }
 
     /// Counts a look for the timers of a task. Returns `false` if there were enough.

@@ -119,6 +119,14 @@ impl Waits {
         }
     }
 
+    /// Forgets all, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.sockets.clear();
+        self.ended.clear();
+        self.again.clear();
+        self.is_request = false;
+    }
+
     /// Returns the sockets for which the poll has begun to wait, and still does.
     pub(super) fn sockets(&self) -> impl Iterator<Item = Side> + '_ {
         self.sockets.iter().map(|&(_, side)| side)
