@@ -104,7 +104,8 @@ where
                 // once.
                 unsafe {
                     let func = ptr::read((&raw const (*this).func).cast::<F>());
-                    let result = match panic::catch_unwind(AssertUnwindSafe(|| func(worker, true))) {
+                    let result = match panic::catch_unwind(AssertUnwindSafe(|| func(worker, true)))
+                    {
                         Ok(value) => JobResult::Ok(value),
                         Err(payload) => JobResult::Panic(payload),
                     };

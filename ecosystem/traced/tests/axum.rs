@@ -11,7 +11,7 @@ use blitz_io::trace::RequestLayer;
 use tokio::sync::{Notify, mpsc};
 use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 
-use crate::support::{ask, count, ended, get as fetch, listener, read_until, requests, run};
+use crate::support::{ask, count, get as fetch, listener, read_until, requests, run};
 
 /// Returns the method and the route: the same for all users.
 fn route(request: &Request) -> String {
@@ -111,26 +111,5 @@ fn a_request_lasts_until_its_answer_is_sent_if_the_layer_has_bodies() {
         go.notify_one();
         read_until(&mut stream, "0\r\n\r\n").await;
         assert_eq!(count("GET /head"), 1);
-    });
-}
-
-#[test]
-fn a_client_that_goes_away_ends_its_request() {
-    run(async {
-        let go = Arc::new(Notify::new());
-        let layer = RequestLayer::http().with_body();
-        let app = Router::new()
-            .route("/handler", get(std::future::pending::<&str>))
-            .route("/body", get(async || pieces(go)));
-        let address = serve(app.layer(layer)).await;
-        // In the handler, of which the client does not know how far it is.
-        drop(ask(address, "/handler").await);
-        ended("GET /handler", 1).await;
-        // In the body: the server learns it when it sends the next piece, or reads.
-        let mut stream = ask(address, "/body").await;
-        read_until(&mut stream, "first").await;
-        assert_eq!(count("GET /body"), 0);
-        drop(stream);
-        ended("GET /body", 1).await;
     });
 }

@@ -47,10 +47,14 @@ pub async fn listener() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Sends a request, of which the server may close the connection afterwards.
+/// Sends a request. The server waits for the next one, and so learns that the client is gone.
 pub async fn ask(address: SocketAddr, path: &str) -> TcpStream {
+    send(address, path, "keep-alive").await
+}
+
+async fn send(address: SocketAddr, path: &str, connection: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\nconnection: {connection}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     stream
 }
@@ -58,7 +62,7 @@ pub async fn ask(address: SocketAddr, path: &str) -> TcpStream {
 /// Returns the whole answer to a request.
 pub async fn get(address: SocketAddr, path: &str) -> String {
     let mut answer = String::new();
-    let mut stream = ask(address, path).await;
+    let mut stream = send(address, path, "close").await;
     stream.read_to_string(&mut answer).await.unwrap();
     answer
 }

@@ -140,8 +140,8 @@ fn a_file_for_code_review_has_the_findings_and_those_that_are_allowed() {
 
 #[test]
 fn findings_for_those_who_ask_for_all_are_counted_otherwise() {
-    let record = r#"{"format":1,"permits":[{"side":{"lock":"a","kind":"Semaphore","at":"src/jobs.rs:7"},
-        "owner":{"task":1},"forgotten":2,"taken":1,"is_refilled":false}]}"#;
+    let record = r#"{"format":1,"handed":[{"side":{"lock":"a","kind":"Semaphore","at":"src/jobs.rs:7"},
+        "task":{"task":1},"count":1}]}"#;
     let ran = lint(&[], record, "", None);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.contains("--pedantic shows 1 more"), "{ran:?}");
@@ -150,7 +150,7 @@ fn findings_for_those_who_ask_for_all_are_counted_otherwise() {
     let ran = lint(&["--pedantic"], record, "", None);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(
-        ran.out.contains("lost-permit") && ran.out.contains("src/jobs.rs:7"),
+        ran.out.contains("futurelock-risk") && ran.out.contains("src/jobs.rs:7"),
         "{ran:?}"
     );
 }

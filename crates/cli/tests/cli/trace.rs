@@ -230,3 +230,39 @@ fn without_a_process_it_takes_the_only_one() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("no process answers"), "{ran:?}");
 }
+
+/// A task of process 7 sends a question at 1 ms, and receives the answer at 4 ms.
+const FRONT: &str = r#"{"format":1,"pid":7,"kinds":["ipc::Receiver"],"names":["GET /x"],"locations":["src/front.rs:7"],"command":"front",
+"objects":[null],"events":[[1,0,0,0,3,2,0],[13,0,0,1,3,1,0],[24,1000000,0,5,3,70,0],[26,1000000,0,8,3,71,0],
+[3,1000000,0,1,3,0,1],[2,1000000,0,0,3,2,0],[9,4000000,2,0,3,2,0],[1,4000000,0,0,3,2,0],[25,4000000,0,6,3,71,0],
+[7,4000000,0,1,3,0,1],[14,4000000,0,0,3,1,0]]}"#;
+/// A thread of process 8 receives it at 2 ms and answers at 3 ms.
+const BACK: &str = r#"{"format":1,"pid":8,"kinds":[],"command":"back","events":[[25,2000000,0,5,4,70,0],
+[24,3000000,0,6,4,71,0]]}"#;
+
+#[test]
+fn recordings_of_two_processes_are_one_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, record: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, record).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (front, back) = (file("front.blitz", FRONT), file("back.blitz", BACK));
+    let alone = expect(0, &["trace", "report", &front]);
+    assert!(
+        alone.out.contains("in process 8 (not recorded)"),
+        "{alone:?}"
+    );
+    let both = expect(0, &["trace", "report", &front, &back]);
+    for part in [
+        "of the processes 7, 8",
+        "running in process 8",
+        "  process 8 ",
+    ] {
+        assert!(both.out.contains(part), "{both:?}");
+    }
+    assert!(!both.out.contains("not recorded"), "{both:?}");
+    let wrong = ["trace", "report", &front, &back, "--what-if", "workers 8"];
+    expect(2, &wrong);
+}
