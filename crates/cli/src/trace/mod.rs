@@ -43,14 +43,15 @@ A request is what the program says:
   blitz_io::trace::request(\"GET /x\").instrument(future).await  for a task that works for several
   router.layer(blitz_io::trace::RequestLayer::http())          each call of axum, tonic or hyper
   blitz_io::trace::Spans::new(subscriber, |span| …)            each of these spans of `tracing`
-The tasks, closures and jobs of a pool that it starts and waits for are part of it. So is what another
-process does for its messages through blitz_io::ipc, if that one is recorded, too; otherwise the
-report says that the request waited for it.
+The tasks, closures and jobs of a pool that it starts and waits for are part of it. So is what
+another process does for its messages through blitz_io::ipc, if that one is recorded, too;
+otherwise the report says that the request waited for it.
 
 The report says how long requests took; how their time is divided into running, runnable (no
 worker was free), and waiting for a lock, permit, channel, thread for blocking work or of a pool,
-timer, socket, file or another process; what the slowest percentile spent it on, with lines and with those that it
-waited behind; which objects cost all requests the most time; and the slowest requests as trees.
+timer, socket, file or another process; what the slowest percentile spent it on, with lines and
+with those that it waited behind; which objects cost all requests the most time; and the slowest
+requests as trees.
 
 What if: --what-if computes the schedule once more, with a change, and says what the median, the
 slowest percentile and the throughput would be, with an interval of 95 %. The words are those of

@@ -16,7 +16,7 @@
 //!
 //! # Operations
 //!
-//! An operation that would run on a thread of the pool is a task of the host ([`spawn`]). It takes the disk's time and then
+//! An operation that would run on a thread of the pool is a task of the host (`spawn`). It takes the disk's time and then
 //! happens at once. So it happens even if its future was dropped, as on the pool, and it does not if its host stops before.
 //!
 //! # A crash
