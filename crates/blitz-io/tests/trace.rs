@@ -1,6 +1,10 @@
 //! Requests of `blitz trace`: what begins them, and whom they follow. The recorder is that of the whole process, so this
 //! is a program of its own, and each test has requests with names of its own.
 
+#[cfg(unix)]
+#[path = "trace/locations.rs"]
+mod locations;
+
 use std::convert::Infallible;
 use std::future::{Future, Ready, poll_fn, ready};
 use std::panic::Location;

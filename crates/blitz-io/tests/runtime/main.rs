@@ -18,6 +18,4 @@ mod with_ours {
 mod attributes;
 mod blocking_names;
 mod in_tokio;
-#[cfg(all(unix, feature = "inspect"))]
-mod locations;
 mod seeds;
