@@ -21,21 +21,6 @@ fn of_other(made: &Made, unix: u64) -> Recording {
     Recording::parse(text.as_bytes()).unwrap()
 }
 
-/// Returns category, name, line and milliseconds of the causes of the slowest request.
-fn causes(report: &Report) -> Vec<(Category, &str, &str, f64)> {
-    let causes = report.slowest.causes.iter();
-    causes
-        .map(|share| {
-            (
-                share.category,
-                &*share.what,
-                &*share.at,
-                share.nanos as f64 / 1e6,
-            )
-        })
-        .collect()
-}
-
 /// Task 1 has a request from 0 to 10 ms, and a job from 1 to 9.5 ms.
 fn a_task_awaits_a_job() -> Made {
     let mut made = Made::default();

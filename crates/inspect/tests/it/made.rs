@@ -1,5 +1,7 @@
 //! Recordings that are made by hand.
 
+use blitz_io_inspect::trace::{Category, Report};
+
 /// A recording. Times are in milliseconds.
 #[derive(Default)]
 pub(crate) struct Made {
@@ -205,4 +207,19 @@ pub(crate) fn a_task_waits_for_a_lock() -> Made {
         .released(10.0, 1)
         .wake(10.0, 2, task(1));
     made
+}
+
+/// Returns category, name, line and milliseconds of the causes of the slowest request.
+pub(crate) fn causes(report: &Report) -> Vec<(Category, &str, &str, f64)> {
+    let causes = report.slowest.causes.iter();
+    causes
+        .map(|share| {
+            (
+                share.category,
+                &*share.what,
+                &*share.at,
+                share.nanos as f64 / 1e6,
+            )
+        })
+        .collect()
 }

@@ -14,21 +14,6 @@ impl Judged for Made {
     }
 }
 
-/// Returns category, name, line and milliseconds of the causes of the slowest request.
-fn causes(report: &Report) -> Vec<(Category, &str, &str, f64)> {
-    let causes = report.slowest.causes.iter();
-    causes
-        .map(|share| {
-            (
-                share.category,
-                &*share.what,
-                &*share.at,
-                share.nanos as f64 / 1e6,
-            )
-        })
-        .collect()
-}
-
 /// Task 1 has the lock from 0 to 10 ms, and sleeps meanwhile. Task 2 waits for it from 2 to 10 ms, and is polled
 /// at 11 ms.
 fn two_tasks_and_a_lock() -> Made {
