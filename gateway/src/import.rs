@@ -7,17 +7,16 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use blitz_io::ipc::{Loan, Sender};
 use blitz_io::select;
-use blitz_io::time::{self, Interval};
-use zenoh::Wait;
+use blitz_io::time::{self, Instant, Interval};
 use zenoh::bytes::ZBytes;
-use zenoh::pubsub::Publisher;
 
 use crate::config::{Import, Kind};
 use crate::content::{Content, Message};
+use crate::engine::Publisher;
 use crate::error::Error;
 use crate::inbox::Inbox;
 use crate::keys::Name;
@@ -92,7 +91,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
 struct Link<'a> {
     shared: &'a Shared,
     source: &'a Source,
-    publisher: Publisher<'a>,
+    publisher: Publisher,
     /// The number of this run: see `runs.rs`.
     run: u128,
     tick: Interval,
@@ -280,7 +279,7 @@ impl<'a> Link<'a> {
             ..ack
         };
         // Errors are ignored: the next acknowledgement supersedes this one.
-        _ = self.publisher.put(Writer::ack(&ack)).wait();
+        self.publisher.put(Writer::ack(&ack));
     }
 
     /// Shows why the record cannot be written, and gives the exporter a sign of life. Returns when it is

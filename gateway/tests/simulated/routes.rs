@@ -1,0 +1,108 @@
+//! Routes: each message once and in order, or a gap in its place.
+
+use std::time::Duration;
+
+use blitz_io::ipc::{Receiver, RecvError, Route, Sender};
+use blitz_io::sim::{self, Builder};
+use blitz_io::time::{sleep, timeout};
+
+use crate::site::{FAULTS, LOOK, Site, faults};
+
+/// Number of messages.
+const SENT: u64 = 120;
+/// The longest time between two messages, in milliseconds.
+const LONGEST: u64 = 200;
+/// The number of runs that gate a change.
+const RUNS: u64 = 150;
+/// The number of runs of the tests that take minutes, of each policy.
+const MANY: u64 = 5_000;
+
+/// Sends all messages. Returns the sender: the messages in the ring are the sender's to keep.
+async fn send(mut sender: Sender) -> Sender {
+    for number in 0..SENT {
+        sender.send_async(&message(number)).await.unwrap();
+        sleep(Duration::from_millis(sim::random() % LONGEST)).await;
+    }
+    sender
+}
+
+/// The message with this number: 8 bytes, and more that follow from them.
+fn message(number: u64) -> Vec<u8> {
+    let len = 8 + (number * 37 % 40) as usize;
+    let mut bytes = number.to_le_bytes().to_vec();
+    bytes.extend((8..len).map(|at| (number as usize * 31 + at * 7) as u8));
+    bytes
+}
+
+/// The messages that a receiver has heard of.
+#[derive(Default)]
+struct Receipt {
+    received: u64,
+    missing: u64,
+}
+
+/// Receives until each message has arrived or is in a gap: each in its place.
+async fn receive(mut receiver: Receiver) -> Receipt {
+    let mut receipt = Receipt::default();
+    while receipt.received + receipt.missing < SENT {
+        match receiver.recv_async().await {
+            Ok(received) => {
+                let expected = message(receipt.received + receipt.missing);
+                assert_eq!(*received, *expected, "another message");
+                receipt.received += 1;
+            }
+            Err(RecvError::Gap(count)) => receipt.missing += count,
+            // The gateway is dead, and will start again.
+            Err(RecvError::Disconnected) => sleep(LOOK).await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    receipt
+}
+
+async fn run(policy: &'static str) {
+    let site = Site::start("route", &format!("policy = '{policy}'"), "");
+    let to = site.segment(Route::builder(), "two").receiver("r").unwrap();
+    let from = site.segment(Route::builder(), "one").sender("r").unwrap();
+    let connected = timeout(FAULTS, site.connected()).await;
+    connected.expect("the gateways do not find each other");
+    sim::inject(faults());
+    let sends = blitz_io::spawn(send(from));
+    let receives = blitz_io::spawn(receive(to));
+    let sender = sends.await.unwrap();
+    // Long after the last fault, each loss is reported.
+    let receipt = timeout(FAULTS * 5, receives).await;
+    let receipt = receipt.expect("a loss is not reported").unwrap();
+    assert_eq!(receipt.received + receipt.missing, SENT);
+    sim::sometimes("a message is lost", receipt.missing > 0);
+    sim::sometimes("nothing is lost", receipt.missing == 0);
+    drop(sender);
+}
+
+fn check(policy: &'static str, runs: u64) {
+    let builder = Builder::new().seeds(runs).max_time(FAULTS * 10).from_env();
+    let report = builder.run(move || run(policy));
+    assert!(report.never().is_empty(), "{report:?}");
+}
+
+#[test]
+fn each_loss_is_reported_and_nothing_comes_twice_with_the_policy_block() {
+    check("block", RUNS);
+}
+
+#[test]
+fn each_loss_is_reported_and_nothing_comes_twice_with_the_policy_drop() {
+    check("drop", RUNS);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn each_loss_is_reported_in_many_runs_with_the_policy_block() {
+    check("block", MANY);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn each_loss_is_reported_in_many_runs_with_the_policy_drop() {
+    check("drop", MANY);
+}

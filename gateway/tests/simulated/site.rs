@@ -1,0 +1,87 @@
+//! Two hosts with a gateway each, and their directories.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use blitz_io::ipc::Builder;
+use blitz_io::sim::{self, Faults, Host};
+use blitz_io::time::sleep;
+use blitz_io_gateway::config::Config;
+use blitz_io_gateway::error::Error;
+use blitz_io_gateway::gateway::Gateway;
+use tempfile::TempDir;
+
+/// The longest message.
+pub const MAX_LEN: usize = 48;
+/// Number of messages that a ring holds.
+const CAPACITY: usize = 16;
+/// The time after which no fault begins.
+pub const FAULTS: Duration = Duration::from_secs(12);
+/// The interval of looks at a state.
+pub const LOOK: Duration = Duration::from_millis(50);
+
+/// Two hosts, which forget everything at the end of a run.
+pub struct Site {
+    place: Arc<TempDir>,
+}
+
+impl Site {
+    /// Starts both gateways. `one` exports, and `two` imports. The rules of both have these settings, too.
+    pub fn start(kind: &str, exports: &str, imports: &str) -> Self {
+        let site = Self {
+            place: Arc::new(tempfile::tempdir_in("/dev/shm").unwrap()),
+        };
+        let export = format!("[[export]]\nkind = '{kind}'\nname = 'r'\n{exports}\n");
+        let import = format!("[[import]]\nkind = '{kind}'\nname = 'r'\n{imports}\n");
+        site.host("one", "two", export);
+        site.host("two", "one", import);
+        site
+    }
+
+    /// Returns the directory of a host's segments.
+    pub fn directory(&self, host: &str) -> PathBuf {
+        self.place.path().join(host)
+    }
+
+    fn host(&self, name: &'static str, peer: &str, rules: String) -> Host {
+        let directory = self.directory(name);
+        std::fs::create_dir(&directory).unwrap();
+        let config = Config::parse(&format!(
+            "host = {name:?}\ndirectory = {directory:?}\n[network]\nlisten = ['tcp/0.0.0.0:7447']\n\
+             connect = ['tcp/{peer}:7447']\n[limits]\nlost-after-ms = 3000\n{rules}"
+        ));
+        let config = config.unwrap();
+        let place = self.place.clone();
+        sim::host(name, move |_| run(config.clone(), place.clone()))
+    }
+
+    /// Returns the builder of a segment of a host.
+    pub fn segment(&self, builder: Builder, host: &str) -> Builder {
+        let builder = builder.directory(self.directory(host));
+        builder.max_len(MAX_LEN).capacity(CAPACITY)
+    }
+
+    /// Waits until the exporter of the route knows its receiver: it begins with the messages that are sent then.
+    pub async fn connected(&self) {
+        let file = format!("gateway/route+r+{MAX_LEN}.receivers");
+        let receivers = self.directory("one").join(file);
+        while !std::fs::read_to_string(&receivers).is_ok_and(|hosts| hosts.contains("two")) {
+            sleep(LOOK).await;
+        }
+    }
+}
+
+/// The program `blitz-gateway`. It keeps the directory of all hosts.
+async fn run(config: Config, _place: Arc<TempDir>) -> Result<(), Error> {
+    let mut gateway = Gateway::start_simulated(config).await?;
+    gateway.scan().await;
+    Ok(())
+}
+
+/// Returns all faults, with less time between them than by default. Some last longer than a host without a sign of life is waited for.
+pub fn faults() -> Faults {
+    let (least, most) = (Duration::from_millis(200), Duration::from_secs(4));
+    let faults = Faults::all().interval(least, most);
+    faults.length(least, most).until(FAULTS)
+}
