@@ -18,6 +18,8 @@ set -eu
 repository=https://github.com/blitz-io/blitz-io
 prefix=${BLITZ_PREFIX:-$HOME/.local}
 list=$prefix/share/blitz-io/installed
+# Without the benchmark, whose peers take minutes to build.
+source="cargo install --git $repository --no-default-features blitz-io-cli"
 
 fail() {
     echo "install.sh: $*" >&2
@@ -46,7 +48,7 @@ newest() {
     fi
     case $latest in
     */tag/v*) echo "${latest##*/tag/v}" ;;
-    *) fail "there is no release yet, or no network. With Rust: cargo install --git $repository blitz-io-cli" ;;
+    *) fail "there is no release yet, or no network. With Rust: $source" ;;
     esac
 }
 
@@ -60,11 +62,11 @@ target() {
     case $(uname -m) in
     x86_64 | amd64) processor=x86_64 ;;
     aarch64 | arm64) processor=aarch64 ;;
-    *) fail "there is no archive for $(uname -m); with Rust: cargo install --git $repository blitz-io-cli" ;;
+    *) fail "there is no archive for $(uname -m); with Rust: $source" ;;
     esac
     # The archives are linked with glibc.
     if [ "$system" = unknown-linux-gnu ] && ! getconf GNU_LIBC_VERSION >/dev/null 2>&1; then
-        fail "the archives need glibc; with Rust: cargo install --git $repository blitz-io-cli"
+        fail "the archives need glibc; with Rust: $source"
     fi
     echo "$processor-$system"
 }
@@ -85,6 +87,19 @@ put() {
     cp "$1" "$prefix/$2.new"
     mv -f "$prefix/$2.new" "$prefix/$2"
     echo "$2" >>"$list"
+}
+
+usage() {
+    cat <<END
+usage: sh install.sh [--uninstall]
+
+Installs blitz and blitz-fastq below ~/.local, without root. It needs curl or wget, and tar.
+  --uninstall     removes what it has copied
+
+  BLITZ_VERSION   the version, such as 0.2.0; by default the newest release
+  BLITZ_PREFIX    the folder to install below; by default ~/.local
+  BLITZ_FROM      the address of the folder with the archives, for a mirror
+END
 }
 
 uninstall() {
@@ -124,6 +139,7 @@ install() {
 # This is the last thing in the file, so a download that breaks off runs nothing.
 case ${1:-} in
 --uninstall) uninstall ;;
+-h | --help) usage ;;
 '') install ;;
-*) fail "unknown argument: $1" ;;
+*) fail "unknown argument: $1; sh install.sh --help lists what there is" ;;
 esac

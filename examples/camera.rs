@@ -61,9 +61,10 @@ fn record(options: &Options) -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
     let (mut sent, mut dropped) = (0_u64, 0);
     for number in 0..options.frames {
-        let loan = match options.wait {
-            true => sender.loan(FRAME),
-            false => sender.with(SendOptions::new().no_wait()).loan(FRAME),
+        let loan = if options.wait {
+            sender.loan(FRAME)
+        } else {
+            sender.with(SendOptions::new().no_wait()).loan(FRAME)
         };
         let mut frame = match loan {
             Err(SendError::Full) => {
@@ -81,9 +82,10 @@ fn record(options: &Options) -> Result<(), Box<dyn Error>> {
     let gib = sent as f64 * FRAME as f64 / f64::from(1 << 30);
     let rate = gib / began.elapsed().as_secs_f64();
     println!("{sent} frames sent, {dropped} dropped, {rate:.1} GiB/s");
-    match status.success() {
-        true => Ok(()),
-        false => Err("the screen has seen a torn frame".into()),
+    if status.success() {
+        Ok(())
+    } else {
+        Err("the screen has seen a torn frame".into())
     }
 }
 

@@ -107,8 +107,9 @@ fn read(name: &str, options: &Options) -> Result<(), Box<dyn Error>> {
         }
     }
     println!("reader: {count} quotes, the highest at {highest}");
-    match count == options.quotes {
-        true => Ok(()),
-        false => Err(format!("{count} of {} quotes", options.quotes).into()),
+    if count == options.quotes {
+        Ok(())
+    } else {
+        Err(format!("{count} of {} quotes", options.quotes).into())
     }
 }

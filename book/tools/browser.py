@@ -50,6 +50,12 @@ LABELS = """() => [...document.querySelectorAll("figure.diagram svg")].map((svg)
 })"""
 
 
+# Code in a sentence that is short, and in two lines.
+BROKEN = """() => [...document.querySelectorAll(":not(pre) > code")]
+    .filter((code) => code.textContent.length <= 24 && code.getClientRects().length > 1)
+    .map((code) => code.textContent)"""
+
+
 def url(page):
     return (FOLDER / page).as_uri()
 
@@ -167,6 +173,7 @@ def main():
             if (width := page.evaluate("document.documentElement.scrollWidth")) > 390:
                 problems.append(f"{name}: {width} pixels wide on a screen of 390")
             problems += [f"{name}: a label of {size:.1f} pixels" for size in page.evaluate(LABELS) if size < 9.9]
+            problems += [f"{name}: broken over two lines: {code}" for code in page.evaluate(BROKEN)]
         print(f"{len(pages)} pages at 390 pixels")
 
         page.set_viewport_size({"width": 1200, "height": 900})

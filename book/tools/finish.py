@@ -1,4 +1,4 @@
-"""Adds to a built book: docs/ pictures, sitemap.xml, llms.txt, benchmarks.json."""
+"""Adds to a built book: docs/ pictures, sitemap.xml, llms.txt, benchmarks.json, and a class for short code in a sentence."""
 
 import json
 import os
@@ -25,8 +25,22 @@ def chapters():
                 yield part, link[1], link[2]
 
 
+def keep_short_code_together(out):
+    """Marks code in a sentence that fits a line of a phone: a browser breaks `--svg FILE` after its hyphens."""
+    for folder, _, names in os.walk(out):
+        for name in names:
+            if name.endswith(".html"):
+                path = os.path.join(folder, name)
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+                text = re.sub(r"(?<!<pre>)<code>([^<]{2,24})</code>", r'<code class="short">\1</code>', text)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+
+
 def main():
     out = sys.argv[1]
+    keep_short_code_together(out)
     for name in os.listdir(os.path.join(ROOT, "docs")):
         if name.endswith(".svg"):
             shutil.copy(os.path.join(ROOT, "docs", name), os.path.join(out, "benchmarks", name))

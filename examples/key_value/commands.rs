@@ -107,16 +107,14 @@ const COMMANDS: &[(&[u8], usize, usize, Body)] = &[
     // Tools ask for these first, and an empty answer is enough for them.
     (b"COMMAND", 0, ANY, |_, _| Ok(Reply::Array(Vec::new()))),
     (b"CONFIG", 2, ANY, |_, arguments| {
-        match arguments[0].eq_ignore_ascii_case(b"get") {
-            true => {
-                let value = Reply::Bulk(Some(Bytes::new()));
-                Ok(Reply::Array(vec![
-                    Reply::Bulk(Some(arguments[1].clone())),
-                    value,
-                ]))
-            }
-            false => Err("ERR the configuration cannot be changed".into()),
+        if !arguments[0].eq_ignore_ascii_case(b"get") {
+            return Err("ERR the configuration cannot be changed".into());
         }
+        let value = Reply::Bulk(Some(Bytes::new()));
+        Ok(Reply::Array(vec![
+            Reply::Bulk(Some(arguments[1].clone())),
+            value,
+        ]))
     }),
     (b"QUIT", 0, 0, |_, _| Ok(OK)),
 ];

@@ -139,10 +139,10 @@ impl Resp {
 fn line(source: &mut BytesMut) -> io::Result<Option<Bytes>> {
     let seen = source.len().min(LONGEST_LINE);
     let Some(end) = source[..seen].iter().position(|byte| *byte == b'\n') else {
-        return match seen == LONGEST_LINE {
-            true => Err(invalid("too big inline request")),
-            false => Ok(None),
-        };
+        if seen == LONGEST_LINE {
+            return Err(invalid("too big inline request"));
+        }
+        return Ok(None);
     };
     let mut line = source.split_to(end + 1).freeze();
     line.truncate(end);

@@ -1,7 +1,7 @@
 //! Blocked gzip (BGZF), which any thread inflates ahead of the reader.
 //!
 //! The source of a run passes chunks of blocks on as [`Task`]s, among the batches that it makes. Each chunk
-//! keeps its place in a queue, so the content has the order of the file, whoever inflates it when.
+//! keeps its place in a queue, so the content has the order of the file, whichever thread inflates it.
 //!
 //! **No thread waits for ever.** (1) A chunk is inflated by the first that takes its blocks: a worker that has
 //! the task, or the reader that needs the content. (2) Inflating waits for nothing. (3) Only the reader

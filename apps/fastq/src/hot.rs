@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// What is left is what a search of each sequence in all others leaves.
+    /// The remaining sequences are those that a search of each sequence in all others leaves.
     #[test]
     fn parts_of_others_are_removed_in_order() {
         let mut random = Random(7);

@@ -1,7 +1,7 @@
 //! Ordinary gzip, which several threads inflate.
 //!
 //! A member has no index of its blocks. The package rapidgzip-core guesses where blocks begin, inflates from
-//! there with marks in place of the content that is not known yet, and fills them in when it is. (The
+//! there with marks for the content that is not known yet, and fills them in when it is. (The
 //! algorithm is that of Knespel and Brunst, "Rapidgzip: Parallel Decompression and Seeking in Gzip Files
 //! Using Cache Prefetching", HPDC 2023.) It compares each member's checksum and length. Its threads end when
 //! the reader is dropped.
@@ -10,7 +10,7 @@
 //! as much again as inflating, which is lost if every processor has work.
 //!
 //! **Faults** are those of an ordinary reader. After one, a [`MemberReader`] reads the file again. It skips
-//! what was returned before, and goes on from there, up to its own fault if it has one.
+//! the bytes that were returned before, and continues from there, up to its own fault if it has one.
 
 use blitz_io::pipeline::gzip::MemberReader;
 use rapidgzip_core::{Decoder, DecoderReader, ReadAt};

@@ -235,9 +235,12 @@ pub(crate) fn returned(error: c_int) -> c_int {
 
 #[cold]
 fn forget_older() {
-    let old = with_details(|last| match std::mem::take(&mut last.is_new) {
-        true => None,
-        false => last.text.take(),
+    let old = with_details(|last| {
+        if std::mem::take(&mut last.is_new) {
+            None
+        } else {
+            last.text.take()
+        }
     });
     drop(old);
 }

@@ -98,7 +98,7 @@ pub unsafe extern "C" fn blitz_event_reset(event: *mut blitz_event) -> c_int {
     entry(|| {
         match parts(event)? {
             (word, false) => manual::reset(word),
-            (word, true) => auto::reset(word),
+            (word, true) => _ = auto::take(word),
         }
         Ok(())
     })

@@ -2,7 +2,7 @@
 //! `protocol/latch_word.rs`.
 
 use std::ffi::c_int;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::protocol::latch_word;
 use blitz_io::futex::Scope;
@@ -17,7 +17,10 @@ use crate::wait::{Limit, is_fiber};
 /// The largest count of a latch.
 pub const BLITZ_LATCH_MAX: u32 = 2147483647;
 
-const _: () = assert!(BLITZ_LATCH_MAX == latch_word::MAX);
+const _: () = assert!(
+    BLITZ_LATCH_MAX == u32::MAX >> 1,
+    "a bit of the word is a flag"
+);
 
 /// A latch, by value: threads and fibers wait until a count has come down to 0, once. Initialise
 /// it with `BLITZ_LATCH_INIT(count)`, where `count` is `BLITZ_LATCH_MAX` at most; zeros are an open
@@ -37,10 +40,17 @@ pub struct blitz_latch {
 #[inline]
 fn parts<'a>(latch: *const blitz_latch) -> Outcome<(&'a AtomicU32, u32)> {
     let (word, initial) = words(latch.cast())?;
-    match latch_word::count(word, initial) {
+    match count(word, initial) {
         Some(_) => Ok((word, initial)),
         None => Err(BLITZ_EINVAL),
     }
+}
+
+/// Returns the count, or `None` if the word is no state of a latch with this initial count.
+#[inline]
+fn count(word: &AtomicU32, initial: u32) -> Option<u32> {
+    let count = latch_word::count_in(word.load(Ordering::Acquire), initial);
+    (initial <= BLITZ_LATCH_MAX && count <= initial).then_some(count)
 }
 
 fn wait_until(latch: *mut blitz_latch, deadline_ns: u64) -> Outcome {
@@ -126,7 +136,7 @@ pub unsafe extern "C" fn blitz_latch_try_wait(latch: *const blitz_latch) -> c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blitz_latch_count(latch: *const blitz_latch) -> u32 {
     entry_or(0, || {
-        let count = |(word, initial)| latch_word::count(word, initial).unwrap_or(0);
+        let count = |(word, initial)| count(word, initial).unwrap_or(0);
         parts(latch).map_or(0, count)
     })
 }

@@ -1,7 +1,7 @@
 //! One-time initialisation, on a futex word. It has the protocol of `protocol/once_word.rs`.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::protocol::once_word;
 use blitz_io::futex::Scope;
@@ -142,7 +142,7 @@ fn word<'a>(once: *const blitz_once) -> Outcome<&'a AtomicU32> {
     check(once)?;
     // SAFETY: rule 1. `state` is the first field, and this crate uses it atomically only.
     let word: &AtomicU32 = unsafe { AtomicU32::from_ptr(once.cast_mut().cast()) };
-    if once_word::is_valid(word) {
+    if word.load(Ordering::Relaxed) <= once_word::DONE {
         Ok(word)
     } else {
         Err(BLITZ_EINVAL)

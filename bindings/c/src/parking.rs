@@ -134,12 +134,12 @@ fn park(
             _ = futex::wake(word.cast(), usize::MAX, Scope::Private);
         };
         let sleeper = Sleeper { sleep, wake };
-        // SAFETY: rule 5, and what the header says about the key and the callbacks. A wake ends a sleep in
+        // SAFETY: rule 5, and the header's rules for the key and the callbacks. A wake ends a sleep in
         // the table of fibers, or keeps it from beginning, as that compares the word again; and one on the futex.
         unsafe { parking::park_with(key, validate, before_sleep, timed_out, park_token, sleeper) }
     } else {
         let deadline = limit.deadline();
-        // SAFETY: rule 5, and what the header says about the key and the callbacks.
+        // SAFETY: rule 5, and the header's rules for the key and the callbacks.
         unsafe { parking::park(key, validate, before_sleep, timed_out, park_token, deadline) }
     };
     match result {
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn blitz_unpark_one(
 ) -> c_int {
     entry(|| {
         let key = key_of(key)?;
-        // SAFETY: rule 5, and what the header says about the key and the callback.
+        // SAFETY: rule 5, and the header's rules for the key and the callback.
         let unparked =
             unsafe { parking::unpark_one(key, |result| token(callback, argument, result)) };
         put_if_wanted(result, unparked.into());
@@ -253,7 +253,7 @@ pub unsafe extern "C" fn blitz_unpark_filter(
             BLITZ_FILTER_SKIP => FilterOp::Skip,
             _ => FilterOp::Stop,
         };
-        // SAFETY: rule 5, and what the header says about the key and the callbacks.
+        // SAFETY: rule 5, and the header's rules for the key and the callbacks.
         let unparked = unsafe {
             parking::unpark_filter(key, choose, |result| token(callback, argument, result))
         };
@@ -292,7 +292,7 @@ pub unsafe extern "C" fn blitz_unpark_requeue(
         let (from, to) = (key_of(from)?, key_of(to)?);
         let validate = validate.ok_or(BLITZ_EINVAL)?;
         let choose = || requeue_operation(validate(argument));
-        // SAFETY: rule 5, and what the header says about the keys and the callbacks.
+        // SAFETY: rule 5, and the header's rules for the keys and the callbacks.
         let unparked = unsafe {
             parking::unpark_requeue(from, to, choose, |_, result| {
                 token(callback, argument, result)

@@ -211,9 +211,10 @@ pub unsafe extern "C" fn blitz_pipeline_run(
         if pipeline.workers > 1024 || pipeline.capacity > CAPACITY_MAX {
             return Err(BLITZ_EINVAL);
         }
-        let control = match pipeline.control.is_null() {
-            true => Control::new(),
-            false => arg(pipeline.control)?.control.clone(),
+        let control = if pipeline.control.is_null() {
+            Control::new()
+        } else {
+            arg(pipeline.control)?.control.clone()
         };
         let (workers, capacity) = (pipeline.workers, pipeline.capacity);
         let unordered = pipeline.unordered;

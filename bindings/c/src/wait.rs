@@ -50,8 +50,8 @@ pub(crate) fn is_fiber() -> bool {
     blitz_io::fiber::is_fiber() && !is_plain_in_child()
 }
 
-/// Returns `true` in a child process for what was a fiber. The poll that it seems to be in never ends:
-/// nothing refills that poll's budget, and the thread may block.
+/// Returns `true` in a child process in which the fork was called by a fiber. The poll that it seems to be in never
+/// ends: nothing refills that poll's budget, and the thread may block.
 fn is_plain_in_child() -> bool {
     let is_plain = has_lost_runtime();
     if is_plain {

@@ -38,7 +38,7 @@
 //!
 //! (The coherence rules forbid one implementation for all types at once: neither the trait
 //! nor the type would be local.)
-#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod async_buf_read;
 mod async_read;

@@ -333,7 +333,7 @@ pub use blitz_io_os::fs;
 pub use blitz_io_os::process;
 #[cfg(all(any(unix, windows), feature = "signal"))]
 pub use blitz_io_os::signal;
-#[cfg(all(feature = "inspect", not(loom)))]
+#[cfg(feature = "inspect")]
 pub mod futex;
 #[cfg(feature = "io-util")]
 pub mod io;
@@ -360,7 +360,7 @@ pub mod trace;
 #[cfg(feature = "fiber")]
 #[doc(inline)]
 pub use blitz_io_fiber as fiber;
-#[cfg(not(all(feature = "inspect", not(loom))))]
+#[cfg(not(feature = "inspect"))]
 #[doc(inline)]
 pub use blitz_io_futex as futex;
 #[cfg(feature = "inspect")]
@@ -394,7 +394,13 @@ pub use macros::{main, test};
 struct Readme;
 
 /// Runs the examples of the book's page about simulations as tests.
-#[cfg(all(doctest, feature = "macros", feature = "net", feature = "sim"))]
+#[cfg(all(
+    doctest,
+    feature = "fs",
+    feature = "macros",
+    feature = "net",
+    feature = "sim"
+))]
 #[doc = include_str!("../../../book/src/guides/simulating-tasks.md")]
 struct SimulatingTasks;
 

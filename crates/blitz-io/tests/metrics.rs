@@ -122,56 +122,60 @@ fn a_task_records_once_an_interval() {
 }
 
 #[cfg(feature = "inspect")]
-#[test]
-fn waits_are_exported_by_kind_and_by_name() {
-    use blitz_io::inspect::Named;
-    use blitz_io::sync::Mutex;
+mod waits {
+    use super::*;
 
-    let mut exporter = Exporter::new();
-    let recorder = DebuggingRecorder::new();
-    record(&mut exporter, &recorder);
-    let lock = Mutex::new(()).named("exported");
-    let waits = "blitz_object_waits_total{kind=\"Mutex\",object=\"exported\"}";
-    for _ in 0..2 {
-        pollster::block_on(async {
-            let guard = lock.lock().await;
-            let release = async {
-                futures_util::future::ready(()).await;
-                drop(guard);
-            };
-            let wait = async {
-                let _guard = lock.lock().await;
-            };
-            // The first one is polled first, and waits.
-            futures_util::join!(wait, release);
-        });
-        let values = record(&mut exporter, &recorder);
-        assert_eq!(values[waits].1, 1.0, "{values:#?}");
-        let all = values["blitz_wait_duration_microseconds_bucket{kind=\"Mutex\",le=\"+Inf\"}"].1;
-        assert!(all >= 1.0, "{values:#?}");
+    #[test]
+    fn waits_are_exported_by_kind_and_by_name() {
+        use blitz_io::inspect::Named;
+        use blitz_io::sync::Mutex;
+
+        let mut exporter = Exporter::new();
+        let recorder = DebuggingRecorder::new();
+        record(&mut exporter, &recorder);
+        let lock = Mutex::new(()).named("exported");
+        let waits = "blitz_object_waits_total{kind=\"Mutex\",object=\"exported\"}";
+        for _ in 0..2 {
+            pollster::block_on(async {
+                let guard = lock.lock().await;
+                let release = async {
+                    futures_util::future::ready(()).await;
+                    drop(guard);
+                };
+                let wait = async {
+                    let _guard = lock.lock().await;
+                };
+                // The first one is polled first, and waits.
+                futures_util::join!(wait, release);
+            });
+            let values = record(&mut exporter, &recorder);
+            assert_eq!(values[waits].1, 1.0, "{values:#?}");
+            let all =
+                values["blitz_wait_duration_microseconds_bucket{kind=\"Mutex\",le=\"+Inf\"}"].1;
+            assert!(all >= 1.0, "{values:#?}");
+        }
     }
-}
 
-#[cfg(feature = "inspect")]
-#[test]
-fn a_kind_without_waits_is_0_again() {
-    use std::future::Future;
-    use std::pin::pin;
-    use std::task::{Context, Waker};
+    #[test]
+    fn a_kind_without_waits_is_0_again() {
+        use std::future::Future;
+        use std::pin::pin;
+        use std::task::{Context, Waker};
 
-    use blitz_io::sync::CancellationToken;
+        use blitz_io::sync::CancellationToken;
 
-    let mut exporter = Exporter::new();
-    let recorder = DebuggingRecorder::new();
-    let waiting = "blitz_waiting{kind=\"CancellationToken\"}";
-    let token = CancellationToken::new();
-    {
-        let mut wait = pin!(token.cancelled());
-        let polled = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        assert!(polled.is_pending());
+        let mut exporter = Exporter::new();
+        let recorder = DebuggingRecorder::new();
+        let waiting = "blitz_waiting{kind=\"CancellationToken\"}";
+        let token = CancellationToken::new();
+        {
+            let mut wait = pin!(token.cancelled());
+            let polled = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_pending());
+            let values = record(&mut exporter, &recorder);
+            assert_eq!(values[waiting].1, 1.0, "{values:#?}");
+        }
         let values = record(&mut exporter, &recorder);
-        assert_eq!(values[waiting].1, 1.0, "{values:#?}");
+        assert_eq!(values[waiting].1, 0.0, "{values:#?}");
     }
-    let values = record(&mut exporter, &recorder);
-    assert_eq!(values[waiting].1, 0.0, "{values:#?}");
 }

@@ -1,9 +1,15 @@
 //! Requests of `blitz trace`: what begins them, and whom they follow. The recorder is that of the whole process, so this
 //! is a program of its own, and each test has requests with names of its own.
 
+#[cfg(unix)]
+#[path = "trace/locations.rs"]
+mod locations;
+
 use std::convert::Infallible;
-use std::future::{Future, Ready, ready};
+use std::future::{Future, Ready, poll_fn, ready};
 use std::panic::Location;
+use std::pin::{Pin, pin};
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -17,7 +23,7 @@ use blitz_io::task::{spawn_blocking, yield_now};
 use blitz_io::time::sleep;
 use blitz_io::trace::{RequestLayer, Spans, request};
 use blitz_io::{inspect::Named, spawn};
-use blitz_io_inspect::trace::{Recording, folded, otlp, predict};
+use blitz_io_inspect::trace::{Recording, folded, judge, otlp, predict};
 use tower_layer::Layer;
 use tower_service::Service;
 use tracing::span::{Attributes, Id, Record};
@@ -53,12 +59,21 @@ fn at(after: i32) -> String {
     format!("{}:{line}", here.file())
 }
 
+/// More rounds than a machine under load needs.
+const ROUNDS: u32 = 1_000;
+
+/// Repeats a scenario until requests with this name have had all the waits that it returns. What a request waits for may
+/// be over before it waits, if its thread has lost the processor.
 #[track_caller]
-fn has(waits: &[String], wanted: &str) {
-    assert!(
-        waits.iter().any(|wait| wait == wanted),
-        "{wanted} in {waits:#?}"
-    );
+fn repeat(name: &str, mut scenario: impl FnMut() -> Vec<String>) {
+    for round in 0.. {
+        let wanted = scenario();
+        let waits = waits(name);
+        let Some(missing) = wanted.iter().find(|&wanted| !waits.contains(wanted)) else {
+            return;
+        };
+        assert!(round < ROUNDS, "{missing} in {waits:#?}");
+    }
 }
 
 /// Number of requests with this name that have ended.
@@ -72,18 +87,24 @@ fn count(name: &str) -> usize {
 
 #[test]
 fn a_request_follows_the_tasks_that_it_spawns() {
-    let nap = runtime().block_on(async {
-        let _request = request("spawns");
-        let nap = at(1);
-        let outer = spawn(async { spawn(async { sleep(MOMENT).await }).await });
-        outer.await.unwrap().unwrap();
-        nap
+    repeat("spawns", || {
+        let nap = runtime().block_on(async {
+            let _request = request("spawns");
+            let nap = at(1);
+            let outer = spawn(async { spawn(async { sleep(MOMENT).await }).await });
+            outer.await.unwrap().unwrap();
+            nap
+        });
+        vec![format!("timer Sleep at {nap}")]
     });
-    has(&waits("spawns"), &format!("timer Sleep at {nap}"));
 }
 
 #[test]
 fn a_request_follows_a_channel_to_a_task_that_it_has_spawned_and_to_others() {
+    repeat("asks", asks);
+}
+
+fn asks() -> Vec<String> {
     let (own, answer, others) = runtime().block_on(async {
         let (questions, mut receiver) = mpsc::channel::<oneshot::Sender<u32>>(4);
         let others = at(3);
@@ -107,23 +128,25 @@ fn a_request_follows_a_channel_to_a_task_that_it_has_spawned_and_to_others() {
         assert_eq!(receiver.await, Ok(8));
         (own, answer, others)
     });
-    let waits = waits("asks");
-    has(&waits, &format!("timer Sleep at {own}"));
-    // The other task is not the request's: it kept the request waiting.
-    let wanted = format!("channel oneshot::Receiver at {answer};timer Sleep at {others}");
-    has(&waits, &wanted);
+    vec![
+        format!("timer Sleep at {own}"),
+        // The other task is not the request's: it kept the request waiting.
+        format!("channel oneshot::Receiver at {answer};timer Sleep at {others}"),
+    ]
 }
 
 #[test]
 fn a_request_follows_closures_for_blocking_work() {
-    let job = runtime().block_on(async {
-        let _request = request("blocks");
-        let job = at(1);
-        let closure = spawn_blocking(|| thread::sleep(MOMENT));
-        closure.await.unwrap();
-        job
+    repeat("blocks", || {
+        let job = runtime().block_on(async {
+            let _request = request("blocks");
+            let job = at(1);
+            let closure = spawn_blocking(|| thread::sleep(MOMENT));
+            closure.await.unwrap();
+            job
+        });
+        vec![format!("blocking pool at {job}")]
     });
-    has(&waits("blocks"), &format!("blocking pool at {job}"));
 }
 
 #[test]
@@ -133,15 +156,69 @@ fn a_request_follows_work_in_the_pool() {
         let _request = request("computes");
         pool.install(|| thread::sleep(MOMENT));
     });
+    assert!(pool_running("computes") > 0);
     let waits = waits("computes");
     assert!(
-        waits.iter().any(|wait| wait.starts_with("task fork-join")),
+        !waits.iter().any(|wait| wait.starts_with("task fork-join")),
         "{waits:?}"
     );
 }
 
+/// Returns the nanoseconds for which threads of a pool ran jobs of the requests with this name.
+fn pool_running(name: &str) -> u64 {
+    let report = judge(&recording(), 1000);
+    let title = format!("{name} (request ");
+    let requests = report.paths.iter();
+    let own = requests.filter(|node| node.what.starts_with(&title));
+    let parts = own.flat_map(|node| &node.parts);
+    let running = parts.filter(|part| part.what == "pool, running");
+    running.map(|part| part.nanos).sum()
+}
+
+#[test]
+fn a_request_follows_a_job_whose_answer_it_awaits() {
+    let pool_of_one = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    runtime().block_on(async {
+        let _request = request("awaits a job");
+        pool_of_one.run(|| thread::sleep(MOMENT)).await;
+    });
+    assert!(pool_running("awaits a job") > 0);
+}
+
+#[test]
+fn a_request_follows_jobs_of_scopes_and_loops_and_what_they_wait_for() {
+    repeat("scopes", || {
+        let pool_of_two = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let lock = blitz_io::thread::Mutex::new(());
+        let (held, is_held) = std::sync::mpsc::channel();
+        runtime().block_on(async {
+            let _request = request("scopes");
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    let _guard = lock.lock();
+                    held.send(()).unwrap();
+                    thread::sleep(10 * MOMENT);
+                });
+                is_held.recv().unwrap();
+                pool_of_two.scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|_| drop(lock.lock()));
+                    }
+                });
+            });
+        });
+        let of_lock = |wait: &String| wait.starts_with("lock thread::Mutex");
+        let found = waits("scopes").into_iter().find(of_lock);
+        vec![found.unwrap_or_else(|| "lock thread::Mutex".to_owned())]
+    });
+}
+
 #[test]
 fn a_wait_for_a_socket_has_the_line_of_the_caller() {
+    repeat("reads", reads);
+}
+
+fn reads() -> Vec<String> {
     use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
     use blitz_io::net::{TcpListener, TcpStream, UdpSocket};
 
@@ -170,9 +247,10 @@ fn a_wait_for_a_socket_has_the_line_of_the_caller() {
         others.await.unwrap();
         (read, received)
     });
-    let waits = waits("reads");
-    has(&waits, &format!("socket descriptor (read) at {read}"));
-    has(&waits, &format!("socket descriptor (read) at {received}"));
+    vec![
+        format!("socket descriptor (read) at {read}"),
+        format!("socket descriptor (read) at {received}"),
+    ]
 }
 
 /// Permits that were not waited for are known, too: a prediction with fewer needs them.
@@ -270,9 +348,10 @@ fn a_span_is_a_request() {
             nap
         })
     });
-    has(
-        &waits("span of a request"),
-        &format!("timer Sleep at {nap}"),
+    let waits = waits("span of a request");
+    assert!(
+        waits.contains(&format!("timer Sleep at {nap}")),
+        "{waits:#?}"
     );
     assert_eq!(count("span of a request"), 1);
     // It is within a request, or no chosen one.
@@ -286,7 +365,7 @@ struct Answers;
 impl Service<http::Request<()>> for Answers {
     type Response = ();
     type Error = Infallible;
-    type Future = std::pin::Pin<Box<dyn Future<Output = Result<(), Infallible>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<(), Infallible>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -334,6 +413,78 @@ fn each_call_of_a_service_is_a_request() {
     );
 }
 
+/// A body of two frames, after each of which it waits for a moment.
+#[derive(Default)]
+struct Frames {
+    left: Vec<Pin<Box<blitz_io::time::Sleep>>>,
+}
+
+impl http_body::Body for Frames {
+    type Data = &'static [u8];
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Self::Data>, Infallible>>> {
+        let Some(moment) = self.left.last_mut() else {
+            return Poll::Ready(None);
+        };
+        std::task::ready!(moment.as_mut().poll(context));
+        self.left.pop();
+        Poll::Ready(Some(Ok(http_body::Frame::data(b"frame"))))
+    }
+}
+
+#[derive(Clone)]
+struct Streams;
+
+impl Service<http::Request<()>> for Streams {
+    type Response = http::Response<Frames>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: http::Request<()>) -> Self::Future {
+        let left = vec![Box::pin(sleep(MOMENT)), Box::pin(sleep(MOMENT))];
+        ready(Ok(http::Response::new(Frames { left })))
+    }
+}
+
+#[test]
+fn a_request_may_last_until_its_body_is_sent() {
+    use http_body::Body;
+
+    runtime().block_on(async {
+        let call = |path| http::Request::get(path).body(()).unwrap();
+        let mut service = RequestLayer::http().with_body().layer(Streams);
+        let whole = service.call(call("/whole")).await.unwrap();
+        let mut body = pin!(whole.into_body());
+        for _ in 0..2 {
+            let frame = poll_fn(|context| body.as_mut().poll_frame(context)).await;
+            assert_eq!(frame.unwrap().unwrap().into_data().unwrap(), b"frame");
+            assert_eq!(count("GET /whole"), 0);
+        }
+        let end = poll_fn(|context| body.as_mut().poll_frame(context)).await;
+        assert!(end.is_none());
+        assert_eq!(count("GET /whole"), 1);
+        // The client goes away after the response.
+        drop(service.call(call("/half")).await.unwrap());
+        // And before it.
+        drop(service.call(call("/none")));
+    });
+    let counts = ["/whole", "/half", "/none"].map(|path| count(&format!("GET {path}")));
+    assert_eq!(counts, [1, 1, 1]);
+    let waits = waits("GET /whole");
+    assert!(
+        waits.iter().any(|wait| wait.starts_with("timer Sleep at ")),
+        "{waits:?}"
+    );
+}
+
 /// Returns how long the requests with this name took.
 fn durations(name: &str) -> Vec<Duration> {
     let text: serde_json::Value = serde_json::from_str(&otlp(&recording())).unwrap();
@@ -348,8 +499,26 @@ fn durations(name: &str) -> Vec<Duration> {
     own.map(duration).collect()
 }
 
+/// The variable of the environment of a process with a clock of its own.
+const ALONE: &str = "BLITZ_TRACE_ALONE";
+
+/// The recorder has one clock. While it shows simulated time, the times of other tests are none, so this is the only test
+/// of its process.
 #[test]
 fn simulated_time_is_recorded() {
+    if std::env::var_os(ALONE).is_some() {
+        return records_simulated_time();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "simulated_time_is_recorded", "--test-threads=1"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+}
+
+fn records_simulated_time() {
     let hour = Duration::from_secs(3600);
     let mut builder = Builder::new_current_thread();
     let runtime = builder
@@ -412,4 +581,125 @@ fn a_request_for_which_a_predicate_is_true_writes_the_recording() {
     );
     let files = fs::read_dir(folder.path()).unwrap();
     assert_eq!(files.count(), 1);
+}
+
+/// Messages between two processes: this program, and itself as a child.
+#[cfg(unix)]
+mod processes {
+    use std::path::{Path, PathBuf};
+    use std::process::{Child, Stdio};
+
+    use blitz_io::ipc::{self, Queue};
+    use blitz_io_inspect::trace::Node;
+
+    use super::*;
+
+    /// The variable of the environment with the folder of a child.
+    const CHILD: &str = "BLITZ_TRACE_CHILD";
+    /// The test that is the child's.
+    const NAME: &str = "processes::answers_questions_if_it_is_a_child";
+    /// The child writes its recording, and answers.
+    const WRITE: &[u8] = b"write";
+    fn queue(folder: &Path) -> ipc::Builder {
+        Queue::builder().directory(folder)
+    }
+
+    fn recording_of_the_child(folder: &Path) -> PathBuf {
+        folder.join("child.blitz")
+    }
+
+    #[test]
+    fn answers_questions_if_it_is_a_child() {
+        let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else {
+            return;
+        };
+        runtime().block_on(async {
+            let mut questions = queue(&folder).receiver("questions").unwrap();
+            let mut answers = queue(&folder).sender("answers").unwrap();
+            answers.send_async(b"ready").await.unwrap();
+            while let Ok(question) = questions.recv_async().await {
+                if *question == *WRITE {
+                    let text = blitz_io_observe::trace::recording();
+                    fs::write(recording_of_the_child(&folder), text).unwrap();
+                } else {
+                    nap().await;
+                }
+                drop(question);
+                answers.send_async(b"answer").await.unwrap();
+            }
+        });
+    }
+
+    const NAP: u32 = line!() + 2;
+    async fn nap() {
+        sleep(MOMENT).await;
+    }
+
+    /// A child that is killed if the test fails.
+    struct Killed(Child);
+
+    impl Drop for Killed {
+        fn drop(&mut self) {
+            _ = self.0.kill();
+            _ = self.0.wait();
+        }
+    }
+
+    fn start(folder: &Path) -> Killed {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", NAME, "--test-threads=1"])
+            .env(CHILD, folder)
+            .stdout(Stdio::null())
+            .spawn();
+        Killed(child.unwrap())
+    }
+
+    /// Returns the parts of the requests with this name.
+    fn parts(recording: &Recording, name: &str) -> Vec<Node> {
+        let report = judge(recording, 100_000);
+        let title = format!("{name} (request ");
+        let own = (report.paths.into_iter()).filter(|node| node.what.starts_with(&title));
+        own.flat_map(|node| node.parts).collect()
+    }
+
+    /// A question may be answered before the parent waits, so it asks until both reports have the other process.
+    #[test]
+    fn a_request_follows_its_messages_into_another_process() {
+        if !ipc::is_supported() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let name = "asks a process";
+        let mut child = start(folder.path());
+        let pid = child.0.id();
+        let alone = format!("in process {pid} (not recorded)");
+        let within = format!("timer Sleep in process {pid}");
+        let nap = format!("{}:{NAP}", file!());
+        runtime().block_on(async {
+            let mut answers = queue(folder.path()).receiver("answers").unwrap();
+            let mut questions = queue(folder.path()).sender("questions").unwrap();
+            assert_eq!(*answers.recv_async().await.unwrap(), *b"ready");
+            for round in 0.. {
+                let request = request(name);
+                questions.send_async(b"question").await.unwrap();
+                drop(answers.recv_async().await.unwrap());
+                drop(request);
+                questions.send_async(WRITE).await.unwrap();
+                drop(answers.recv_async().await.unwrap());
+                let theirs = fs::read(recording_of_the_child(folder.path())).unwrap();
+                let both = Recording::of_all([recording(), Recording::parse(&theirs).unwrap()]);
+                let is_named = parts(&recording(), name)
+                    .iter()
+                    .any(|part| part.what == alone);
+                let parts = parts(&both, name);
+                let is_within = |part: &Node| part.what == within && nap.ends_with(&part.at);
+                if is_named && parts.iter().any(is_within) {
+                    assert!(!parts.iter().any(|part| part.what == alone), "{parts:#?}");
+                    break;
+                }
+                assert!(round < ROUNDS, "{alone:?} and {within:?} in {parts:#?}");
+            }
+        });
+        assert!(child.0.wait().unwrap().success());
+    }
 }

@@ -47,32 +47,36 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs the benchmark and reports the winners.
-    Bench(bench::Arguments),
-    /// Makes documents from several runs: a page with all rows, charts, a README's figures.
-    Report(report::Arguments),
-    /// Reports what this machine offers, what blitz-io uses of it, and what you could
-    /// change.
-    Doctor(doctor::Arguments),
-    /// Inspects segments of shared memory, and sends and receives in them.
-    Ipc(ipc::Arguments),
-    /// Compresses, decompresses or hashes files and streams on all processors.
-    Pipe(pipe::Arguments),
-    /// Replaces Tokio, rayon-core, parking_lot, parking_lot_core and atomic-wait by blitz-io in all dependencies.
-    Migrate(migrate::Arguments),
-    /// Runs a program or tests in orders that seeds decide, and repeats an order that fails.
-    Sim(sim::Arguments),
-    /// Runs a program or tests, and reports what could go wrong in another run.
-    Lint(lint::Arguments),
+    /// Reports the waits of a process, the holders of its locks, and the waits that can never end.
+    Why(why::Arguments),
     /// Records what a program does, and reports where its requests wait, and behind whom.
     Trace(Box<trace::Arguments>),
+    /// Runs a program or tests, and reports what could go wrong in another run.
+    Lint(lint::Arguments),
+    /// Runs a program or tests in orders that seeds decide, and repeats an order that fails.
+    Sim(sim::Arguments),
+    /// Shows what a process does: its tasks, workers, longest waits, channels and contended locks.
+    Top(top::Arguments),
     /// Lists the processes that `why`, `top` and `trace` can read.
     #[command(after_help = why::SETUP)]
     Ps,
-    /// Reports the waits of a process, the holders of its locks, and the waits that can never end.
-    Why(why::Arguments),
-    /// Shows what a process does: its tasks, workers, longest waits, channels and contended locks.
-    Top(top::Arguments),
+    /// Replaces Tokio, rayon-core, parking_lot, parking_lot_core and atomic-wait by blitz-io in all dependencies.
+    Migrate(migrate::Arguments),
+    /// Reports what this machine offers, what blitz-io uses of it, and what you could
+    /// change.
+    Doctor(doctor::Arguments),
+    /// Compresses, decompresses or hashes files and streams on all processors.
+    Pipe(pipe::Arguments),
+    /// Inspects segments of shared memory, and sends and receives in them.
+    Ipc(ipc::Arguments),
+    #[cfg_attr(feature = "bench", doc = "Runs the benchmark and reports the winners.")]
+    #[cfg_attr(
+        not(feature = "bench"),
+        doc = "Says how to install the benchmark, which this build is without."
+    )]
+    Bench(bench::Arguments),
+    /// Makes documents from several runs: a page with all rows, charts, a README's figures.
+    Report(report::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
     /// Shows the man page of a command.
@@ -96,18 +100,18 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     let ended = match command {
+        Command::Why(arguments) => why::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments),
+        Command::Lint(arguments) => lint::run(&arguments),
+        Command::Sim(arguments) => sim::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
+        Command::Ps => why::list_processes(),
+        Command::Migrate(arguments) => migrate::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Pipe(arguments) => pipe::run(&arguments),
+        Command::Ipc(arguments) => ipc::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
-        Command::Doctor(arguments) => doctor::run(&arguments),
-        Command::Ipc(arguments) => ipc::run(&arguments),
-        Command::Pipe(arguments) => pipe::run(&arguments),
-        Command::Migrate(arguments) => migrate::run(&arguments),
-        Command::Sim(arguments) => sim::run(&arguments),
-        Command::Lint(arguments) => lint::run(&arguments),
-        Command::Trace(arguments) => trace::run(&arguments),
-        Command::Ps => why::list_processes(),
-        Command::Why(arguments) => why::run(&arguments),
-        Command::Top(arguments) => top::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(page) => manual::show(&page),
         Command::Manual(arguments) => manual::run(&arguments),

@@ -461,7 +461,7 @@ pub fn unconstrained<R>(run: impl FnOnce() -> R) -> R {
 }
 
 /// Runs `run` without a limit, and as no part of a poll: it may block the thread. For a scheduler
-/// whose tasks continue elsewhere meanwhile.
+/// whose other tasks continue in another thread.
 #[inline(always)]
 pub fn outside_polls<R>(run: impl FnOnce() -> R) -> R {
     scoped(Budget::UNCONSTRAINED, run)

@@ -1,5 +1,6 @@
 //! From a time-out to the moment at which it ends.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::spin::Spin;
@@ -32,14 +33,11 @@ pub fn spin_until(mut spin: Spin, deadline: Option<Instant>, is_so: impl Fn() ->
 
 /// Returns this moment. The model checker must see the same run twice, so there time does not pass;
 /// deadlines pass when the model makes them.
-#[cfg(not(loom))]
 pub fn now() -> Instant {
-    Instant::now()
-}
+    static OF_MODELS: OnceLock<Instant> = OnceLock::new();
 
-/// Returns this moment, which is always the same one in a model.
-#[cfg(loom)]
-pub fn now() -> Instant {
-    static NOW: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    *NOW.get_or_init(Instant::now)
+    if cfg!(loom) {
+        return *OF_MODELS.get_or_init(Instant::now);
+    }
+    Instant::now()
 }

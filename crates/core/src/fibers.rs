@@ -35,8 +35,8 @@ pub fn is_fiber() -> bool {
     !CURRENT.get().is_null()
 }
 
-/// From now on [`wait`] calls this in a fiber. It suspends the fiber until the condition is met, or returns
-/// `false` at once where a wait of the fiber would block the thread.
+/// Installs the function that [`wait`] calls in a fiber. It suspends the fiber until the condition is met, or
+/// returns `false` at once where a wait of the fiber would block the thread.
 pub fn set_wait(wait: fn(&mut Condition<'_>) -> bool) {
     WAIT.get_or_init(|| wait);
 }

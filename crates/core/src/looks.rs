@@ -31,7 +31,7 @@ fn next(interval: Duration, deadline: Option<Instant>, now: Instant) -> Option<D
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

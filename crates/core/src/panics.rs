@@ -14,22 +14,18 @@ impl Panics {
         Self(None)
     }
 
-    /// Does something that may panic.
-    #[cfg(not(loom))]
+    /// Does something that may panic. In a model, a panic is the end of the model.
     #[inline]
     pub fn put_off(&mut self, run: impl FnOnce()) {
         use std::panic::{AssertUnwindSafe, catch_unwind};
 
+        if cfg!(loom) {
+            return run();
+        }
         // The caller continues as if there had been no panic.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
             self.0.get_or_insert(payload);
         }
-    }
-
-    /// Runs the code: in a model, a panic is the end of the model.
-    #[cfg(loom)]
-    pub fn put_off(&mut self, run: impl FnOnce()) {
-        run();
     }
 
     /// Returns `true` if there has been one.

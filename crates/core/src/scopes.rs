@@ -39,15 +39,13 @@
 //! A thread also has a list of the fibers which wait in scopes. Some code would block the thread until
 //! another call of the same thread has ended ([`waits_in`]), and must not.
 
+mod fibers;
+
 use std::cell::Cell;
 use std::ptr;
 
 use crate::{Lease, OnDrop};
 
-// Models have no fibers.
-#[cfg(not(loom))]
-mod fibers;
-#[cfg(not(loom))]
 pub use fibers::{FiberScopes, waits_in};
 
 #[cfg(not(loom))]
@@ -78,7 +76,6 @@ struct Link {
     suspension: Suspension,
     /// `true` while the scope holds its lease.
     holds: Cell<bool>,
-    #[cfg_attr(loom, allow(dead_code, reason = "models have no fibers"))]
     exchange: unsafe fn(*const Link),
 }
 

@@ -40,55 +40,38 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
-#[cfg(all(unix, not(loom)))]
-mod async_fd;
-pub mod bits;
-#[cfg(completions)]
-mod completion;
-pub mod current;
-mod driver;
-mod entries;
-mod entry;
-mod metrics;
+mod kernel;
 #[cfg(not(loom))]
-mod poll_evented;
-mod readiness;
-mod registration;
-mod ring;
-mod selector;
-mod wakers;
+mod sources;
 
 /// The ring of completions: io_uring.
 #[cfg(io_uring)]
 pub mod io_uring {
     pub use io_uring::{opcode, squeue::Entry, types};
 
-    pub use crate::completion::Finish;
-    pub use crate::ring::{InFlight, Operation, is_given_up, probe, to_result};
+    pub use crate::kernel::completion::Finish;
+    pub use crate::kernel::ring::{InFlight, Operation, is_given_up, probe, to_result};
 }
 
-#[cfg(all(unix, not(loom)))]
-pub use async_fd::{
-    AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, AsyncFdRegisterError, TryIoError,
-};
-pub use bits::Direction;
-pub use driver::{Driver, Reports};
-pub use metrics::Metrics;
+pub use kernel::bits::Direction;
+pub use kernel::driver::{Driver, Reports};
+pub use kernel::metrics::Metrics;
+pub use kernel::readiness::Event;
+pub use kernel::registration::{Registration, is_shut_down_error, shut_down_error};
+pub use kernel::wakers::{Wakers, waking};
+pub use kernel::{bits, current};
 #[cfg(not(loom))]
-pub use poll_evented::{Described, PollEvented};
-pub use readiness::Event;
-pub use registration::{Registration, is_shut_down_error, shut_down_error};
-pub use wakers::{Wakers, waking};
+pub use sources::*;
 
 /// The system's poll, as the models see it.
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod model {
-    pub use crate::completion::{Finish, Shared, cancelled, complete};
-    pub use crate::selector::Source;
+    pub use crate::kernel::completion::{Finish, Shared, cancelled, complete};
+    pub use crate::kernel::selector::Source;
 
     /// Makes an event happen at a source of this driver.
-    pub fn happen(driver: &crate::Driver, source: &Source, bits: crate::bits::Bits) {
+    pub fn happen(driver: &crate::Driver, source: &Source, bits: crate::kernel::bits::Bits) {
         driver.selector.happen(source, bits);
     }
 

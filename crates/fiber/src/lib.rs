@@ -28,7 +28,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! # What the compiler cannot check
+//! # Rules that the compiler cannot check
 //!
 //! **Do not wait in [`std::thread::LocalKey::with`]**, nor in another crate's function that keeps
 //! something in a thread-local variable as long as a closure runs. Other tasks of the thread see that value
@@ -68,7 +68,7 @@
 //! [`spawn`] takes a closure that is `Send`, and the runtime polls the task on the thread of its
 //! first poll only.
 
-#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
 mod fiber;

@@ -4,14 +4,8 @@
 //! `--cfg loom`. A primitive that takes them from here compiles unchanged under the model
 //! checker.
 
-#[cfg(not(loom))]
-use std::sync::atomic as source;
-
-#[cfg(loom)]
-use loom::sync::atomic as source;
-
 #[cfg(target_has_atomic = "64")]
-pub use source::AtomicU64;
-pub use source::{
+pub use crate::source::atomic::AtomicU64;
+pub use crate::source::atomic::{
     AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering, fence,
 };

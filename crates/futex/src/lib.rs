@@ -66,6 +66,8 @@ pub mod parking;
 pub mod per_process;
 mod result;
 mod scope;
+#[cfg_attr(loom, path = "source/model.rs")]
+mod source;
 mod split_word;
 mod sys;
 pub mod system;
@@ -73,9 +75,7 @@ pub mod system;
 mod system_clock;
 mod wait;
 mod wait_any;
-mod watched;
 mod word;
-mod yielding;
 
 pub use result::WaitResult;
 pub use scope::{Scope, Unsupported};
@@ -85,13 +85,11 @@ pub use wait::wait_until;
 pub use wait::{block_until_different, wait, wait_deadline, wake_all, wake_n, wake_one};
 pub use wait_any::{WAIT_ANY_MAX, WaitAny, WaitAnyError, wait_any};
 
+#[doc(hidden)]
+pub use source::{Mutex, MutexGuard, Watched, yield_now};
 #[cfg(unix)]
 #[doc(hidden)]
 pub use system_clock::nanos_of;
-#[doc(hidden)]
-pub use watched::Watched;
-#[doc(hidden)]
-pub use yielding::yield_now;
 
 /// Runs the examples of the README as tests.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! Constructors that are `const` in production and plain under the model checker, whose
 //! atomics register themselves at run time; and implementations that many types share.
 
-/// Declares one function as `pub const fn`, or as `pub fn` under `cfg(loom)`.
+/// Declares one function as `const fn`, or as `fn` under the model checker.
 ///
 /// The function is written as usual, with its documentation and its other
 /// attributes, and with `const`.

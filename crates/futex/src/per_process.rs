@@ -14,6 +14,9 @@
 //! 3. Published data are never freed, so a reference to them is valid in the parent for ever. The
 //!    child leaves the parent's data behind, and never touches their lock.
 
+#[cfg_attr(any(not(unix), loom), path = "per_process/no_forks.rs")]
+mod forks;
+
 use std::fmt;
 use std::ops::Deref;
 use std::ptr;
@@ -119,53 +122,6 @@ impl<T> fmt::Debug for StaticPerProcess<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StaticPerProcess").finish_non_exhaustive()
     }
-}
-
-#[cfg(all(unix, not(loom)))]
-mod forks {
-    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-
-    static GENERATION: AtomicU32 = AtomicU32::new(0);
-    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
-
-    extern "C" fn in_child() {
-        GENERATION.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Returns how many forks lie between this process and the process that began to count them.
-    #[inline]
-    pub fn generation() -> u32 {
-        // Only a fork changes it, after which the child has a single thread.
-        GENERATION.load(Ordering::Relaxed)
-    }
-
-    /// Counts each fork from now on. Two threads that get here at once register the handler
-    /// twice, and a fork adds 2.
-    #[inline]
-    pub fn watch_forks() {
-        if !IS_WATCHED.load(Ordering::Acquire) {
-            begin();
-        }
-    }
-
-    #[cold]
-    fn begin() {
-        // SAFETY: the handler only adds to an atomic number, which is allowed in a child.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-        IS_WATCHED.store(true, Ordering::Release);
-    }
-}
-
-#[cfg(any(not(unix), loom))]
-mod forks {
-    /// Returns 0, because no process here is the copy of another.
-    #[inline]
-    pub fn generation() -> u32 {
-        0
-    }
-
-    /// Does nothing, because no process here is the copy of another.
-    pub fn watch_forks() {}
 }
 
 pub use forks::{generation, watch_forks};

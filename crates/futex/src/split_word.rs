@@ -37,7 +37,7 @@ use std::time::Instant;
 
 use crate::atomic::{AtomicU8, Ordering};
 use crate::word::Word;
-use crate::{Scope, WaitResult, sys};
+use crate::{Scope, WaitResult, const_unless_loom, sys};
 
 /// Names one of two groups of threads that sleep on one word for different reasons.
 ///
@@ -89,25 +89,18 @@ pub struct SplitWord {
 }
 
 impl SplitWord {
-    /// Creates a word of these four bytes, given in memory order.
-    #[cfg(not(loom))]
-    pub const fn new(bytes: [u8; 4]) -> Self {
-        let [a, b, c, d] = bytes;
-        Self {
-            bytes: [
-                AtomicU8::new(a),
-                AtomicU8::new(b),
-                AtomicU8::new(c),
-                AtomicU8::new(d),
-            ],
-        }
-    }
-
-    /// Creates a word of these four bytes. (Not `const`, because loom's atomics cannot be.)
-    #[cfg(loom)]
-    pub fn new(bytes: [u8; 4]) -> Self {
-        Self {
-            bytes: bytes.map(AtomicU8::new),
+    const_unless_loom! {
+        /// Creates a word of these four bytes, given in memory order.
+        pub const fn new(bytes: [u8; 4]) -> Self {
+            let [a, b, c, d] = bytes;
+            Self {
+                bytes: [
+                    AtomicU8::new(a),
+                    AtomicU8::new(b),
+                    AtomicU8::new(c),
+                    AtomicU8::new(d),
+                ],
+            }
         }
     }
 

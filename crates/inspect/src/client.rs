@@ -99,7 +99,7 @@ pub fn stop_trace(pid: u32, name: &str) -> io::Result<()> {
 }
 
 /// Returns the recording of a process: the text that [`trace::Recording::parse`](crate::trace::Recording::parse)
-/// reads. Its threads are not stopped meanwhile.
+/// reads. This does not stop its threads.
 ///
 /// # Errors
 ///

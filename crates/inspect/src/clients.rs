@@ -10,8 +10,8 @@
 //!   after [`PAUSE`].
 //! * An answer that is JSON begins with a space, at once: to make the rest may take longer than a client waits for an
 //!   answer that has not begun.
-//! * When all clients have their answers, the memory that these took is given back (`spare_memory.rs`), and then
-//!   their connections end.
+//! * When all clients have their answers, the thread returns the memory of these to the system (`spare_memory.rs`),
+//!   and then closes the connections.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -45,7 +45,7 @@ pub(crate) struct Clients {
     /// The clients, in the order of their arrival.
     clients: Vec<Client>,
     answers: Answers,
-    /// An answer was made since memory was given back.
+    /// An answer was made since memory was returned to the system.
     has_answered: bool,
 }
 

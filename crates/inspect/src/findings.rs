@@ -313,7 +313,7 @@ fn of_own(wait: &Wait) -> String {
     }
 }
 
-/// Says what a cycle rests on that has a wait for the end of an object which its maker may have given away.
+/// Returns the assumption behind a cycle with a wait for the end of an object which its maker may have given away.
 fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> &'static str {
     let mut waits = cycle.iter();
     let rests = waits

@@ -13,7 +13,7 @@
 //! 4. Another wait with known enders is stuck, too.
 //!
 //! Another future of a task may hold a lock of the cycle, and proceed, so all these findings are probable. A task that
-//! waits for what it has itself alone is no finding, as healthy tasks do so (`own_lock.rs`).
+//! waits for a lock of its own is no finding, as healthy tasks do so (`own_lock.rs`).
 
 use std::collections::BTreeSet;
 

@@ -69,6 +69,8 @@ mod selection;
 mod server;
 #[cfg(all(unix, feature = "records"))]
 mod signal;
+#[cfg(all(any(unix, windows), feature = "records"))]
+mod simulator;
 #[cfg(feature = "records")]
 mod sleepers;
 #[cfg(unix)]

@@ -7,7 +7,7 @@
 //!
 //! Without the second way, a wait lasts if all of these hold:
 //!
-//! 1. The maker is alive and stuck, and it is another task than the one that waits. A task that waits for an end of
+//! 1. The maker is alive and stuck, and is not the waiting task. A task that waits for an end of
 //!    its own has given the other one away, as a client does that waits for the answer to a request.
 //! 2. Each task that was spawned after the object was made is stuck, too, unless a living task spawned it that was
 //!    itself spawned before and is not the maker (`Origin` in `blitz-io-observe` has the order). A task whose

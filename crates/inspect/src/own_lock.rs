@@ -1,4 +1,4 @@
-//! Notes about tasks and threads that wait for what they took themselves, where healthy ones could do so.
+//! Notes about tasks and threads that wait for a lock or permit of their own, where healthy ones could do so.
 //!
 //! 1. A handler that locks twice waits until its client goes away, as its task is that of the connection, which also
 //!    waits for the socket. But a healthy task looks the same: one of its futures has the lock and reads from the socket,
@@ -27,7 +27,7 @@ pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
 }
 
 /// Returns the wait of a task or thread for something that it took itself, if it has no other waits than for sockets,
-/// and for the ends of channels by which a service is told to stop.
+/// and for the ends of channels that stop a service.
 fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
     let waits = graph.waits(waiter);
     let mut held = waits.iter().copied().filter(|wait| is_held(wait));

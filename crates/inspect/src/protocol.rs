@@ -13,7 +13,7 @@ pub(crate) const LIMIT_OF_ANSWER: Duration = Duration::from_secs(30);
 pub(crate) const PLAIN: u8 = b'?';
 /// The byte for an answer whose stacks the threads copy when they get a signal.
 pub(crate) const WITH_SIGNALS: u8 = b'!';
-/// The byte that switches the recorder `trace` on. The answer says whether it was off.
+/// The byte that switches the recorder `trace` on. The answer tells if it was off.
 pub(crate) const TRACE_ON: u8 = b'+';
 /// The byte that switches it off. The answer is empty JSON.
 pub(crate) const TRACE_OFF: u8 = b'0';

@@ -40,7 +40,11 @@ pub fn snapshot() -> Snapshot {
 
 /// Copies the waits of the chosen waiters, their objects, and the runtimes.
 fn snapshot_of(selection: &Selection) -> Snapshot {
-    let mut snapshot = waits_of(selection);
+    with_objects(waits_of(selection))
+}
+
+/// Adds the objects and runtimes.
+fn with_objects(mut snapshot: Snapshot) -> Snapshot {
     let (objects, dropped) = resources(&snapshot);
     snapshot.objects = Some(objects);
     snapshot.dropped = dropped.into_iter().map(contention).collect();
@@ -329,6 +333,22 @@ pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
     }
     let findings = findings(&earlier, &later);
     (later, findings)
+}
+
+/// Judges the waits of this process in a state that lasts: each of these threads, by the system's numbers, waits
+/// until another one wakes it. One snapshot is enough then, and the system has nothing to add.
+#[cfg(any(unix, windows))]
+pub(crate) fn judged_at_rest(threads: &[u32]) -> (Snapshot, Vec<Finding>) {
+    let selection = Selection::choose();
+    let system = Sleepers {
+        threads: Some(threads.to_vec()),
+        all_asleep: Some(0),
+        ..Sleepers::default()
+    };
+    let read = records::read_chosen(|brief| selection.has(brief));
+    let snapshot = with_objects(of_records(&selection, system, read));
+    let findings = findings(&snapshot, &snapshot);
+    (snapshot, findings)
 }
 
 /// Does the same as [`judged`] for a report, which has stacks.

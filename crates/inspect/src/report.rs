@@ -33,10 +33,7 @@ const FRAMES: usize = 16;
 #[must_use]
 pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
     let mut text = String::new();
-    if !findings
-        .iter()
-        .any(|finding| finding.certainty == Certainty::Certain)
-    {
+    if findings.is_empty() {
         text.push_str("nothing certain\n");
     }
     for finding in findings {
@@ -90,11 +87,17 @@ fn describe_notes(text: &mut String, snapshot: &Snapshot, findings: &[Finding]) 
 
 /// Writes the numbers of tasks and waits.
 fn summarise(text: &mut String, snapshot: &Snapshot) {
-    let (tasks, waits) = (snapshot.tasks.len() as u64, snapshot.waits.len() as u64);
+    let (tasks, waits) = (snapshot.tasks.len(), snapshot.waits.len());
     let Some(left_out) = &snapshot.left_out else {
-        _ = writeln!(text, "\n{tasks} tasks, {waits} waits");
+        _ = writeln!(
+            text,
+            "\n{}, {}",
+            counted(tasks, "task"),
+            counted(waits, "wait")
+        );
         return;
     };
+    let (tasks, waits) = (tasks as u64, waits as u64);
     let more = |is_task: bool| -> u64 {
         let groups = left_out.groups.iter();
         let wanted = groups.filter(|group| (group.kind == Kind::Task.name()) == is_task);

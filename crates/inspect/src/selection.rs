@@ -34,7 +34,7 @@ const READY: usize = 256;
 const EXAMPLES: usize = 16;
 /// The examples of all groups.
 const EXAMPLES_OF_ALL: usize = MOST - CHAINS - READY;
-/// The largest number of kinds and locations that are told apart.
+/// The maximum number of groups: pairs of a kind and a location.
 const GROUPS: usize = 512;
 /// The largest number of rounds in the search for chains.
 const ROUNDS: usize = 4;
@@ -50,7 +50,7 @@ struct Chosen {
     others: u64,
 }
 
-/// What the records of a group have in common. The location of a task is that of its spawn.
+/// The common properties of a group's records. The location of a task is that of its spawn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Likeness {
     /// The index in [`Kind::ALL`].

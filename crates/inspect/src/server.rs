@@ -15,6 +15,7 @@ use crate::client::{Answer, Started};
 use crate::pipe::Listener;
 use crate::protocol::{CAN_ANSWER, TRACE, TRACE_OFF, TRACE_ON, WITH_SIGNALS, WITHOUT_STACKS};
 use crate::reader::{judged, judged_with_stacks};
+use crate::simulator;
 use crate::stacks::Way;
 #[cfg(unix)]
 use crate::{clients::Clients, listener};
@@ -28,13 +29,16 @@ use crate::{clients::Clients, listener};
 pub fn serve() -> io::Result<()> {
     static ONCE: PerProcess<Once> = PerProcess::new(Once::new);
     let mut result = Ok(());
+    simulator::offer();
     ONCE.call_once(|| result = start());
     result
 }
 
 /// Does what [`serve`] does if the environment has `BLITZ_INSPECT=1`. An error is printed. A
-/// runtime calls this when it is built; a program without one calls it itself.
+/// runtime calls this when it is built; a program without one calls it itself. Under `blitz sim`, the report of a
+/// deadlock then has what `blitz why` says.
 pub fn serve_if_asked() {
+    simulator::offer();
     if std::env::var_os("BLITZ_INSPECT").is_some_and(|value| value == "1") {
         if let Err(error) = serve() {
             eprintln!("blitz-io: cannot answer `blitz why`: {error}");

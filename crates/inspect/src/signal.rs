@@ -1,5 +1,5 @@
-//! What the process does when it gets a signal: it prints the report, as programs in Go and Java do, or writes what
-//! its recorder has.
+//! The actions of two signals: the process prints the report, as programs in Go and Java do, or writes the
+//! events of its recorder.
 
 use std::ffi::c_int;
 use std::io::{self, Read, Write};

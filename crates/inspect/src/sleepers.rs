@@ -158,7 +158,7 @@ mod system {
     /// The folders of this process's threads.
     const THREADS: &str = "/proc/self/task";
 
-    /// Says what a report lacks in a program that sees no `/proc`, such as one in a chroot.
+    /// Returns the note of a report in a program that sees no `/proc`, such as one in a chroot: it lacks threads.
     fn without_threads(error: &io::Error) -> String {
         format!(
             "The process cannot read {THREADS} ({error}). So this report has no thread without a record, no stack, \

@@ -76,7 +76,7 @@ pub struct Snapshot {
     /// The timers that are due, and whose runtime no thread drives, as far as is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overdue: Vec<Overdue>,
-    /// What is counted only, as there is too much of it. `None` if the snapshot has all waits and tasks.
+    /// Counts of the waits and tasks that the snapshot leaves out, as there are too many. `None` if it has them all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
     /// The process itself, if it has such ends. After [`join`](crate::join), the other processes, too.
@@ -292,7 +292,7 @@ pub struct Scheduler {
     pub awake: usize,
     /// The number of these that look for tasks of others.
     pub searching: usize,
-    /// The numbers of the workers that are parked; the one that has slept for longest is first.
+    /// The numbers of the workers that are parked; the worker that has slept for longest is first.
     pub parked: Vec<usize>,
     /// The workers that wait in each driver.
     pub drivers: Vec<Waiting>,

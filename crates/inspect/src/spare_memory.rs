@@ -10,7 +10,7 @@
 //!    and more that are new, and frees the new ones first: then those are kept, and the old ones are joined.
 //! 2. It allocates large blocks, and tells the system that it does not need what is in their pages (`MADV_DONTNEED`). A
 //!    block is its own, and has no contents yet. It stops when the last few blocks had no pages at all: the allocator has
-//!    none left that it kept. Then the same with smaller blocks, for what is left between others.
+//!    none left that it kept. Then the same with smaller blocks, for the gaps between others.
 //! 3. It frees the blocks. Nothing has written to them, so they still have no pages.
 //!
 //! This is done in the thread that made the answer: most allocators keep memory for each thread.

@@ -114,9 +114,10 @@ impl Table {
             return Self::All;
         }
         let table = before.rsplit_once('.').map_or(before, |(_, table)| table);
-        match kinds.contains(&table) {
-            true => Self::One(unquoted(last).to_owned()),
-            false => Self::Other,
+        if kinds.contains(&table) {
+            Self::One(unquoted(last).to_owned())
+        } else {
+            Self::Other
         }
     }
 }

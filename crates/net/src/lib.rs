@@ -28,7 +28,7 @@
 //! # })
 //! # }
 //! ```
-#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod addr;
 mod buf;

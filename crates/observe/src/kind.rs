@@ -102,7 +102,7 @@ kinds! {
 }
 
 /// The kind of a wait for a socket, in a snapshot. Any other wait for a descriptor has the name of a [`Kind`],
-/// or says what it waits for.
+/// or names the object of the wait.
 pub const SOCKET: &str = "socket";
 
 /// The facts about the end of a kind of wait.

@@ -36,14 +36,45 @@
 //! | a task is spawned, or woken | [`trace::spawned`], [`trace::woken`] | records: events for `blitz trace` |
 //! | a runtime calls wakers | [`trace::Waking`] | records: the source of the wake-ups |
 //! | a request begins, and ends | [`trace::request`] | records: events for `blitz trace` |
+//! | a job of a pool is queued, run and awaited | [`trace::RunsJob`] and others | records: events for `blitz trace` |
+//! | a message of another process | [`trace::sent`], [`trace::received`] | records: events for `blitz trace` |
 //! | the next task, an operation, a random number, the next timer | [`decisions`] | a simulation, which decides |
 //! | a worker looks at the clock, or blocks | [`cache_time`], [`forget_time`] | records: the time of waits that begin |
+//!
+//! # Conditions elsewhere
+//!
+//! Outside of this crate, these lines have a condition on `inspect` or `tracing`, and no others. (`.ci/lint` compares.)
+//!
+//! | file | lines | because |
+//! |---|---:|---|
+//! | `crates/blitz-io/src/lib.rs` | 4 | `inspect` is public; the functions of `futex` leave records |
+//! | `crates/blitz-io/src/metrics.rs` | 1 | the figures of waits are exported |
+//! | `crates/blitz-io/src/trace/mod.rs` | 3 | `Ended` and `Spans` are public |
+//! | `crates/blitz-io/tests/metrics.rs` | 1 | tests of these figures |
+//! | `crates/channel/src/mpsc/chan.rs` | 2 | a send that notes its sender has to be inlined by force |
+//! | `crates/inspect/src/watchdog.rs` | 2 | its findings are events of `tracing`, too |
+//! | `crates/ipc/src/api/registered.rs` | 1 | ends are registered for reports of other processes |
+//! | `crates/ipc/src/kernel/ring/mod.rs` | 1 | the reader of a ring's participants |
+//! | `crates/runtime/src/api/mod.rs` | 1 | the waker of a thread in `block_on` emits events |
+//! | `crates/runtime/src/api/pinned.rs` | 1 | a future in its span is pinned as the future is |
+//! | `crates/runtime/src/api/pool/mod.rs` | 1 | `task::Builder` names blocking work |
+//! | `crates/runtime/src/api/runtime/inspected.rs` | 1 | the page of the builder's methods names the feature |
+//! | `crates/runtime/src/api/runtime/mod.rs` | 1 | a runtime is known to the inspector |
+//! | `crates/runtime/src/api/task/join_set/mod.rs` | 2 | its `Builder`, which Tokio has with `tracing` only |
+//! | `crates/runtime/src/api/task/local_set/mod.rs` | 1 | the same, for local tasks |
+//! | `crates/runtime/src/api/task/mod.rs` | 3 | the same, and the record of a task |
+//! | `crates/runtime/src/api/trace.rs` | 1 | the spans of tasks |
+//! | `crates/runtime/src/kernel/idle.rs` | 1 | a copy of the sleep states |
+//! | `crates/runtime/src/kernel/sleepers.rs` | 1 | the lists for that copy |
+//! | `crates/runtime/src/kernel/task/mod.rs` | 1 | the fields of a task's header that its record reads |
 
 // Its pages are for readers of its source.
 #![allow(rustdoc::private_intra_doc_links)]
 
 #[cfg(all(loom, not(feature = "loom")))]
 compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+#[cfg(all(loom, any(feature = "inspect", feature = "sim", feature = "tracing")))]
+compile_error!("models run without the features that observe");
 
 mod called_at;
 pub mod decisions;

@@ -1,5 +1,8 @@
 //! A number for each thread that asks for one, never given twice.
 
+#[cfg_attr(loom, path = "thread_id/number_model.rs")]
+mod number;
+
 use std::num::NonZeroUsize;
 
 /// Tells threads apart, also from those that have ended.
@@ -17,54 +20,6 @@ impl ThreadId {
     #[inline(always)]
     pub const fn get(self) -> NonZeroUsize {
         self.0
-    }
-}
-
-#[cfg(not(loom))]
-mod number {
-    use std::cell::Cell;
-    use std::num::NonZeroUsize;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use super::ThreadId;
-
-    thread_local! {
-        static CURRENT: Cell<Option<ThreadId>> = const { Cell::new(None) };
-    }
-
-    #[inline(always)]
-    pub(super) fn current() -> ThreadId {
-        match CURRENT.get() {
-            Some(id) => id,
-            None => first_time(),
-        }
-    }
-
-    #[cold]
-    fn first_time() -> ThreadId {
-        static LAST: AtomicUsize = AtomicUsize::new(0);
-        // The last number is never passed, so none is given twice.
-        let next = |last: usize| last.checked_add(1);
-        let last = LAST
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
-            .expect("fewer threads than numbers");
-        let id = ThreadId(NonZeroUsize::MIN.saturating_add(last));
-        CURRENT.set(Some(id));
-        id
-    }
-}
-
-/// The threads of a model are numbered by the model.
-#[cfg(loom)]
-mod number {
-    use std::num::NonZeroUsize;
-
-    use super::ThreadId;
-
-    pub(super) fn current() -> ThreadId {
-        let text = format!("{:?}", loom::thread::current().id());
-        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-        ThreadId(NonZeroUsize::MIN.saturating_add(digits.parse().unwrap_or(0)))
     }
 }
 

@@ -1,18 +1,75 @@
 //! Blocking operations, on threads of the runtime's pool.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use blitz_io_observe::About;
-use blitz_io_runtime::internals::spawn_short_blocking;
+use blitz_io_runtime::internals;
+use blitz_io_runtime::task::JoinHandle;
+
+use crate::fs::files::{self, File};
+#[cfg(feature = "sim")]
+use crate::simulation;
+
+/// Runs a blocking operation on a thread of the pool: in a simulation as a task of the host, with the time that its disk
+/// takes.
+#[track_caller]
+pub(crate) fn spawn<T: Send + 'static>(
+    about: About,
+    operation: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    #[cfg(feature = "sim")]
+    if simulation::is_on() {
+        return simulation::spawn(false, operation);
+    }
+    internals::spawn_short_blocking(about, operation)
+}
+
+/// Does the same for a sync.
+#[track_caller]
+pub(crate) fn spawn_sync<T: Send + 'static>(
+    about: About,
+    operation: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    #[cfg(feature = "sim")]
+    if simulation::is_on() {
+        return simulation::spawn(true, operation);
+    }
+    internals::spawn_short_blocking(about, operation)
+}
+
+/// Does the same for a write that has been accepted, which happens even if the runtime is shut down before. `None` if the
+/// pool is closed.
+#[track_caller]
+pub(crate) fn spawn_mandatory<T: Send + 'static>(
+    about: About,
+    operation: impl FnOnce() -> T + Send + 'static,
+) -> Option<JoinHandle<T>> {
+    #[cfg(feature = "sim")]
+    if simulation::is_on() {
+        return Some(simulation::spawn(false, operation));
+    }
+    internals::spawn_mandatory_blocking(about, operation)
+}
 
 /// Runs one blocking operation, which reports of waits describe.
 pub(crate) async fn run<T: Send + 'static>(
     about: About,
     operation: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    match spawn_short_blocking(about, operation).await {
+    match spawn(about, operation).await {
+        Ok(result) => result,
+        Err(_) => Err(lost()),
+    }
+}
+
+/// Runs one sync, which reports of waits describe.
+#[cfg(not(unix))]
+pub(crate) async fn run_sync(
+    about: About,
+    operation: impl FnOnce() -> io::Result<()> + Send + 'static,
+) -> io::Result<()> {
+    match spawn_sync(about, operation).await {
         Ok(result) => result,
         Err(_) => Err(lost()),
     }
@@ -48,11 +105,10 @@ pub(crate) async fn on_paths<T: Send + 'static>(
 /// Describes an operation on an open file.
 pub(crate) fn on_file(operation: &'static str, file: &File) -> About {
     #[cfg(unix)]
-    let about = About::descriptor(operation, std::os::fd::AsRawFd::as_raw_fd(file));
+    if let Some(file) = files::as_system(file) {
+        return About::descriptor(operation, std::os::fd::AsRawFd::as_raw_fd(file));
+    }
     #[cfg(not(unix))]
-    let about = {
-        _ = file;
-        About::operation(operation)
-    };
-    about
+    let _ = files::as_system(file);
+    About::operation(operation)
 }

@@ -20,7 +20,7 @@
 //! ```
 
 // Nothing here is model-checked.
-#![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod blocking;
 mod buffer;
@@ -32,6 +32,9 @@ mod operation;
 pub mod process;
 #[cfg(all(any(unix, windows), feature = "signal"))]
 pub mod signal;
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub mod simulation;
 
 /// Runs the examples of the README as tests.
 #[cfg(doctest)]

@@ -23,13 +23,15 @@ use blitz_io_driver::{Driver, io_uring};
 use blitz_io_observe::About;
 #[cfg(io_uring)]
 use blitz_io_runtime::internals::own_driver;
-use blitz_io_runtime::internals::spawn_short_blocking;
 
-use crate::blocking::lost;
+use crate::blocking::{lost, spawn, spawn_sync};
 
 /// An operation that a thread can carry out.
 pub(crate) trait Blocking: Sized + Send + 'static {
     type Output: Send + 'static;
+
+    /// `true` if the operation is a sync.
+    const IS_SYNC: bool = false;
 
     /// Describes the operation for reports of waits.
     fn about(&self) -> About;
@@ -74,7 +76,13 @@ pub(crate) async fn on_pool<O: Blocking>(operation: O) -> O::Output {
         cell.take().expect("it is taken once")
     };
     let taken = cell.clone();
-    match spawn_short_blocking(about, move || take(&taken).block()).await {
+    let block = move || take(&taken).block();
+    let job = if O::IS_SYNC {
+        spawn_sync(about, block)
+    } else {
+        spawn(about, block)
+    };
+    match job.await {
         Ok(output) => output,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),

@@ -194,7 +194,7 @@ fn all_listeners_of_a_runtime_share_a_pipe() {
         for listener in &mut listeners {
             assert!(poll_once(pin!(listener.recv()), Waker::noop()).is_pending());
         }
-        // One runtime takes nothing of another's, and the end of a listener of nobody's else.
+        // One runtime takes no signal of another, and the end of a listener none of the other listeners.
         drop(listeners.drain(1..19));
         let elsewhere = std::thread::spawn(move || {
             self::runtime().block_on(async {
@@ -211,7 +211,7 @@ fn all_listeners_of_a_runtime_share_a_pipe() {
     });
 }
 
-/// What a signal wakes is no task's waker, so it must not depend on the task's budget.
+/// A signal wakes no task's waker, so it must not depend on the task's budget.
 #[test]
 fn a_listener_is_made_in_a_task_whose_budget_is_used_up() {
     let _alone = alone();
@@ -356,7 +356,7 @@ fn a_handler_that_calls_ours_is_not_replaced() {
     });
 }
 
-/// What a handler uses is freed only when no handler uses it.
+/// Data of a handler are freed only when no handler uses them.
 #[test]
 fn listeners_come_and_go_while_signals_arrive() {
     let _alone = alone();

@@ -70,7 +70,6 @@ impl<S> TaskWorker<S> {
     }
 
     /// Returns the steps, unless it has left.
-    #[cfg_attr(loom, allow(dead_code, reason = "models do not catch panics"))]
     pub fn steps(&self) -> Option<&S> {
         self.steps.as_ref()
     }

@@ -109,7 +109,7 @@ where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
     let keeper = registry.clone();
-    let job = ArcJob::new(move |worker: &Worker| {
+    let job = ArcJob::new(0, move |worker: &Worker| {
         keeper.catch_unwind(|| op(BroadcastContext::new(worker)));
         keeper.release();
     });

@@ -34,10 +34,7 @@ use crate::job_ref::{Header, JobRef};
 
 /// Maximum number of outstanding forks of one thread. A `join` beyond that runs one closure after
 /// the other; a tree of recursion gets this deep only if it degenerates to a list.
-#[cfg(not(loom))]
-const CAPACITY: usize = 4096;
-#[cfg(loom)]
-const CAPACITY: usize = 4;
+const CAPACITY: usize = if cfg!(loom) { 4 } else { 4096 };
 
 pub struct Deque {
     lock: BiasedLock,

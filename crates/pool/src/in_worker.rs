@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use blitz_io_observe::trace::AwaitsJob;
+
 use crate::global::global;
 use crate::job::StackJob;
 use crate::job_ref::JobRef;
@@ -42,7 +44,10 @@ impl Registry {
     fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         let job = StackJob::new(op, ThreadLatch::new());
         self.inject(0, job.as_ref());
-        job.latch.wait();
+        {
+            let _waits = AwaitsJob::new(job.as_ref().tag());
+            job.latch.wait();
+        }
         job.into_result()
     }
 
@@ -57,7 +62,7 @@ impl Registry {
             CrossLatch::new(current.index(), &current.registry().sleep),
         );
         self.inject(0, job.as_ref());
-        current.serve_until(&job.latch);
+        current.serve_until(&job.latch, job.as_ref());
         job.into_result()
     }
 

@@ -10,6 +10,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::sync::Arc;
 
+use blitz_io_observe::trace::RunsJob;
+
 use crate::job_ref::{Header, JobRef};
 use crate::latch::Latch;
 use crate::worker::Worker;
@@ -94,19 +96,23 @@ where
         if let Some(object) = object {
             object.acquired();
         }
-        worker.run_stolen(header as usize, || {
-            // SAFETY: the thread that has the job's `JobRef` is the only one to touch these
-            // fields until the latch is set, and the frame lives until then. A job runs
-            // once.
-            unsafe {
-                let func = ptr::read((&raw const (*this).func).cast::<F>());
-                let result = match panic::catch_unwind(AssertUnwindSafe(|| func(worker, true))) {
-                    Ok(value) => JobResult::Ok(value),
-                    Err(payload) => JobResult::Panic(payload),
-                };
-                *(*this).result.get() = result;
-            }
-        });
+        {
+            let _runs = RunsJob::new(header as usize);
+            worker.run_stolen(header as usize, || {
+                // SAFETY: the thread that has the job's `JobRef` is the only one to touch these
+                // fields until the latch is set, and the frame lives until then. A job runs
+                // once.
+                unsafe {
+                    let func = ptr::read((&raw const (*this).func).cast::<F>());
+                    let result = match panic::catch_unwind(AssertUnwindSafe(|| func(worker, true)))
+                    {
+                        Ok(value) => JobResult::Ok(value),
+                        Err(payload) => JobResult::Panic(payload),
+                    };
+                    *(*this).result.get() = result;
+                }
+            });
+        }
         if let Some(object) = object {
             object.released();
         }
@@ -143,6 +149,7 @@ impl<F: FnOnce(&Worker) + Send> HeapJob<F> {
         // SAFETY: the pointer came from `into_ref`, and a job runs once.
         let job = unsafe { Box::from_raw(header.cast_mut().cast::<Self>()) };
         let Self { tag, func, .. } = *job;
+        let _runs = RunsJob::new(JobRef::number(tag, header));
         worker.run_stolen(tag, || func(worker));
     }
 }
@@ -151,13 +158,16 @@ impl<F: FnOnce(&Worker) + Send> HeapJob<F> {
 #[repr(C)]
 pub(crate) struct ArcJob<F> {
     header: Header,
+    /// The owner of the job: a scope's address, or 0.
+    tag: usize,
     func: F,
 }
 
 impl<F: Fn(&Worker) + Send + Sync> ArcJob<F> {
-    pub(crate) fn new(func: F) -> Arc<Self> {
+    pub(crate) fn new(tag: usize, func: F) -> Arc<Self> {
         Arc::new(Self {
             header: Header::new(Self::execute),
+            tag,
             func,
         })
     }
@@ -174,6 +184,7 @@ impl<F: Fn(&Worker) + Send + Sync> ArcJob<F> {
         let worker = Worker::running();
         // SAFETY: the pointer came from `as_ref`, which gave one count away with it.
         let this = unsafe { Arc::from_raw(header.cast::<Self>()) };
+        let _runs = RunsJob::new(JobRef::number(this.tag, header));
         (this.func)(worker);
     }
 }

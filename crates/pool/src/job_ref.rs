@@ -53,4 +53,10 @@ impl JobRef {
     pub(crate) fn tag(self) -> usize {
         self.0 as usize
     }
+
+    /// Returns the number of a job in recordings: the tag of its scope, if it has one.
+    #[inline]
+    pub(crate) fn number(tag: usize, header: *const Header) -> usize {
+        if tag == 0 { header as usize } else { tag }
+    }
 }

@@ -37,6 +37,7 @@ use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Atomic
 
 use blitz_io_core::pause::look;
 use blitz_io_core::this_processor;
+use blitz_io_observe::trace::{AwaitsJob, RunsJob};
 use blitz_io_observe::{self as observe, Blocking, Caller, Kind, Object};
 
 const CLOSED: u64 = 1 << 31;
@@ -141,7 +142,10 @@ impl LoopSlot {
         // SAFETY: by the proof at the top of this file, the caller waits until this worker has left.
         let work = unsafe { *work };
         self.part.acquired_shared();
-        work(participant);
+        {
+            let _runs = RunsJob::new(self.number());
+            work(participant);
+        }
         self.part.released_shared();
         let before = self.left.fetch_add(1, AcqRel);
         if before & SLEEPS != 0 {
@@ -185,7 +189,13 @@ impl Reserved<'_> {
 }
 
 impl LoopSlot {
+    /// Returns the number of its loops in recordings.
+    fn number(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
     fn wait_for(&self, entered: u32) {
+        let _waits = AwaitsJob::new(self.number());
         if !look(LOOKS, || self.left.load(Acquire) == entered) {
             self.sleep_until_left(entered);
         }

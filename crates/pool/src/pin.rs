@@ -81,7 +81,7 @@ pub(crate) fn pin_current_thread(core: Core) {
     system::bind(core);
 }
 
-#[cfg(all(any(target_os = "android", target_os = "linux"), not(loom)))]
+#[cfg(any(target_os = "android", target_os = "linux"))]
 mod system {
     use blitz_io_core::Affinity;
 
@@ -95,7 +95,7 @@ mod system {
     }
 }
 
-#[cfg(not(all(any(target_os = "android", target_os = "linux"), not(loom))))]
+#[cfg(not(any(target_os = "android", target_os = "linux")))]
 mod system {
     use core_affinity::CoreId;
 

@@ -10,6 +10,7 @@ use blitz_io_core::CachePadded;
 use blitz_io_core::OnDrop;
 use blitz_io_futex::atomic::AtomicUsize;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use blitz_io_observe::trace::job_queued;
 
 use crate::deque::Deque;
 use crate::injector::Injector;
@@ -120,6 +121,7 @@ impl Registry {
 
     /// Hands a job of the scope `tag`, or of no scope (0), to any worker.
     pub(crate) fn inject(&self, tag: usize, job: JobRef) {
+        job_queued(JobRef::number(tag, job.as_ptr()));
         self.injector.push(tag, job);
         self.sleep.injected_one();
     }

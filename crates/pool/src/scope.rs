@@ -7,6 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use blitz_io_core::Lock;
+use blitz_io_observe::trace::{AwaitsJob, job_queued};
 
 use crate::broadcast::BroadcastContext;
 use crate::global::global;
@@ -80,10 +81,13 @@ impl Base {
         let below = owner.map_or(0, Worker::base);
         // SAFETY: the body is the job that the latch began with.
         let result = unsafe { Self::run(self, body) };
-        self.latch.wait(|latch| {
-            let owner = owner.expect("a worker waits for its own scope");
-            owner.wait_for(latch, self.tag(), below);
-        });
+        {
+            let _waits = AwaitsJob::new(self.tag());
+            self.latch.wait(|latch| {
+                let owner = owner.expect("a worker waits for its own scope");
+                owner.wait_for(latch, self.tag(), below);
+            });
+        }
         if let Some(payload) = self.panic.lock().take() {
             panic::resume_unwind(payload);
         }
@@ -131,11 +135,12 @@ impl Base {
         F: Fn(&S, BroadcastContext<'_>) + Send + Sync,
     {
         let (base, scope) = (Pointer(self), Pointer(scope));
-        let job = ArcJob::new(move |worker: &Worker| {
+        let job = ArcJob::new(self.tag(), move |worker: &Worker| {
             let (base, scope) = (&base, &scope);
             // SAFETY: the scope waits for the job.
             unsafe { Self::run(base.0, || job(scope.get(), BroadcastContext::new(worker))) };
         });
+        job_queued(self.tag());
         self.registry
             .inject_each((0..self.registry.num_threads()).map(|_| {
                 self.latch.begin();

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use blitz_io_core::{fibers, processors, this_processor};
+use blitz_io_observe::trace::{AwaitsJob, job_queued};
 
 use crate::deque::Deque;
 use crate::job_ref::JobRef;
@@ -156,6 +157,7 @@ impl Worker {
 
     /// Forks a spawned job, or injects it if there is no room, or the caller is in a fiber.
     pub(crate) fn push_or_inject(&self, tag: usize, job: JobRef) {
+        job_queued(JobRef::number(tag, job.as_ptr()));
         // SAFETY: a `Worker` is used by its own thread only.
         if !fibers::is_fiber() && unsafe { self.deque().push(job) }.is_some() {
             self.registry.sleep.spawned(self.index);
@@ -414,8 +416,9 @@ impl Worker {
             .pass_on(|| !registry.injector.is_empty() || self.has_forks());
     }
 
-    /// Waits until `latch` is set, running any jobs of this pool.
-    pub(crate) fn serve_until(&self, latch: &CrossLatch) {
+    /// Waits until `latch` of `job` is set, running any jobs of this pool.
+    pub(crate) fn serve_until(&self, latch: &CrossLatch, job: JobRef) {
+        let _waits = AwaitsJob::new(job.tag());
         self.patience().begin();
         let mut slept = false;
         while !latch.is_set() {
@@ -444,6 +447,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for<P: Probe>(&self, latch: &P, tag: usize, base: usize) {
+        let _waits = AwaitsJob::new(tag);
         self.patience().begin();
         while !latch.is_set() {
             if let Some(job) = self.take_local(base).or_else(|| self.steal(Some(tag))) {

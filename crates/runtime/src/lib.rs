@@ -24,6 +24,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
+#[cfg(not(loom))]
+mod api;
 // The models use the kernel as it stands.
 #[cfg(not(loom))]
 mod kernel;
@@ -32,53 +34,7 @@ mod kernel;
 pub mod kernel;
 
 #[cfg(not(loom))]
-mod blocking;
-#[cfg(not(loom))]
-mod common;
-#[cfg(not(loom))]
-mod config;
-#[cfg(not(loom))]
-mod drivers;
-#[cfg(not(loom))]
-mod enter;
-#[cfg(not(loom))]
-mod errors;
-#[cfg(not(loom))]
-mod hooks;
-#[cfg(feature = "hyper")]
-pub mod hyper;
-#[cfg(feature = "io")]
-mod io;
-#[cfg(not(loom))]
-mod metrics;
-#[cfg(not(loom))]
-#[doc(hidden)]
-pub mod pinned;
-#[cfg(not(loom))]
-mod pool;
-#[cfg(all(feature = "tracing", not(loom)))]
-mod root_waker;
-#[cfg(not(loom))]
-pub mod runtime;
-#[cfg(not(loom))]
-mod runtime_id;
-#[cfg(not(loom))]
-mod scheduler;
-#[cfg(not(loom))]
-mod seed;
-#[cfg(not(loom))]
-mod stalls;
-#[cfg(not(loom))]
-pub mod task;
-#[cfg(not(loom))]
-pub mod time;
-#[cfg(not(loom))]
-mod timers;
-#[cfg(not(loom))]
-mod tokio_handle;
-#[cfg(not(loom))]
-mod trace;
-
+pub use api::*;
 #[doc(hidden)]
 pub use kernel::context::random as thread_rng_n;
 
@@ -88,22 +44,6 @@ pub mod sync {
         CancellationToken, DropGuard, DropGuardRef, WaitForCancellationFuture,
         WaitForCancellationFutureOwned,
     };
-}
-
-/// Items for the other crates of this workspace: not part of the public interface, and free to
-/// change with any release.
-#[cfg(not(loom))]
-#[doc(hidden)]
-pub mod internals {
-    pub use crate::blocking::{spawn_blocking_as, spawn_mandatory_blocking, spawn_short_blocking};
-    pub use crate::errors::SHUTTING_DOWN;
-    #[cfg(feature = "io")]
-    pub use crate::io::own_driver;
-    pub use crate::pinned;
-    #[cfg(feature = "sim")]
-    pub use crate::scheduler::abort_tasks;
-    pub use crate::time::simulated_now;
-    pub use blitz_io_observe::About;
 }
 
 /// The examples of the README run as tests.

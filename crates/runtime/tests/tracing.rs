@@ -1,5 +1,4 @@
 //! A span for every task.
-#![cfg(feature = "tracing")]
 
 use std::collections::BTreeMap;
 use std::fmt;

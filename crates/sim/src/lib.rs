@@ -1,4 +1,4 @@
-//! Deterministic simulation of programs that nobody changed.
+//! Deterministic simulation of unchanged programs.
 //!
 //! A program runs with an object loaded before it, which takes over threads, locks, clocks, random
 //! numbers and sockets. One thread runs at a time, and a seed decides which. So a failure that needs a

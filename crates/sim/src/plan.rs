@@ -88,7 +88,7 @@ impl fmt::Display for Schedule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub(crate) u32);
 
-const NAMES: [(&str, u32); 17] = [
+const NAMES: [(&str, u32); 19] = [
     ("short", fault::SHORT),
     ("spurious", fault::SPURIOUS),
     ("stall", fault::STALL),
@@ -106,6 +106,8 @@ const NAMES: [(&str, u32); 17] = [
     ("eio", fault::EIO),
     ("crash", fault::CRASH),
     ("clock", fault::CLOCK),
+    ("half-open", fault::HALF_OPEN),
+    ("one-way", fault::ONE_WAY),
 ];
 
 /// Names of several families.
@@ -122,13 +124,14 @@ impl Faults {
     /// Those that every program has to expect: short transfers, waits that end for no reason, threads
     /// that do not run for long.
     pub const USUAL: Faults = Faults(1 << fault::SHORT | 1 << fault::SPURIOUS | 1 << fault::STALL);
-    /// Those of the network: late bytes, resets, failures of `accept`, lost, late and repeated datagrams,
-    /// ports that cannot be reached for a while, slow and failing look-ups of names.
+    /// Those of the network: late bytes, resets, connections that fall silent for ever, failures of `accept`, lost,
+    /// late and repeated datagrams, ports that cannot be reached for a while, in both directions or in one, slow and
+    /// failing look-ups of names.
     ///
     /// ```
     /// use blitz_io_sim::Faults;
     ///
-    /// let named = "latency,reset,emfile,loss,reorder,duplicate,partition,dns".parse();
+    /// let named = "latency,reset,half-open,emfile,loss,reorder,duplicate,partition,one-way,dns".parse();
     /// assert_eq!(named, Ok(Faults::NETWORK));
     /// assert_eq!("net".parse(), Ok(Faults::NETWORK));
     /// ```
@@ -140,7 +143,9 @@ impl Faults {
             | 1 << fault::REORDER
             | 1 << fault::DUPLICATE
             | 1 << fault::PARTITION
-            | 1 << fault::DNS,
+            | 1 << fault::DNS
+            | 1 << fault::HALF_OPEN
+            | 1 << fault::ONE_WAY,
     );
     /// Those of files in memory ([`Program::memory_files`](crate::Program::memory_files)): a disk without room,
     /// one that fails, and a machine that loses its power. The program then starts again on the files that

@@ -1,4 +1,4 @@
-//! What a recorded run shows about a program: the objects that several threads use, and the number of calls
+//! The profile of a program, from a recorded run: the objects that several threads use, and the number of calls
 //! on them that each thread has.
 
 use std::collections::BTreeMap;

@@ -41,7 +41,7 @@ pub struct Simulator {
     commands: File,
     answers: File,
     output: File,
-    /// What a run has shown, once SURW has asked for it.
+    /// The profile of a run, once SURW has needed one.
     profile: Option<Profile>,
     /// Loops without a call that were found, as `Plan::loops`.
     loops: Vec<u64>,
@@ -49,7 +49,7 @@ pub struct Simulator {
     may_exec: bool,
 }
 
-/// What a run does beside running.
+/// The side tasks of a run.
 #[derive(Clone, Copy, Default)]
 struct Extras {
     recording: bool,
@@ -61,7 +61,7 @@ struct Extras {
 /// Called with the process id and the report of a run that has stopped.
 type Debugger<'a> = dyn FnMut(u32, &str) + 'a;
 
-// SAFETY: the pointer is the only part that is not `Send` by itself; the mapping belongs to this value.
+// SAFETY: the pointer is the only field whose type is not `Send`; the mapping belongs to this value.
 unsafe impl Send for Simulator {}
 
 // SAFETY: a shared reference gives access to nothing.
@@ -409,7 +409,7 @@ impl Simulator {
 
     /// Waits until the answer can be read. Ends a run that is stuck, and returns a description of it.
     ///
-    /// With `alarms`, a run that reaches no point for long is told so: it may be in a loop without a call.
+    /// With `alarms`, this warns a run that reaches no point for long: it may be in a loop without a call.
     fn wait_for_answer(
         &self,
         alarms: bool,

@@ -34,9 +34,10 @@ pub async fn run(port: u16, kind: &str, connections: usize, seconds: u64) -> io:
         tasks.spawn(async move {
             all.wait().await;
             let end = Instant::now() + length;
-            match stream {
-                true => messages(client, end).await,
-                false => calls(client, end).await,
+            if stream {
+                messages(client, end).await
+            } else {
+                calls(client, end).await
             }
         });
     }

@@ -4,9 +4,12 @@
 //! The two take turns, and each figure is the median of the rounds. Shuttle has its own locks, and threads
 //! where its benchmarks have them; blitz-io has tasks and the locks that ship. Both switch before each operation.
 //!
-//! With the argument `search`, it counts the schedules to the first failure instead: see `search.rs`.
+//! The arguments are the number of rounds, and a part of the names of the shapes. With the first argument `search`, it
+//! counts the schedules to the first failure instead: see `search.rs`. With `hour` it measures an hour of simulated
+//! time: see `hour.rs`.
 
 mod corpus;
+mod hour;
 mod ours;
 mod search;
 mod theirs;
@@ -90,17 +93,20 @@ fn median(mut figures: Vec<f64>) -> f64 {
 
 fn main() {
     let mut arguments = std::env::args().skip(1).peekable();
-    let searches = arguments.next_if(|text| text == "search").is_some();
+    let what = arguments.next_if(|text| text == "search" || text == "hour");
     let rounds: usize = match arguments.next() {
         Some(text) => text.parse().expect("the argument is the number of rounds"),
         None => 5,
     };
-    if searches {
-        return search::print(rounds as u64);
+    match what.as_deref() {
+        Some("search") => return search::print(rounds as u64),
+        Some(_) => return hour::print(rounds as u64),
+        None => {}
     }
+    let part = arguments.next().unwrap_or_default();
     println!("| shape | schedule | blitz-io, per second | shuttle 0.9.3 | times |");
     println!("|---|---|---:|---:|---:|");
-    for shape in &SHAPES {
+    for shape in SHAPES.iter().filter(|shape| shape.name.contains(&part)) {
         for (name, schedule) in [("random", Schedule::Random), ("pct:2", Schedule::Pct)] {
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             for _ in 0..rounds {

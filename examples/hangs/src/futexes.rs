@@ -4,9 +4,13 @@
 
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::{self, Scope};
+use std::time::Duration;
 
 use blitz_io::futex::atomic::{AtomicBool, AtomicU32, Ordering};
 use blitz_io::futex::{block_until_different, wait, wait_any, wake_all};
+use blitz_io::sync::oneshot;
+
+use crate::is_apart;
 
 /// Starts a thread with a name.
 fn start<'s>(scope: &'s Scope<'s, '_>, name: &str, body: impl FnOnce() + Send + 's) {
@@ -168,6 +172,17 @@ fn update(wanted: &Mutex<()>) {
 pub async fn std_mutex_in_a_task() {
     let lock = Arc::new(Mutex::new(()));
     let wanted = lock.clone();
+    if is_apart() {
+        let (locked, is_locked) = oneshot::channel();
+        thread::spawn(move || {
+            let _guard = lock.lock();
+            _ = locked.send(());
+            thread::sleep(Duration::from_millis(100));
+        });
+        _ = is_locked.await;
+        _ = crate::spawn("blocks", async move { update(&wanted) }).await;
+        return;
+    }
     #[allow(clippy::await_holding_lock, reason = "the program is to hang")]
     let _guard = lock.lock();
     let task = crate::spawn("blocks", async move { update(&wanted) });

@@ -295,7 +295,10 @@ pub async fn guard_over_await() {
     let holder = spawn("holder", async move {
         let _guard = guarded.lock().await;
         _ = locked.send(());
-        std::future::pending::<()>().await;
+        if is_apart() {
+            return time::sleep(Duration::from_millis(1_200)).await;
+        }
+        std::future::pending().await
     });
     _ = is_locked.await;
     _ = spawn("wants", async move { drop(sessions.lock().await) }).await;

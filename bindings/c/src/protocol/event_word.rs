@@ -142,13 +142,9 @@ pub mod auto {
         }
     }
 
-    /// Resets the event. Sees the work before the sets that this undoes.
-    pub fn reset(word: &AtomicU32) {
-        _ = take(word);
-    }
-
+    /// Resets the event. Returns `true` if it was set: the work before its sets is then visible.
     #[inline]
-    pub(super) fn take(word: &AtomicU32) -> bool {
+    pub fn take(word: &AtomicU32) -> bool {
         word.fetch_and(!SET, Ordering::Acquire) & SET != 0
     }
 

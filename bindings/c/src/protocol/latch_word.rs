@@ -36,16 +36,6 @@ const OPEN: u32 = 1;
 /// Waiters may sleep on the word.
 const AWAITED: u32 = 1;
 
-/// The largest count.
-pub const MAX: u32 = u32::MAX >> 1;
-
-/// Returns the count, or `None` if the word is no state of a latch with this initial count.
-#[inline]
-pub fn count(word: &AtomicU32, initial: u32) -> Option<u32> {
-    let count = count_in(word.load(Ordering::Acquire), initial);
-    (initial <= MAX && count <= initial).then_some(count)
-}
-
 /// Returns `true` if the count is 0. The work before each count-down is visible then.
 #[inline]
 pub fn is_open(word: &AtomicU32, initial: u32) -> bool {
@@ -120,7 +110,8 @@ fn announce(word: &AtomicU32, initial: u32) -> Option<u32> {
     }
 }
 
+/// Returns the count in a state of a latch with this initial count.
 #[inline]
-fn count_in(state: u32, initial: u32) -> u32 {
+pub fn count_in(state: u32, initial: u32) -> u32 {
     if state == NEW { initial } else { state >> 1 }
 }

@@ -27,8 +27,8 @@ const NEW: u32 = 0;
 const RUNNING: u32 = 1;
 /// A call runs the function, and others may sleep on the word.
 const AWAITED: u32 = 2;
-/// The function has ended.
-const DONE: u32 = 3;
+/// The function has ended. This is the largest value.
+pub const DONE: u32 = 3;
 
 /// Calls `run` unless a call with this word has done so, or waits until that call has ended. `wait`
 /// sleeps while the word holds a value, and may return early; it returns false to give up. `wake`
@@ -53,12 +53,6 @@ pub fn call(
         wake(address);
     }
     true
-}
-
-/// Returns `true` if the word holds a value of this protocol.
-#[inline]
-pub fn is_valid(word: &AtomicU32) -> bool {
-    word.load(Ordering::Relaxed) <= DONE
 }
 
 /// Returns `true` if the function has run. Its effects are visible then.

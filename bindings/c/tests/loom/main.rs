@@ -4,8 +4,6 @@
 
 use blitz_io_models as model;
 
-// The models do not use all of it.
-#[allow(dead_code)]
 #[path = "../../src/protocol/mod.rs"]
 mod protocol;
 

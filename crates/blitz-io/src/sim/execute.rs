@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use blitz_io_observe::decisions;
+use blitz_io_runtime::internals::restart;
 
 use super::events::Recorder;
 use super::failure::Cause;
@@ -16,10 +17,9 @@ use super::no_hosts as hosts;
 use super::outcome::Outcome;
 use super::panics;
 use super::report::Report;
-use super::run::{Ended, Limits, Run};
+use super::run::{Ended, Limits, Lists, Run};
 use super::schedule::Chooser;
 use super::settings::Leaks;
-use super::trace::Decision;
 use super::waits::{self, Explained};
 use crate::runtime::{Builder, LocalOptions, LocalRuntime};
 use crate::task::spawn_local;
@@ -32,38 +32,42 @@ pub(super) struct Execution {
     pub(super) is_quiet: bool,
 }
 
+/// Parts of an execution that the next one uses again.
+#[derive(Default)]
+pub(super) struct Memory {
+    pub(super) lists: Lists,
+    /// It is like a new one.
+    runtime: Option<LocalRuntime>,
+}
+
 /// The result of an execution.
 pub(super) struct Executed {
     pub(super) cause: Option<Cause>,
     pub(super) chooser: Chooser,
-    pub(super) decisions: Vec<Decision>,
+    pub(super) memory: Memory,
     pub(super) steps: u64,
-    /// The explanation of a failure, if the limits ask for it.
+    /// The explanation of a failure, if the limits request one.
     pub(super) explained: Explained,
 }
 
-/// Runs the test once. `decisions` is an empty list, whose memory is used. What has happened
-/// [`sometimes`](super::sometimes) is added to the report.
+/// Runs the test once. The lists in `memory` are empty. What has happened [`sometimes`](super::sometimes) is added to the
+/// report.
 pub(super) fn execute<F>(
     execution: &Execution,
     chooser: Chooser,
-    decisions: Vec<Decision>,
+    memory: Memory,
     report: &mut Report,
     test: &impl Fn() -> F,
 ) -> Executed
 where
     F: Future<Output: Outcome> + 'static,
 {
-    let run = Run::new(execution.limits, chooser, decisions);
+    let run = Run::new(execution.limits, chooser, memory.lists);
     let _recorder = execution.limits.explains.then(Recorder::start);
     let _keeping = panics::keep(execution.is_quiet);
     let _entered = run.properties().enter();
     let _hosts = hosts::enter(&run);
-    let runtime = Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build_local(LocalOptions::default())
-        .expect("a runtime of one thread needs nothing of the system");
+    let runtime = memory.runtime.unwrap_or_else(new_runtime);
     let steps = || runtime.block_on(drive(&run, test));
     // A predicate, or the function that makes the future, may panic.
     if catch_unwind(AssertUnwindSafe(|| decisions::with(&*run, steps))).is_err() {
@@ -75,24 +79,32 @@ where
     let cause = run.take_cause();
     let Ended {
         chooser,
-        decisions,
-        tasks,
+        lists,
         last_steps,
     } = run.end();
     let explained = if cause.is_some() && execution.limits.explains {
-        waits::explain(&tasks, &last_steps)
+        waits::explain(&lists.tasks, &last_steps)
     } else {
         Explained::default()
     };
     add(&run, report);
-    drop(runtime);
+    // After a failure, tasks and timers may be left.
+    let runtime = Some(runtime).filter(|runtime| cause.is_none() && restart(runtime));
     Executed {
         cause,
         chooser,
-        decisions,
+        memory: Memory { lists, runtime },
         steps: run.steps(),
         explained,
     }
+}
+
+fn new_runtime() -> LocalRuntime {
+    Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build_local(LocalOptions::default())
+        .expect("a runtime of one thread needs nothing of the system")
 }
 
 /// Makes the test's own task, and waits for the end of the run.

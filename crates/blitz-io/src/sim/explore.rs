@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Instant;
 
-use super::execute::{Executed, Execution, execute};
+use super::execute::{Executed, Execution, Memory, execute};
 use super::failure::{Cause, Failure};
 use super::outcome::Outcome;
 use super::properties::Properties;
@@ -22,8 +22,7 @@ struct Earlier {
     length: u64,
     /// The schedule that keeps its state between runs.
     kept: Option<Chooser>,
-    /// Memory for the decisions of a run.
-    decisions: Vec<Decision>,
+    memory: Memory,
 }
 
 impl Earlier {
@@ -43,11 +42,12 @@ impl Earlier {
     }
 
     /// Learns from a run. Returns `false` if there is no other one.
-    fn learn(&mut self, chooser: Chooser, mut decisions: Vec<Decision>) -> bool {
+    fn learn(&mut self, chooser: Chooser, mut memory: Memory) -> bool {
+        let decisions = &memory.lists.decisions;
         self.length = self.length.max(decisions.len() as u64);
-        let is_more = self.keep(chooser, &decisions);
-        decisions.clear();
-        self.decisions = decisions;
+        let is_more = self.keep(chooser, decisions);
+        memory.lists.clear();
+        self.memory = memory;
         is_more
     }
 
@@ -93,7 +93,7 @@ where
     let (mut report, mut earlier) = (Report::default(), Earlier::default());
     if let Some(trace) = &settings.trace {
         let chooser = Chooser::replay(trace);
-        let executed = execute(&execution, chooser, Vec::new(), &mut report, test);
+        let executed = execute(&execution, chooser, Memory::default(), &mut report, test);
         return match executed.cause {
             Some(_) => Err(fail(
                 settings,
@@ -111,7 +111,7 @@ where
         let seed = settings.seed.wrapping_add(index);
         let schedule = settings.schedule.of_run(seed);
         let chooser = earlier.chooser(schedule, seed);
-        let memory = std::mem::take(&mut earlier.decisions);
+        let memory = std::mem::take(&mut earlier.memory);
         let mut executed = execute(&execution, chooser, memory, &mut report, test);
         if executed.cause.is_none() && !is_deterministic(settings, &execution, &executed, test) {
             executed.cause = Some(Cause::NotDeterministic);
@@ -119,7 +119,7 @@ where
         if executed.cause.is_some() {
             return Err(fail(settings, schedule, seed, report.runs, executed, test));
         }
-        if !earlier.learn(executed.chooser, executed.decisions) {
+        if !earlier.learn(executed.chooser, executed.memory) {
             report.is_complete = matches!(
                 settings.schedule,
                 Schedule::Exhaustive { preemptions: None }
@@ -149,11 +149,11 @@ where
     if !settings.checks_determinism {
         return true;
     }
-    let trace = Trace::of(&executed.decisions);
+    let trace = Trace::of(&executed.memory.lists.decisions);
     let (chooser, mut report) = (Chooser::replay(&trace), Report::default());
-    let again = execute(execution, chooser, Vec::new(), &mut report, test);
+    let again = execute(execution, chooser, Memory::default(), &mut report, test);
     again.cause.is_none()
-        && (again.decisions == executed.decisions)
+        && again.memory.lists.decisions == executed.memory.lists.decisions
         && again.steps == executed.steps
 }
 
@@ -171,8 +171,8 @@ where
 {
     let cause = executed.cause.unwrap_or(Cause::NotDeterministic);
     let mut failure = Failure {
-        trace: Trace::of(&executed.decisions),
-        decisions: executed.decisions.len(),
+        trace: Trace::of(&executed.memory.lists.decisions),
+        decisions: executed.memory.lists.decisions.len(),
         steps: executed.steps,
         explained: Explained::default(),
         test: std::thread::current().name().map(str::to_owned),
@@ -191,7 +191,8 @@ where
     };
     let again = |execution: &Execution, trace: &Trace| {
         let chooser = Chooser::replay(trace);
-        execute(execution, chooser, Vec::new(), &mut Report::default(), test)
+        let (memory, mut report) = (Memory::default(), Report::default());
+        execute(execution, chooser, memory, &mut report, test)
     };
     // Each run without an end would take as long as this one.
     let is_endless = matches!(failure.cause, Cause::Steps(_) | Cause::Time(_));
@@ -206,7 +207,7 @@ where
     match last.cause {
         Some(cause) if cause.is_like(&failure.cause) => {
             (failure.cause, failure.explained) = (cause, last.explained);
-            (failure.steps, failure.decisions) = (last.steps, last.decisions.len());
+            (failure.steps, failure.decisions) = (last.steps, last.memory.lists.decisions.len());
         }
         // The same decisions have led elsewhere.
         _ => {

@@ -194,7 +194,7 @@ impl Failure {
         &self.explained.waits
     }
 
-    /// Returns the last twenty events of each task that is involved, in words: the tasks of the findings and the one that ran
+    /// Returns the last twenty events of each task that is involved, in words: the tasks of the findings and the task that ran
     /// last. If there are no findings, all tasks may be involved: those that wait, and up to eight in all that ran last.
     /// Each line has the number of the step, the simulated time since the run has begun, and the line of the source.
     #[must_use]

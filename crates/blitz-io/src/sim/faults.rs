@@ -5,6 +5,10 @@ use std::time::Duration;
 use blitz_io_net::simulation::Link;
 use blitz_io_observe::decisions;
 
+#[cfg(feature = "fs")]
+use super::disks::{self, Trouble};
+#[cfg(feature = "fs")]
+use super::hosts::ToHost;
 use super::hosts::{self, Host};
 use crate::time::{Instant, sleep};
 
@@ -20,6 +24,8 @@ enum Kind {
     Pause,
     Partition,
     Loss,
+    #[cfg(feature = "fs")]
+    Disk(Trouble),
 }
 
 /// Faults at random: which kinds, how often, and how long each lasts.
@@ -62,7 +68,7 @@ impl Faults {
         }
     }
 
-    /// Creates settings with all kinds.
+    /// Creates settings with all kinds but those of disks.
     pub fn all() -> Self {
         let faults = Self::new().crashes().blackouts().kills();
         faults.pauses().partitions().losses()
@@ -101,6 +107,24 @@ impl Faults {
     /// Adds times in which links are slow, lose packets, send datagrams twice and reset connections.
     pub fn losses(self) -> Self {
         self.with(Kind::Loss)
+    }
+
+    /// Adds times in which a host's disk is slow: operations take up to 0.2 seconds, and syncs up to 1.5 seconds.
+    #[cfg(feature = "fs")]
+    pub fn slow_disks(self) -> Self {
+        self.with(Kind::Disk(Trouble::Slow))
+    }
+
+    /// Adds times in which a host's disk is full: one write of four, and one new name of four, finds no room.
+    #[cfg(feature = "fs")]
+    pub fn full_disks(self) -> Self {
+        self.with(Kind::Disk(Trouble::Full))
+    }
+
+    /// Adds times in which a host's disk fails: one read, write or sync of ten is an error.
+    #[cfg(feature = "fs")]
+    pub fn disk_errors(self) -> Self {
+        self.with(Kind::Disk(Trouble::Errors))
     }
 
     /// Sets the shortest and the longest time between two faults of a kind.
@@ -219,6 +243,12 @@ fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
             let bad = Link::new().latency(least, most).loss(0.05);
             hosts::set_all_links(bad.duplication(0.05).resets(0.02).splits(0.2));
             Box::new(|| hosts::set_all_links(Link::new()))
+        }
+        #[cfg(feature = "fs")]
+        Kind::Disk(trouble) => {
+            let number = host.number();
+            disks::set_trouble(number, trouble, true);
+            Box::new(move || disks::set_trouble(number, trouble, false))
         }
     }
 }

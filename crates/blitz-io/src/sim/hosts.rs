@@ -15,6 +15,7 @@ use blitz_io_net::simulation::{self, Link};
 use blitz_io_observe::decisions;
 use blitz_io_runtime::internals::simulated_now;
 
+use super::disks;
 use super::failure::Cause;
 use super::members::Member;
 use super::outcome::Outcome;
@@ -49,8 +50,9 @@ thread_local! {
     static CURRENT: RefCell<Option<Rc<Hosts>>> = const { RefCell::new(None) };
 }
 
-/// Ends the hosts and the network of a run when it is dropped.
-pub(super) struct Entered(#[allow(dead_code, reason = "it is dropped")] simulation::Entered);
+/// Ends the hosts, the network and the disks of a run when it is dropped.
+#[allow(dead_code, reason = "they are dropped")]
+pub(super) struct Entered(simulation::Entered, disks::Entered);
 
 impl Drop for Entered {
     fn drop(&mut self) {
@@ -58,7 +60,7 @@ impl Drop for Entered {
     }
 }
 
-/// Makes a run's hosts and network those of this thread.
+/// Makes a run's hosts, network and disks those of this thread.
 pub(super) fn enter(run: &Rc<Run>) -> Entered {
     CURRENT.set(Some(Rc::new(Hosts {
         run: run.clone(),
@@ -67,7 +69,7 @@ pub(super) fn enter(run: &Rc<Run>) -> Entered {
         random: RefCell::default(),
         began: Cell::new(None),
     })));
-    Entered(simulation::enter())
+    Entered(simulation::enter(), disks::enter(system_time))
 }
 
 /// The run begins: its time of day is known from now on.
@@ -131,10 +133,27 @@ pub(super) fn all() -> Vec<Host> {
     made.iter().map(|made| made.host.clone()).collect()
 }
 
-/// A host of a simulation: a part of the test with an address, a clock and random numbers of its own.
+/// A host of a simulation: a part of the test with an address, a clock, random numbers and files of its own.
 ///
 /// [`host`] and [`hosts`] make one. A task belongs to the host whose code spawns it. The test itself is a host, too, with
 /// the name `test`: it has an address, and can be cut off, but not stopped.
+///
+/// # Files
+///
+/// With the feature `fs`, the files of [`fs`](crate::fs) that code of a host opens are on the disk of this host, in memory. It
+/// is empty at first, and stays when the host stops. A [crash](Self::crash) loses or tears what was not synced, as a
+/// file system may:
+///
+/// * The bytes of a file are durable after `File::sync_all` or `File::sync_data`. Of later writes a crash leaves all, none, the
+///   first ones, the first ones and a part of the next, or all but one.
+/// * A new name, a rename and a removal are durable after a sync of the folder: open it as a file, and call `sync_all`.
+///   A crash leaves the first of the others, in their order.
+///
+/// So a file that is replaced safely is written, synced, renamed, and its folder synced. After [`kill`](Self::kill), which only
+/// ends the program, everything is there.
+///
+/// `sim::Disk` sets how long operations take and how often they fail, and `Faults` injects that at random. Files of
+/// `std::fs` and of the test itself are the system's.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Host {
     number: u32,
@@ -148,7 +167,7 @@ pub struct Host {
 ///
 /// The TCP and UDP sockets of [`net`](crate::net) are those of a simulated network, also under libraries such as hyper.
 /// The name of a host can be looked up: `TcpStream::connect("server:80")`. What hosts share otherwise, by an `Rc` that
-/// `make` keeps, is outside of the simulation: it survives a crash, as a disk does.
+/// `make` keeps, is outside of the simulation: it survives a crash.
 ///
 /// # Panics
 ///
@@ -300,7 +319,7 @@ impl Host {
         &self.name
     }
 
-    /// Returns its address.
+    /// Returns its address, of IPv4.
     #[must_use]
     pub fn address(&self) -> IpAddr {
         simulation::address(self.number)
@@ -310,10 +329,11 @@ impl Host {
     fn stop(&self, is_off: bool) {
         assert_ne!(self.number, 0, "the test itself cannot be stopped");
         current().stop(self.number, is_off);
+        disks::stop(self.number, is_off);
     }
 
     /// Switches its power off. No other host hears of it: what it has sent and has not arrived is lost, and its
-    /// connections are silent until it starts again.
+    /// connections are silent until it starts again. Its [files](Self#files) lose what was not synced, or a part of it.
     ///
     /// None of its tasks is polled any more. Their futures are dropped before any other task runs, and no socket that
     /// they close has an effect.

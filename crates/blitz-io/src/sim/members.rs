@@ -4,8 +4,6 @@
 //! begins a new *life* when it starts again. So a task belongs to a host and one of its lives, and a task that the end of
 //! an earlier life has spawned (by a destructor) never runs.
 
-use std::collections::BTreeMap;
-
 use super::clock::Clock;
 
 /// A host, in one of its lives.
@@ -44,10 +42,12 @@ struct State {
 pub(super) struct Members {
     /// The hosts. The first one is number 1.
     hosts: Vec<State>,
-    /// The tasks of hosts. The others belong to the test.
-    tasks: BTreeMap<u32, Member>,
+    /// The member that each task belongs to, by its index. Those behind the end belong to the test.
+    tasks: Vec<Member>,
     /// Number of tasks so far, whose indexes are below it.
     count: u32,
+    /// A host is paused, so a ready task may be `Paused`.
+    has_paused: bool,
     /// The life of a host has ended, so a ready task may be `Gone`.
     has_ended: bool,
     /// Code of a life that has ended has spawned a task, which is to end as well.
@@ -55,10 +55,14 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// Returns `true` if there are hosts.
+    /// Returns `true` if a host is paused. Otherwise all ready tasks may run that are not [`first_gone`](Self::first_gone).
     #[inline]
-    pub(super) fn is_any(&self) -> bool {
-        !self.hosts.is_empty()
+    pub(super) fn has_paused(&self) -> bool {
+        self.has_paused
+    }
+
+    fn look_for_paused(&mut self) {
+        self.has_paused = self.hosts.iter().any(|state| state.is_paused);
     }
 
     fn state(&self, host: u32) -> Option<&State> {
@@ -81,6 +85,7 @@ impl Members {
             (state.is_running, state.is_paused) = (true, false);
             state.life
         });
+        self.look_for_paused();
         Member { host, life }
     }
 
@@ -91,12 +96,14 @@ impl Members {
             (state.is_running, state.is_paused) = (false, false);
             self.has_ended = true;
         }
+        self.look_for_paused();
     }
 
     pub(super) fn pause(&mut self, host: u32, is_paused: bool) {
         if let Some(state) = self.state_mut(host) {
             state.is_paused = is_paused && state.is_running;
         }
+        self.look_for_paused();
     }
 
     pub(super) fn is_running(&self, host: u32) -> bool {
@@ -125,7 +132,8 @@ impl Members {
         if task >= self.count {
             self.count = task + 1;
             if spawner.host != 0 {
-                self.tasks.insert(task, spawner);
+                self.tasks.resize(task as usize, Member::TEST);
+                self.tasks.push(spawner);
                 self.has_orphans |= self.standing(task) == Standing::Gone;
             }
         }
@@ -140,14 +148,13 @@ impl Members {
     /// Returns the host of a task.
     #[inline]
     pub(super) fn of(&self, task: u32) -> Member {
-        self.tasks.get(&task).copied().unwrap_or(Member::TEST)
+        let member = self.tasks.get(task as usize);
+        member.copied().unwrap_or(Member::TEST)
     }
 
     #[inline]
     pub(super) fn standing(&self, task: u32) -> Standing {
-        let Some(member) = self.tasks.get(&task) else {
-            return Standing::Runs;
-        };
+        let member = self.of(task);
         match self.state(member.host) {
             Some(state) if state.life != member.life => Standing::Gone,
             Some(state) if state.is_paused => Standing::Paused,

@@ -1,7 +1,7 @@
 //! Runs a test in many orders, each of which can be replayed.
 //!
 //! A simulation runs all tasks of a test on one thread. At each point (an operation of a lock, a channel, a
-//! semaphore or a `Notify`, a spawn, a yield, a sleep, the order of `select!`) it decides which task goes on. A run
+//! semaphore or a `Notify`, a spawn, a yield, a sleep, the order of `select!`) it decides which task runs next. A run
 //! follows from these decisions. So it can be replayed, and shortened to the few that matter. Time is simulated: when
 //! no task is ready, the clock moves to the next timer.
 //!
@@ -49,7 +49,9 @@
 //!   (`blocking_recv`), that panics.
 //! * The tasks of a [`LocalSet`](crate::task::LocalSet) are one task, those in `join!` and `FuturesUnordered` too.
 //! * TCP and UDP sockets of [`net`](crate::net) are those of a simulated network, whose hosts may crash and be cut off: see
-//!   `host` and `Faults`. Other sockets and pipes panic when they are made. Files and processes are those of the system.
+//!   `host` and `Faults`. Other sockets and pipes panic when they are made. Processes are those of the system.
+//! * Files of [`fs`](crate::fs) are those of a disk of the host whose code opens them: see `Host`. Files of the test itself and
+//!   of `std::fs` are those of the system.
 //! * Rings of `ipc` are in real shared memory. Their ends wait for each other as long as all of them are in the simulation.
 //! * Threads that the test starts, `std::time`, and random numbers of other crates are no part of the simulation. A test
 //!   that depends on them is not deterministic: [`Builder::check_determinism`] finds that.
@@ -59,12 +61,16 @@
 mod builder;
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
 mod clock;
+#[cfg(feature = "net")]
+mod disks;
 mod events;
 mod execute;
 mod explore;
 mod failure;
 #[cfg(feature = "net")]
 mod faults;
+#[cfg(all(feature = "fs", feature = "net"))]
+mod files;
 pub mod history;
 #[cfg(feature = "net")]
 mod hosts;
@@ -87,10 +93,14 @@ mod waits;
 
 #[cfg(feature = "net")]
 pub use blitz_io_net::simulation::Link;
+#[cfg(all(feature = "fs", feature = "net"))]
+pub use blitz_io_os::simulation::Disk;
 pub use builder::{Builder, run};
 pub use failure::{Cause, Failure};
 #[cfg(feature = "net")]
 pub use faults::{Faults, inject};
+#[cfg(all(feature = "fs", feature = "net"))]
+pub use files::{set_all_disks, set_disk};
 #[cfg(feature = "net")]
 pub use hosts::{
     Host, ToHost, heal, heal_all, host, hosts, named, partition, partition_one_way, random,

@@ -34,8 +34,8 @@
 //! go on (0), or another one run first; after that the preempted task is one of the ready ones. A point with no
 //! other ready task has one alternative, and decides nothing.
 //!
-//! Without hosts, that is: a task of a host that is paused has no step until the host goes on, and a task of a host that
-//! has crashed only drops its future, before any other step.
+//! This holds without hosts. A task of a paused host has no step until the host is resumed. A task of a crashed host
+//! only drops its future, before any other step.
 //!
 //! # A deadlock is certain
 //!
@@ -86,6 +86,28 @@ pub(super) struct Limits {
     pub(super) explains: bool,
 }
 
+/// Lists of a run, whose memory the next one uses again.
+#[derive(Default)]
+pub(super) struct Lists {
+    pub(super) decisions: Vec<Decision>,
+    /// The tasks of the run, in the order in which they became ready first, which is that of their spawns.
+    pub(super) tasks: Vec<u64>,
+    /// The indexes of the ready tasks, as the scheduler's queue.
+    ready: Vec<u32>,
+    /// Number of objects that each task has made, by its index and one. The first is that outside of tasks.
+    made: Vec<u32>,
+}
+
+impl Lists {
+    /// Makes them empty.
+    pub(super) fn clear(&mut self) {
+        self.decisions.clear();
+        self.tasks.clear();
+        self.ready.clear();
+        self.made.clear();
+    }
+}
+
 /// One run; see the module documentation.
 pub(super) struct Run {
     limits: Limits,
@@ -107,8 +129,7 @@ pub(super) struct Run {
 
 struct State {
     chooser: Chooser,
-    /// The indexes of the ready tasks, as the scheduler's queue.
-    ready: Vec<u32>,
+    lists: Lists,
     /// The index of the task that is being polled, or [`NONE`].
     current: u32,
     /// The index of the task that runs next, if a point has decided that.
@@ -116,13 +137,8 @@ struct State {
     members: Members,
     /// The host on which the current code runs.
     member: Member,
-    /// The ready tasks that may run, and their indexes in `ready`, if there are hosts.
+    /// The ready tasks that may run, and their indexes in `ready`, if a host is paused.
     runnable: (Vec<u32>, Vec<usize>),
-    decisions: Vec<Decision>,
-    /// The tasks of the run, in the order in which they became ready first, which is that of their spawns.
-    tasks: Vec<u64>,
-    /// Number of objects that each task has made, by its index and one. The first is that outside of tasks.
-    made: Vec<u32>,
     last_steps: Steps,
 }
 
@@ -131,9 +147,9 @@ impl State {
     #[inline]
     fn index_of(&mut self, task: u64) -> u32 {
         // Numbers count up, so mostly they are those from the first one on.
-        let first = self.tasks.first().copied().unwrap_or(task);
+        let first = self.lists.tasks.first().copied().unwrap_or(task);
         let guess = task.wrapping_sub(first) as usize;
-        if self.tasks.get(guess) == Some(&task) {
+        if self.lists.tasks.get(guess) == Some(&task) {
             return guess as u32;
         }
         self.look_for(task)
@@ -141,25 +157,25 @@ impl State {
 
     /// Returns `true` if the task is of a host whose life has ended.
     fn is_gone(&self, task: u64) -> bool {
-        let mut known = self.tasks.iter();
+        let mut known = self.lists.tasks.iter();
         let index = known.position(|&other| other == task);
         index.is_some_and(|index| self.members.standing(index as u32) == Standing::Gone)
     }
 
     fn look_for(&mut self, task: u64) -> u32 {
-        let count = self.tasks.len();
-        if self.tasks.last().is_none_or(|&last| last < task) {
-            self.tasks.push(task);
+        let count = self.lists.tasks.len();
+        if self.lists.tasks.last().is_none_or(|&last| last < task) {
+            self.lists.tasks.push(task);
             return count as u32;
         }
         // Between the numbers are those of other threads' tasks.
-        if let Ok(index) = self.tasks.binary_search(&task) {
+        if let Ok(index) = self.lists.tasks.binary_search(&task) {
             return index as u32;
         }
         // A task that another thread has spawned into the runtime may be out of order.
-        let known = self.tasks.iter().position(|&other| other == task);
+        let known = self.lists.tasks.iter().position(|&other| other == task);
         known.unwrap_or_else(|| {
-            self.tasks.push(task);
+            self.lists.tasks.push(task);
             count
         }) as u32
     }
@@ -173,26 +189,26 @@ impl State {
             what,
             of,
             current: self.current,
-            ready: if self.members.is_any() {
+            ready: if self.members.has_paused() {
                 &self.runnable.0
             } else {
-                &self.ready
+                &self.lists.ready
             },
         };
         let choice = self.chooser.choose(&choice);
-        self.decisions.push(Decision { of, choice });
+        self.lists.decisions.push(Decision { of, choice });
         choice as usize
     }
 
     /// Finds the ready tasks that may run, and returns their number.
     fn find_runnable(&mut self) -> usize {
-        if !self.members.is_any() {
-            return self.ready.len();
+        if !self.members.has_paused() {
+            return self.lists.ready.len();
         }
         let (tasks, indexes) = &mut self.runnable;
         tasks.clear();
         indexes.clear();
-        for (index, &task) in self.ready.iter().enumerate() {
+        for (index, &task) in self.lists.ready.iter().enumerate() {
             if self.members.standing(task) == Standing::Runs {
                 tasks.push(task);
                 indexes.push(index);
@@ -203,7 +219,7 @@ impl State {
 
     /// Returns the index in `ready` of a task that may run.
     fn index(&self, runnable: usize) -> usize {
-        if self.members.is_any() {
+        if self.members.has_paused() {
             self.runnable.1[runnable]
         } else {
             runnable
@@ -213,7 +229,7 @@ impl State {
     /// Returns the index of the task that runs next; `None` if all hosts with ready tasks are paused.
     fn select(&mut self) -> Option<usize> {
         // A task of a host that has crashed only drops its future. It does that before anything else.
-        if let Some(index) = self.members.first_gone(&self.ready) {
+        if let Some(index) = self.members.first_gone(&self.lists.ready) {
             return Some(index);
         }
         let of = self.find_runnable();
@@ -228,26 +244,23 @@ impl State {
 /// The parts of a run that outlive it.
 pub(super) struct Ended {
     pub(super) chooser: Chooser,
-    pub(super) decisions: Vec<Decision>,
-    pub(super) tasks: Vec<u64>,
+    pub(super) lists: Lists,
     pub(super) last_steps: Steps,
 }
 
 impl Run {
-    pub(super) fn new(limits: Limits, chooser: Chooser, decisions: Vec<Decision>) -> Rc<Self> {
+    /// `lists` are empty.
+    pub(super) fn new(limits: Limits, chooser: Chooser, lists: Lists) -> Rc<Self> {
         Rc::new(Self {
             limits,
             state: RefCell::new(State {
                 chooser,
-                ready: Vec::new(),
+                lists,
                 current: NONE,
                 preset: None,
                 members: Members::default(),
                 member: Member::TEST,
                 runnable: (Vec::new(), Vec::new()),
-                decisions,
-                tasks: Vec::new(),
-                made: Vec::new(),
                 last_steps: Steps::default(),
             }),
             properties: Rc::default(),
@@ -323,7 +336,7 @@ impl Run {
 
     /// Returns a failure if some of the tasks certainly wait for each other for ever.
     pub(super) fn certain(&self) -> Option<Cause> {
-        waits::certain(&self.state.borrow().tasks)
+        waits::certain(&self.state.borrow().lists.tasks)
     }
 
     /// Takes the parts that outlive the run, which is over.
@@ -331,8 +344,7 @@ impl Run {
         let mut state = self.state.borrow_mut();
         Ended {
             chooser: std::mem::replace(&mut state.chooser, Chooser::First),
-            decisions: std::mem::take(&mut state.decisions),
-            tasks: std::mem::take(&mut state.tasks),
+            lists: std::mem::take(&mut state.lists),
             last_steps: std::mem::take(&mut state.last_steps),
         }
     }
@@ -369,7 +381,7 @@ impl Decider for Run {
     fn ready(&self, task: u64) {
         let state = &mut *self.state.borrow_mut();
         let task = state.index_of(task);
-        state.ready.push(task);
+        state.lists.ready.push(task);
         state.members.is_ready(task, state.member);
         let yields = task == state.current && state.preset.is_none();
         state.chooser.ready(task, yields);
@@ -391,12 +403,12 @@ impl Decider for Run {
                 }
             }
         };
-        state.current = state.ready.remove(index);
+        state.current = state.lists.ready.remove(index);
         state.member = state.members.of(state.current);
         if self.limits.explains {
             let number = self.steps.get() + 1;
             let at = self.time.get();
-            let task = state.tasks[state.current as usize];
+            let task = state.lists.tasks[state.current as usize];
             state.last_steps.begin(number, task, at);
         }
         Next::Task(index)
@@ -406,7 +418,7 @@ impl Decider for Run {
     fn preempts(&self, object: u32) -> bool {
         let state = &mut *self.state.borrow_mut();
         if state.current == NONE {
-            // The function that makes the test's future polls one by itself.
+            // The function that makes the test's future may poll a future of its own.
             return false;
         }
         state.chooser.operates(state.current, object);
@@ -414,7 +426,7 @@ impl Decider for Run {
             // Its host has been stopped by this poll.
             return true;
         }
-        if let Some(gone) = state.members.first_gone(&state.ready) {
+        if let Some(gone) = state.members.first_gone(&state.lists.ready) {
             state.preset = Some(gone);
             return true;
         }
@@ -457,12 +469,12 @@ impl Decider for Run {
         let state = &mut *self.state.borrow_mut();
         let task = state.current.wrapping_add(1);
         let index = task as usize;
-        if index >= state.made.len() {
-            state.made.resize(index + 1, 0);
+        if index >= state.lists.made.len() {
+            state.lists.made.resize(index + 1, 0);
         }
-        state.made[index] += 1;
+        state.lists.made[index] += 1;
         // The task, and which of its objects this is: so most objects have the same number in each run.
-        (task << 16 ^ state.made[index]).max(1)
+        (task << 16 ^ state.lists.made[index]).max(1)
     }
 
     fn idle(&self, timer: Option<Duration>) -> Idle {

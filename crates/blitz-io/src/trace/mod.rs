@@ -1,6 +1,6 @@
 //! Requests of a program, for `blitz trace`, which reports where they wait.
 //!
-//! A request is what somebody waits for: an answer to an HTTP request, a job of a queue. [`request`] says where it
+//! A request is a unit of work for which a user waits: the answer to an HTTP request, a job of a queue. [`request`] says where it
 //! begins and ends. It has the tasks and the closures for blocking work that it spawns. Without the feature
 //! `inspect`, and while the recorder is off, this does nothing, so it may stay in the program.
 //!
@@ -26,6 +26,8 @@
 mod spans;
 #[cfg(feature = "tower")]
 mod tower;
+#[cfg(feature = "tower")]
+mod tower_body;
 
 #[cfg(feature = "inspect")]
 #[doc(inline)]
@@ -36,6 +38,8 @@ pub use blitz_io_observe::trace::{Instrumented, Request};
 pub use spans::Spans;
 #[cfg(feature = "tower")]
 pub use tower::{MethodAndPath, NameOf, RequestLayer, RequestService};
+#[cfg(feature = "tower")]
+pub use tower_body::{RequestBody, RequestBodyLayer, RequestBodyService, UntilResponse};
 
 use std::borrow::Cow;
 

@@ -11,7 +11,8 @@ use super::{Instrumented, request};
 
 /// A layer of tower that makes a request of each call of a service: of hyper, axum, tonic and others.
 ///
-/// The request lasts until the service has its response. A body that is sent piece by piece afterwards is no part of it.
+/// The request lasts until the service has its response, or until its future is dropped. A body that is sent piece by
+/// piece afterwards is no part of it, unless the layer is made [`with_body`](Self::with_body).
 ///
 /// ```
 /// use blitz_io::trace::RequestLayer;
@@ -33,7 +34,7 @@ use super::{Instrumented, request};
 /// # });
 /// ```
 pub struct RequestLayer<N> {
-    name: Arc<N>,
+    pub(super) name: Arc<N>,
 }
 
 impl<N> RequestLayer<N> {
@@ -154,7 +155,7 @@ impl<S: fmt::Debug, N> fmt::Debug for RequestService<S, N> {
 }
 
 /// A name that is made only if the recorder is on.
-struct LazyName<'a, N, R>(&'a N, &'a R);
+pub(super) struct LazyName<'a, N, R>(pub(super) &'a N, pub(super) &'a R);
 
 impl<'a, R, N: NameOf<R>> From<LazyName<'a, N, R>> for std::borrow::Cow<'a, str> {
     fn from(name: LazyName<'a, N, R>) -> Self {

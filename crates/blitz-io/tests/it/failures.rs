@@ -1,4 +1,4 @@
-//! What makes a run fail, and what the failure says.
+//! Runs that fail, and the texts of their failures.
 
 use std::future::{Future, pending};
 use std::pin::Pin;

@@ -97,7 +97,7 @@ fn a_set_that_looks_before_it_inserts() {
     is_told("Insert(7) returned true and not false", looked_up);
 }
 
-/// Moves values through a channel, one at a time. With the mistake, a relay of two tasks does that.
+/// Moves values through a channel, one after the other. With the mistake, a relay of two tasks does that.
 async fn relayed(has_mistake: bool) {
     let (first, source) = mpmc::unbounded();
     let (last, sink) = mpmc::unbounded();

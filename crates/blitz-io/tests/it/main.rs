@@ -12,8 +12,9 @@ mod properties;
 mod replay;
 #[cfg(all(feature = "ipc", unix))]
 mod rings;
+mod runs;
 mod schedules;
-#[cfg(feature = "net")]
+#[cfg(all(feature = "fs", feature = "net"))]
 #[path = "../../../../examples/replicated/src/store/mod.rs"]
 #[allow(dead_code, missing_docs, reason = "it is an example's")]
 mod store;

@@ -255,7 +255,7 @@ fn an_operation_that_is_turned_away_keeps_its_value() {
     assert!(report.never().is_empty());
 }
 
-/// A branch behind the one that is preempted does nothing in that poll.
+/// A branch behind the preempted branch does nothing in that poll.
 #[test]
 fn a_preempted_poll_makes_no_other_operation() {
     Builder::new().seeds(200).run(|| async {

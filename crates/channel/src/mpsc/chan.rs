@@ -159,7 +159,7 @@ impl<T> Chan<T> {
 
     /// Claims a slot if there is room, and the task has budget left. Runs no code of the user's.
     ///
-    /// The value stays with the caller until the slot is there: a large one would be moved with each
+    /// The value stays with the caller until it has a slot: a large value would be moved with each
     /// refusal, and back.
     #[inline]
     pub fn claim_in_budget(&self) -> Option<Claim> {
@@ -440,11 +440,10 @@ impl<T> Drop for Chan<T> {
             return;
         }
         // The last step of each other user was a read-modify-write on one of these.
-        #[cfg(loom)]
-        {
+        if cfg!(loom) {
             self.senders.fetch_add(0, Ordering::AcqRel);
-            self.tail.0.word.touch();
         }
+        self.tail.0.word.touch();
         if let Some(unread) = self.unread.take() {
             let last = *self.last.get_mut();
             let mut panics = Panics::default();

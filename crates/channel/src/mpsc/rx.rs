@@ -378,7 +378,6 @@ impl<T> Drop for Rx<T> {
             panics.put_off(|| drop(value));
         }
         self.chan.unread.set(Some(self.cursor.leave()));
-        #[cfg(loom)]
         self.chan.tail.0.word.touch();
         panics.go_on();
     }

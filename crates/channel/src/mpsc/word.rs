@@ -171,8 +171,10 @@ impl Word {
     }
 
     /// Shows the model checker an order that a reference count gives.
-    #[cfg(loom)]
+    #[inline(always)]
     pub fn touch(&self) {
-        self.0.fetch_add(0, Ordering::AcqRel);
+        if cfg!(loom) {
+            self.0.fetch_add(0, Ordering::AcqRel);
+        }
     }
 }

@@ -61,8 +61,6 @@
 //! `oneshot`; the rule that the bits decide which end frees, that of the `oneshot` crate.
 
 use std::mem::MaybeUninit;
-#[cfg(not(loom))]
-use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
@@ -166,7 +164,7 @@ impl<T> Cell<T> {
     /// The memory belongs to the caller, and is large enough and aligned.
     #[cfg(not(loom))]
     #[inline]
-    pub unsafe fn begin(core: NonNull<Self>) {
+    pub unsafe fn begin(core: std::ptr::NonNull<Self>) {
         // SAFETY: by this function's contract, the memory belongs to the caller. The places need
         // not be initialised.
         unsafe { (&raw mut (*core.as_ptr()).state).write(AtomicU32::new(NEW)) };

@@ -28,6 +28,8 @@
 
 mod cell;
 mod ends;
+#[cfg_attr(loom, path = "heap_model.rs")]
+mod heap;
 
 use blitz_io_core::{const_unless_loom, debug_is_name, default_is_new};
 
@@ -126,115 +128,6 @@ impl<T> Slot<T> {
 default_is_new!(Slot<T>);
 
 debug_is_name!(impl<T> Slot<T>);
-
-/// Cells on the heap.
-#[cfg(not(loom))]
-mod heap {
-    use std::ptr::NonNull;
-
-    use super::cell::{Cell, Storage};
-    use blitz_io_core::recycle;
-
-    /// A cell in a recycled block.
-    pub struct Heap<T>(NonNull<Cell<T>>);
-
-    // SAFETY: as a shared reference to the cell.
-    unsafe impl<T: Send> Send for Heap<T> {}
-    // SAFETY: as a shared reference to the cell, which is `Sync` if `T` is `Send`.
-    unsafe impl<T: Send> Sync for Heap<T> {}
-
-    impl<T> Heap<T> {
-        /// Creates a new cell, for two ends.
-        #[inline]
-        pub fn new() -> (Self, Self) {
-            let core = recycle::allocate();
-            // SAFETY: the block has just been allocated, with the layout of a cell.
-            unsafe { Cell::begin(core) };
-            (Self(core), Self(core))
-        }
-    }
-
-    // SAFETY: only `release` frees the block.
-    unsafe impl<T> Storage for Heap<T> {
-        type Value = T;
-
-        #[inline]
-        fn cell(&self) -> &Cell<T> {
-            // SAFETY: the cell is alive until this end has left it.
-            unsafe { self.0.as_ref() }
-        }
-
-        #[inline]
-        unsafe fn release(&self) {
-            // SAFETY: it is not used any more, and nothing in it needs a drop.
-            unsafe { recycle::free(self.0) };
-        }
-    }
-}
-
-/// Cells for the model checker. Their memory exists as long as an end does, and a
-/// cell of the checker's finds uses after the release.
-#[cfg(loom)]
-mod heap {
-    use std::mem::ManuallyDrop;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use loom::cell::UnsafeCell;
-
-    use super::cell::{Cell, Storage};
-
-    pub struct Heap<T>(Arc<Tracked<T>>);
-
-    struct Tracked<T> {
-        /// The cell. The release does not drop it, as in a block.
-        core: ManuallyDrop<Cell<T>>,
-        /// Read with each use, and written by the release, so that the model checker
-        /// sees whether the one is ordered before the other.
-        memory: UnsafeCell<()>,
-        /// The checker does not know of this one, and nothing is ordered by it.
-        is_released: AtomicBool,
-    }
-
-    // SAFETY: as a shared reference to the cell.
-    unsafe impl<T: Send> Send for Heap<T> {}
-    // SAFETY: as a shared reference to the cell, which is `Sync` if `T` is `Send`.
-    unsafe impl<T: Send> Sync for Heap<T> {}
-
-    impl<T> Heap<T> {
-        pub fn new() -> (Self, Self) {
-            let tracked = Arc::new(Tracked {
-                core: ManuallyDrop::new(Cell::new()),
-                memory: UnsafeCell::new(()),
-                is_released: AtomicBool::new(false),
-            });
-            (Self(tracked.clone()), Self(tracked))
-        }
-    }
-
-    // SAFETY: the memory stays as long as an end exists.
-    unsafe impl<T> Storage for Heap<T> {
-        type Value = T;
-
-        fn cell(&self) -> &Cell<T> {
-            self.0.memory.with(|_| ());
-            &self.0.core
-        }
-
-        unsafe fn release(&self) {
-            self.0.memory.with_mut(|_| ());
-            let before = self.0.is_released.swap(true, Ordering::Relaxed);
-            assert!(!before, "released twice");
-        }
-    }
-
-    impl<T> Drop for Tracked<T> {
-        fn drop(&mut self) {
-            let is_released = *self.is_released.get_mut();
-            assert!(is_released || std::thread::panicking(), "leaked");
-        }
-    }
-}
 
 /// Errors of receiving.
 pub mod error {

@@ -74,6 +74,8 @@
 // A sender that waits for the last receiver's end looks at the number of receivers under the lock
 // of `close_waiters`. The last receiver empties that queue after it has written the zero.
 
+#[cfg_attr(loom, path = "lock_model.rs")]
+mod lock;
 mod receiver;
 mod sender;
 
@@ -331,52 +333,6 @@ impl<T: fmt::Debug> fmt::Debug for ShownLock<'_, T> {
         }
 
         f.debug_tuple("RwLock").field(&Inner(self.0)).finish()
-    }
-}
-
-/// The lock around the value. It has models of its own.
-#[cfg(not(loom))]
-mod lock {
-    use blitz_io_sync::thread::{RwLockReadGuard, RwLockWriteGuard};
-
-    /// Covariant in the value, as the standard library's guard is. `RwLockReadGuard` is not.
-    pub use blitz_io_sync::thread::MappedRwLockReadGuard as ReadGuard;
-    pub use blitz_io_sync::thread::RwLock;
-
-    #[inline]
-    pub fn read<T>(lock: &RwLock<T>) -> ReadGuard<'_, T> {
-        RwLockReadGuard::map(lock.read(), |value| value)
-    }
-
-    pub fn try_read<T>(lock: &RwLock<T>) -> Option<RwLockReadGuard<'_, T>> {
-        lock.try_read()
-    }
-
-    #[inline]
-    pub fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-        lock.write()
-    }
-}
-
-/// loom's lock, for the models of this channel: with it they can try more of the orders
-/// that matter.
-#[cfg(loom)]
-mod lock {
-    use std::sync::PoisonError;
-
-    use loom::sync::RwLockWriteGuard;
-    pub use loom::sync::{RwLock, RwLockReadGuard as ReadGuard};
-
-    pub fn read<T>(lock: &RwLock<T>) -> ReadGuard<'_, T> {
-        lock.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn try_read<T>(lock: &RwLock<T>) -> Option<ReadGuard<'_, T>> {
-        lock.try_read().ok()
-    }
-
-    pub fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-        lock.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -143,9 +143,10 @@ fn clean(arguments: &Arguments, which: &Clean) -> Result<Exit, Exit> {
         is_named && !which.dry_run
     });
     let removed: Vec<String> = removed.map_err(failed)?;
-    let (what, names) = match which.dry_run {
-        true => ("would remove", would),
-        false => ("removed", removed),
+    let (what, names) = if which.dry_run {
+        ("would remove", would)
+    } else {
+        ("removed", removed)
     };
     if arguments.json {
         output::print_json(&names)?;

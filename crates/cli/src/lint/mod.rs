@@ -1,6 +1,7 @@
 //! `blitz lint`: what could go wrong in a program that works.
 
 mod allow;
+mod comment;
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,6 +15,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::recorded::{Recorder, unreadable};
 use allow::Allowed;
+use comment::Comments;
 
 const RECORDER: Recorder = Recorder {
     name: "lint",
@@ -40,13 +42,14 @@ ends writes no record. Its other processes are read, too.
 
 The lints:
   lock-order           locks of tasks or threads are taken in a circle, or one is read twice
-  guard-across-await   a task is suspended with the guard of a thread lock
+  guard-across-await   a task is suspended with the guard of a thread lock, or for a second with one
+                       of a lock of tasks that others wait for
   blocking-in-poll     a poll waits for a thread lock, blocks, or takes more than 10 ms
   futurelock-risk      a future has got a lock, and its task awaits something else
   leaked-task          a runtime ends, and tasks are left that wait for each other
   unbounded-growth     a channel without a limit only gets longer
-With --pedantic, further findings of futurelock-risk and leaked-task, and
   lost-permit          a permit was forgotten, and the semaphore goes on with fewer
+With --pedantic, further findings of futurelock-risk and leaked-task, and
   no-deadline          a request waits for a socket without a timer
   wake-storm           an event wakes many tasks, and one has something to do
 
@@ -55,6 +58,8 @@ A finding that is no fault is allowed in blitz-lint.toml of the current folder, 
   lint = \"lock-order\"
   at = \"src/cache.rs:41\"      # a line or a file of the finding
   reason = \"the parent is locked before its children\"
+or by a comment at one of its lines, or above it:
+  // blitz-lint: allow(lock-order): the parent is locked before its children
 
 Exit codes:
   0    no finding, or each is allowed
@@ -107,7 +112,7 @@ struct Report<'a> {
 
 #[derive(Serialize)]
 struct Allow<'a> {
-    reason: &'a str,
+    reason: String,
     finding: &'a Finding,
 }
 
@@ -121,9 +126,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let ran = RECORDER.run(&arguments.program, &[], arguments.json)?;
     let runs = read(&ran.files)?;
     let findings = judge(&runs);
+    let comments = Comments::default();
     let (mut left, mut let_be, mut pedantic) = (Vec::new(), Vec::new(), 0);
     for finding in &findings {
-        match allowed.reason(finding) {
+        let reason = allowed.reason(finding).map(str::to_owned);
+        match reason.or_else(|| comments.reason(finding)) {
             Some(reason) => let_be.push(Allow { reason, finding }),
             None if finding.is_pedantic && !arguments.pedantic => pedantic += 1,
             None => left.push(finding),
@@ -169,7 +176,7 @@ fn read(files: &[Vec<u8>]) -> Result<Vec<Run>, Exit> {
 /// Writes the findings, and those that are allowed.
 fn write_sarif(file: &Path, report: &Report<'_>) -> Result<(), Exit> {
     let left = report.findings.iter().map(|&finding| (finding, None));
-    let allowed = (report.allowed.iter()).map(|allow| (allow.finding, Some(allow.reason)));
+    let allowed = (report.allowed.iter()).map(|allow| (allow.finding, Some(&*allow.reason)));
     let all: Vec<_> = left.chain(allowed).collect();
     let log = sarif(&all, env!("CARGO_PKG_VERSION"), report.succeeded);
     let failed = |error| Exit::Failed(format!("{} could not be written: {error}", file.display()));

@@ -89,17 +89,15 @@ pub fn decompress(arguments: &Arguments, decompress: &Decompress) -> Result<Exit
         }
         let is_bgzf = gzip::is_bgzf(&beginning);
         let reader = Cursor::new(beginning).chain(reader);
-        match is_bgzf {
-            true => decompress_blocks(reader, threads, output),
-            false => {
-                let reader = BufReader::with_capacity(1 << 16, reader);
-                run_on(
-                    threads,
-                    pipeline::source(gzip::inflate(reader, CONTENT))
-                        .sink(|content: Vec<u8>| output.write(&content)),
-                )
-            }
+        if is_bgzf {
+            return decompress_blocks(reader, threads, output);
         }
+        let reader = BufReader::with_capacity(1 << 16, reader);
+        run_on(
+            threads,
+            pipeline::source(gzip::inflate(reader, CONTENT))
+                .sink(|content: Vec<u8>| output.write(&content)),
+        )
     })?;
     run.end(&[])
 }

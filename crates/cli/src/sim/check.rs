@@ -23,7 +23,7 @@ pub fn check(arguments: &RunArguments) -> Result<Exit, Exit> {
             let seed = arguments.seed.wrapping_add(at);
             let plan = arguments.plan(schedule, seed);
             let one = first.run(&plan).map_err(failed)?;
-            // Which loops make no call is a part of what is repeated.
+            // The loops without a call are a part of the plan.
             let mut again = plan.clone();
             again.loops.clone_from(&one.loops);
             let two = second.run(&again).map_err(failed)?;

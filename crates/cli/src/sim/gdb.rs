@@ -62,7 +62,7 @@ fn start(process: u32) -> Result<(), Exit> {
 #[cfg(unix)]
 fn wait(child: &mut Child) -> std::io::Result<()> {
     // SAFETY: to ignore a signal has no handler that could do wrong. No other thread of this command changes
-    // what the signal does.
+    // the signal's disposition.
     let before = unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
     let ended = child.wait();
     // SAFETY: the value is what this signal had before.

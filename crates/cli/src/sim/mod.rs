@@ -92,15 +92,17 @@ pub struct RunArguments {
     #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = chosen)]
     schedule: Chosen,
     /// Families of faults: short (reads and writes), spurious (wake-ups), stall (of threads), which are
-    /// usual, eintr, eagain; of the network, together named net: latency (of bytes), reset, emfile (in
-    /// accept), loss, reorder and duplicate (of datagrams), partition, dns; of files in memory, together named
+    /// usual, eintr, eagain; of the network, together named net: latency (of bytes), reset, half-open (silence for
+    /// ever), emfile (in accept), loss, reorder and duplicate (of datagrams), partition, one-way (of a partition), dns;
+    /// of files in memory, together named
     /// disk: enospc, eio, crash (and a new start on the files that are left); clock (the calendar jumps); all, or none. Each seed
     /// leaves out a half of them. exhaustive has none.
     #[arg(long, value_name = "A,B", default_value = "short,spurious,stall")]
     faults: Faults,
     /// Lets threads change between two calls, too, after a number of instructions that the seed draws. Finds
-    /// races of memory that no call protects. Each of these instructions takes a microsecond or two.
-    /// exhaustive does not try them.
+    /// races of memory that no call protects, and between two sections of a lock that is free: a lock of std or
+    /// parking_lot makes no call then. Each of these instructions takes a microsecond or two.
+    /// There are too many places for exhaustive, which refuses this.
     #[arg(long)]
     preempt: bool,
     /// Lets the program start others, which run outside of the simulation. Runs are not deterministic
@@ -218,6 +220,12 @@ fn chosen(text: &str) -> Result<Chosen, String> {
 impl RunArguments {
     /// Returns the programs to run.
     fn targets(&self) -> Result<Vec<targets::Target>, Exit> {
+        if self.preempt && matches!(self.schedule, Chosen::Exhaustive(_)) {
+            return Err(Exit::usage(
+                "An exhaustive search changes threads at calls only: there are too many places between two calls.",
+                "Leave --preempt out, or give another --schedule.",
+            ));
+        }
         let mut found = targets::find(&self.program)?;
         for target in &mut found {
             if self.allow_exec {

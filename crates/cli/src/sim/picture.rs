@@ -1,7 +1,7 @@
 //! A run as a page: a lane for each thread, downwards in the order of the events.
 //!
-//! The page has no script. A row is an event; a bar in a lane says whether the thread runs, could run, or waits
-//! and for what; an arrow goes from a thread to the one that it starts or wakes. The picture is cut into parts
+//! The page has no script. A row is an event. A bar in a lane shows that the thread runs, could run, or waits,
+//! and for what. An arrow leads from a thread to the thread that it starts or wakes. The picture is cut into parts
 //! that a browser lays out when they are in view. Above it is the whole run in the width of the window.
 
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ fn bar_of(kind: &str) -> usize {
         "a condition" | "a semaphore" | "a barrier" => 3,
         "a time" => 5,
         "the end of a thread" => 6,
-        "a descriptor" => 7,
+        "a descriptor" | "a signal" => 7,
         _ => 4,
     }
 }
@@ -408,6 +408,7 @@ fn told(what: &Happening) -> String {
 fn wait(kind: &str, object: u64) -> String {
     match kind {
         "a time" => "sleeps".to_owned(),
+        "a signal" => "waits for a signal".to_owned(),
         "the end of a thread" | "a descriptor" => format!("waits for {kind}, {object}"),
         _ => format!("waits for {kind} at {object:#x}"),
     }

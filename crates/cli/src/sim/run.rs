@@ -20,6 +20,12 @@ use crate::exit::Exit;
 use crate::line::Line;
 use crate::output;
 
+/// What a search without `--preempt` has not tried, for a program that has passed.
+const NOT_TRIED: &str = "\
+Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
+--preempt tries orders between two calls, too.
+";
+
 /// Runs every target, and prints the table.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     let targets = arguments.targets()?;
@@ -45,7 +51,12 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     Ok(
         match first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete)) {
             Some(row) => exit_of(row.verdict, &row.test),
-            None => Exit::Done,
+            None => {
+                if !arguments.preempt {
+                    output::tell(NOT_TRIED);
+                }
+                Exit::Done
+            }
         },
     )
 }

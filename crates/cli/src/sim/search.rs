@@ -85,7 +85,7 @@ pub fn search(
             searched.failure = Some((plan, outcome));
             break;
         }
-        // What it says of crashes is of this run only.
+        // Its lines about crashes belong to this run only.
         let outside = outcome.report.lines();
         searched.report = outside
             .filter(|line| line.starts_with("outside: "))

@@ -223,7 +223,7 @@ fn a_terminal_of_60_columns_shows_all_parts_without_colours() {
     );
 }
 
-/// In one second, threads have waited for two seconds for one lock, and a task longer for another one.
+/// Threads have waited for one lock for two seconds within one second, and a task longer for another lock.
 #[test]
 fn the_costliest_objects_of_the_moment_come_first() {
     let mut later = answer(2_000);

@@ -124,7 +124,7 @@ pub struct Contended {
     pub buckets: Vec<u64>,
 }
 
-/// What an object costs at the moment.
+/// The present cost of an object.
 #[derive(Debug, Serialize)]
 pub struct Costly {
     /// The kind, and the name or else the number.

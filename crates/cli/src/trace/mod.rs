@@ -22,6 +22,11 @@ use crate::output;
 use crate::recorded::{Ran, Recorder, unreadable};
 use crate::why::{choose, failed};
 
+/// The three forms, of which a command line has one.
+const USAGE: &str = "blitz trace [OPTIONS] [PID|NAME]
+       blitz trace [OPTIONS] -- <PROGRAM>...
+       blitz trace report [OPTIONS] <FILE>";
+
 const HELP: &str = "\
 Examples:
   blitz trace -- target/release/server --selftest      a program that ends
@@ -31,18 +36,22 @@ Examples:
   blitz trace report slow.blitz --perfetto slow.pftrace   lanes and arrows, for ui.perfetto.dev
   blitz trace report slow.blitz --folded - | inferno-flamegraph > slow.svg    what they waited for
   blitz trace report slow.blitz --what-if \"Mutex sessions / 2\" --what-if \"workers 8\"
+  blitz trace report front.blitz back.blitz            requests of one process that wait for another
 
 A request is what the program says:
   let _request = blitz_io::trace::request(\"GET /x\");           until the value is dropped
   blitz_io::trace::request(\"GET /x\").instrument(future).await  for a task that works for several
   router.layer(blitz_io::trace::RequestLayer::http())          each call of axum, tonic or hyper
   blitz_io::trace::Spans::new(subscriber, |span| …)            each of these spans of `tracing`
-The tasks and closures that it spawns and waits for are part of it.
+The tasks, closures and jobs of a pool that it starts and waits for are part of it. So is what
+another process does for its messages through blitz_io::ipc, if that one is recorded, too;
+otherwise the report says that the request waited for it.
 
 The report says how long requests took; how their time is divided into running, runnable (no
-worker was free), and waiting for a lock, permit, channel, thread for blocking work, timer,
-socket or file; what the slowest percentile spent it on, with lines and with those that it
-waited behind; which objects cost all requests the most time; and the slowest requests as trees.
+worker was free), and waiting for a lock, permit, channel, thread for blocking work or of a pool,
+timer, socket, file or another process; what the slowest percentile spent it on, with lines and
+with those that it waited behind; which objects cost all requests the most time; and the slowest
+requests as trees.
 
 What if: --what-if computes the schedule once more, with a change, and says what the median, the
 slowest percentile and the throughput would be, with an interval of 95 %. The words are those of
@@ -81,16 +90,12 @@ const MANY: u32 = 1 << 19;
 const FOR: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
-#[command(after_help = HELP, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = HELP, override_usage = USAGE, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The process id, or the program's name
-    #[arg(
-        value_name = "PID|NAME",
-        required_unless_present = "program",
-        conflicts_with = "program"
-    )]
+    /// The process id, or the program's name; may be left out if there is one such process
+    #[arg(value_name = "PID|NAME", conflicts_with = "program")]
     process: Option<String>,
     /// Records the process for this time, such as 10s or 500ms
     #[arg(long = "for", value_name = "TIME", value_parser = span::parse, conflicts_with_all = ["last", "program"])]
@@ -113,11 +118,11 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Reports what a recording says, which `blitz trace -o FILE` has written.
+    /// Reports what recordings say, which `blitz trace -o FILE` has written.
     Report {
-        /// The recording
-        #[arg(value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        /// The recording, or those of several processes that send messages to each other
+        #[arg(required = true, value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
         #[command(flatten)]
         shown: Shown,
     },
@@ -157,10 +162,8 @@ struct Shown {
 
 /// Records a program or a process, or reads a recording, and reports.
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
-    if let Some(Command::Report { file, shown }) = &arguments.command {
-        let text = fs::read(file)
-            .map_err(|error| Exit::Failed(format!("{} cannot be read: {error}", file.display())))?;
-        return show(&parse(&text)?, shown);
+    if let Some(Command::Report { files, shown }) = &arguments.command {
+        return report(files, shown);
     }
     if !arguments.program.is_empty() {
         return run_program(arguments);
@@ -173,6 +176,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let last = arguments.last.unwrap_or_else(|| begin.elapsed());
     recording.keep_last(u64::try_from(last.as_nanos()).unwrap_or(u64::MAX));
     show(&recording, &arguments.shown)
+}
+
+/// Reports what the recordings of these files say together.
+fn report(files: &[PathBuf], shown: &Shown) -> Result<Exit, Exit> {
+    let read = |file: &PathBuf| {
+        let text = fs::read(file)
+            .map_err(|error| Exit::Failed(format!("{} cannot be read: {error}", file.display())))?;
+        parse(&text)
+    };
+    let recordings = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    if recordings.len() > 1 && !shown.what_if.is_empty() {
+        return Err(Exit::usage(
+            "--what-if takes the recording of one process",
+            "See `blitz trace --help`.",
+        ));
+    }
+    show(&Recording::of_all(recordings), shown)
 }
 
 fn run_program(arguments: &Arguments) -> Result<Exit, Exit> {
@@ -277,7 +297,7 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// The report, and what was predicted.
+/// The report, with the predictions.
 #[derive(Serialize)]
 struct WithPredictions {
     #[serde(flatten)]

@@ -12,11 +12,13 @@ pub(super) const REQUESTS: usize = 100;
 const HEIGHT: u64 = 120;
 /// The width of a bar with its gap, in pixels.
 const WIDTH: usize = 24;
+/// The width of the text below a bar, in pixels: the last bar may have one.
+const LABEL: usize = 70;
 
 const STYLE: &str = ":root { color-scheme: light dark } \
     body { font-family: sans-serif; margin: 1em; max-width: 70em } \
     table { border-collapse: collapse } td, th { padding: .2em .8em; text-align: right } \
-    td.text { text-align: left } .bars { overflow-x: auto } \
+    td.text { text-align: left } .wide { overflow-x: auto } h1, summary { overflow-wrap: anywhere } \
     .bar { fill: #4a7ebb } a:hover .bar { fill: #d9822b } text { fill: currentColor; font-size: 10px } \
     details { margin-left: 1.2em } .share { display: inline-block; height: .7em; background: #4a7ebb } \
     .at { opacity: .7 } :target { outline: 2px solid #d9822b }";
@@ -31,8 +33,8 @@ pub(super) fn html(report: &Report) -> String {
     );
     _ = writeln!(
         page,
-        "<p>{} requests in {}, {} unfinished; {} events, {} lost</p>",
-        report.all.count,
+        "<p>{} in {}, {} unfinished; {} events, {} lost</p>",
+        requests(report.all.count),
         time(report.nanos),
         report.unfinished,
         report.events,
@@ -41,9 +43,9 @@ pub(super) fn html(report: &Report) -> String {
     for one in &report.requests {
         _ = writeln!(
             page,
-            "<h2>{}</h2>\n<p>{} requests; p50 {}, p90 {}, p99 {}, max {}</p>",
+            "<h2>{}</h2>\n<p>{}; p50 {}, p90 {}, p99 {}, max {}</p>",
             escaped(&one.name),
-            one.count,
+            requests(one.count),
             time(one.p50),
             time(one.p90),
             time(one.p99),
@@ -71,6 +73,10 @@ pub(super) fn html(report: &Report) -> String {
     page
 }
 
+fn requests(count: usize) -> String {
+    format!("{count} request{}", if count == 1 { "" } else { "s" })
+}
+
 /// Returns the range of a latency in a histogram of the report.
 fn bucket_of(nanos: u64) -> usize {
     (u64::BITS - (nanos / 1_000).leading_zeros()) as usize
@@ -84,10 +90,10 @@ fn bars(page: &mut String, counts: &[u64], link: impl Fn(usize) -> Option<usize>
     };
     let last = (0..counts.len()).rev().find(used).unwrap_or(first);
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
-    let width = (last - first + 1) * WIDTH + WIDTH;
+    let width = (last - first) * WIDTH + LABEL;
     _ = writeln!(
         page,
-        "<div class=\"bars\"><svg width=\"{width}\" height=\"{}\" role=\"img\" aria-label=\"latencies\">",
+        "<div class=\"wide\"><svg width=\"{width}\" height=\"{}\" role=\"img\" aria-label=\"latencies\">",
         HEIGHT + 30
     );
     for (at, &count) in counts.iter().enumerate().take(last + 1).skip(first) {
@@ -121,8 +127,8 @@ fn percent(part: u64, of: u64) -> f64 {
 fn split(page: &mut String, title: &str, split: &Split) {
     _ = writeln!(
         page,
-        "<h2>{title}</h2>\n<p>{} requests, from {}</p>\n<table>",
-        split.count,
+        "<h2>{title}</h2>\n<p>{}, from {}</p>\n<div class=\"wide\"><table>",
+        requests(split.count),
         time(split.from)
     );
     for share in &split.causes {
@@ -144,7 +150,7 @@ fn split(page: &mut String, title: &str, split: &Split) {
             escaped(&share.at)
         );
     }
-    page.push_str("</table>\n");
+    page.push_str("</table></div>\n");
 }
 
 fn objects(page: &mut String, report: &Report) {
@@ -152,7 +158,7 @@ fn objects(page: &mut String, report: &Report) {
         return;
     }
     page.push_str(
-        "<h2>What cost all requests most</h2>\n<table>\n\
+        "<h2>What cost all requests most</h2>\n<div class=\"wide\"><table>\n\
          <tr><th>time</th><th>waits</th><th>p50</th><th>p99</th><th>max</th><th></th></tr>\n",
     );
     for object in &report.objects {
@@ -171,7 +177,7 @@ fn objects(page: &mut String, report: &Report) {
             escaped(&cause.at)
         );
     }
-    page.push_str("</table>\n");
+    page.push_str("</table></div>\n");
 }
 
 /// Writes a node of a tree. `whole`: the time of the request. `relation`: that to the thread or task beside it.

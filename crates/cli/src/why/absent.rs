@@ -20,14 +20,53 @@ pub(super) fn reason(wanted: Option<&str>) -> String {
     let Some(wanted) = wanted else {
         return "no process answers; `blitz why --help` says what one needs for it".into();
     };
-    let Ok(pid) = wanted.parse() else {
-        return format!(
-            "no process with the name {wanted:?} answers; `blitz ps` lists those that do, and \
-             `blitz why --help` says what one needs for it"
-        );
-    };
     let own_folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());
-    of_process("/proc".as_ref(), pid, own_folder)
+    match wanted.parse() {
+        Ok(pid) => of_process("/proc".as_ref(), pid, own_folder),
+        Err(_) => of_name("/proc".as_ref(), wanted, own_folder),
+    }
+}
+
+/// Returns why no process with this name answers: what the only one that has the name lacks, if it can be found.
+fn of_name(processes: &Path, name: &str, own_folder: Option<OsString>) -> String {
+    let found = with_name(processes, name);
+    let advice = match found[..] {
+        [pid] => return of_process(processes, pid, own_folder),
+        [] => "`blitz ps` lists those that do, and `blitz why --help` says what one needs for it"
+            .into(),
+        [first, ..] => {
+            let all: Vec<_> = found.iter().map(u32::to_string).collect();
+            format!(
+                "of those that have it ({}), `blitz why {first}` says what the first one lacks",
+                all.join(", ")
+            )
+        }
+    };
+    format!("no process with the name {name:?} answers; {advice}")
+}
+
+/// Returns the processes whose program has this name, the oldest first. The system names the programs of this
+/// user only, and those of all users to root.
+#[cfg(target_os = "linux")]
+fn with_name(processes: &Path, name: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir(processes).into_iter().flatten().flatten();
+    let mut found: Vec<u32> = entries
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let program = std::fs::read_link(entry.path().join("exe")).ok()?;
+            let program = program.file_name()?.to_str()?;
+            // The program was built again since the process began.
+            let program = program.strip_suffix(" (deleted)").unwrap_or(program);
+            (program == name).then_some(pid)
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+#[cfg(not(target_os = "linux"))]
+fn with_name(_: &Path, _: &str) -> Vec<u32> {
+    vec![]
 }
 
 /// Returns what the folder of the system's processes says about this one.
@@ -153,6 +192,33 @@ mod tests {
         begins_with("BLITZ_INSPECT=1\0");
         assert!(ask(None).contains("built without the feature"));
         assert!(ask(Some("/run/user/0")).contains("It began with no XDG_RUNTIME_DIR"));
+    }
+
+    #[test]
+    fn a_name_finds_the_process_that_does_not_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let ask = || of_name(folder.path(), "server", None);
+        let begin = |pid: &str, program: &str| {
+            let process = folder.path().join(pid);
+            fs::create_dir(&process).unwrap();
+            fs::write(process.join("environ"), "HOME=/root\0").unwrap();
+            std::os::unix::fs::symlink(program, process.join("exe")).unwrap();
+        };
+        fs::create_dir(folder.path().join("self")).unwrap();
+        begin("5", "/usr/bin/server2");
+        assert!(
+            ask().contains("`blitz ps` lists those that do"),
+            "{}",
+            ask()
+        );
+        begin("7", "/target/debug/server (deleted)");
+        assert!(ask().starts_with("process 7 does not answer"), "{}", ask());
+        begin("12", "/target/debug/server");
+        assert!(
+            ask().contains("those that have it (7, 12), `blitz why 7`"),
+            "{}",
+            ask()
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The graph of waits as a picture, and a page with the report below it.
+//! The graph of waits as a picture, and a page with it and the report.
 
 use blitz_io_inspect::{Answer, dot_of_findings, report};
 use layout::backends::svg::SVGWriter;
@@ -22,8 +22,8 @@ pub fn svg(answer: &Answer) -> Result<String, String> {
 const EMPTY: &str = "<svg width=\"200\" height=\"40\" xmlns=\"http://www.w3.org/2000/svg\">\
                      <text x=\"10\" y=\"25\">no waits</text></svg>";
 
-/// In dark mode, the picture's colours are turned, and their hues stay: a certain finding is red. On a phone, the
-/// picture scrolls by itself.
+/// Style of the page. In dark mode the picture's colours are inverted, but keep their hues: a certain finding is red.
+/// On a phone, the picture scrolls apart from the page.
 pub const STYLE: &str = ":root { color-scheme: light dark } \
     body { font-family: sans-serif; margin: 1em } \
     .picture { overflow-x: auto } svg { height: auto } \
@@ -31,18 +31,24 @@ pub const STYLE: &str = ":root { color-scheme: light dark } \
     @media (min-width: 60em) { svg { max-width: 100% } } \
     @media (prefers-color-scheme: dark) { svg { filter: invert(1) hue-rotate(180deg) } }";
 
-/// Returns a page without links to other files.
+/// Turned, the orange of a probable finding is nearly as dark as the page.
+const OWN: &str = "@media (prefers-color-scheme: dark) { svg { filter: invert(1) hue-rotate(180deg) brightness(1.8) } }";
+
+/// Returns a page without links to other files. The findings come first: on a phone, the picture shows a corner of
+/// itself only.
 pub fn html(name: &str, answer: &Answer) -> Result<String, String> {
     let picture = svg(answer)?;
     // The XML declaration is not for a picture within a page.
     let picture = picture.find("<svg").map_or("", |at| &picture[at..]);
     let title = escaped(&format!("{name} ({})", answer.snapshot.pid));
     let report = escaped(&report(&answer.snapshot, &answer.findings));
+    let (findings, waits) = report.split_once("\n\n").unwrap_or((&report, ""));
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
-         <style>{STYLE}</style>\n\
-         </head>\n<body>\n<h1>{title}</h1>\n<div class=\"picture\">{picture}</div>\n<pre>{report}</pre>\n</body>\n</html>\n"
+         <style>{STYLE} {OWN}</style>\n\
+         </head>\n<body>\n<h1>{title}</h1>\n<pre>{findings}</pre>\n<div class=\"picture\">{picture}</div>\n\
+         <pre>{waits}</pre>\n</body>\n</html>\n"
     ))
 }
 

@@ -52,7 +52,7 @@ fn json_is_alone_on_standard_output() {
     assert!(ran.err.contains("output"), "{ran:?}");
 }
 
-/// The fields that the schema of SARIF 2.1.0 requires, and the types of the others that are there.
+/// The fields that the schema of SARIF 2.1.0 requires, and the types of the optional fields in the log.
 fn check_sarif(log: &Value) {
     assert_eq!(log["version"], "2.1.0");
     assert!(log["$schema"].as_str().unwrap().contains("sarif-2.1.0"));
@@ -140,8 +140,8 @@ fn a_file_for_code_review_has_the_findings_and_those_that_are_allowed() {
 
 #[test]
 fn findings_for_those_who_ask_for_all_are_counted_otherwise() {
-    let record = r#"{"format":1,"permits":[{"side":{"lock":"a","kind":"Semaphore","at":"src/jobs.rs:7"},
-        "owner":{"task":1},"forgotten":2,"taken":1,"is_refilled":false}]}"#;
+    let record = r#"{"format":1,"handed":[{"side":{"lock":"a","kind":"Semaphore","at":"src/jobs.rs:7"},
+        "task":{"task":1},"count":1}]}"#;
     let ran = lint(&[], record, "", None);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.contains("--pedantic shows 1 more"), "{ran:?}");
@@ -150,7 +150,7 @@ fn findings_for_those_who_ask_for_all_are_counted_otherwise() {
     let ran = lint(&["--pedantic"], record, "", None);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(
-        ran.out.contains("lost-permit") && ran.out.contains("src/jobs.rs:7"),
+        ran.out.contains("futurelock-risk") && ran.out.contains("src/jobs.rs:7"),
         "{ran:?}"
     );
 }
@@ -204,5 +204,29 @@ fn wrong_arguments_are_refused_and_each_lint_is_explained() {
             ran.out.starts_with(lint) && ran.out.contains("What to change"),
             "{ran:?}"
         );
+    }
+}
+
+#[test]
+fn a_comment_in_the_program_allows_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("src")).unwrap();
+    let lint_with = |comment: &str| {
+        // The finding has the lines 10, 11, 20 and 21.
+        let program = format!("{}{comment}\n", "\n".repeat(9));
+        fs::write(folder.path().join("src/bank.rs"), program).unwrap();
+        let script = format!("cat > \"$BLITZ_LINT/1.blitzlint\" <<'END'\n{RECORD}\nEND\n");
+        let mut command = blitz(&["lint", "--json", "--", "sh", "-c", &script]);
+        Ran::from(command.current_dir(folder.path()).output().unwrap())
+    };
+    let ran = lint_with("let a = 1; // blitz-lint: allow(lock-order): never at once");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.json()["allowed"][0]["reason"], "never at once");
+    for wrong in [
+        "// blitz-lint: allow(lock-order):",
+        "// blitz-lint: allow(leaked-task): never at once",
+        "\n\n// blitz-lint: allow(lock-order): too far away",
+    ] {
+        assert_eq!(lint_with(wrong).code, Some(3), "{wrong}");
     }
 }

@@ -4,7 +4,7 @@
 mod bench;
 mod common;
 mod doctor;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "bench"))]
 mod documents;
 #[cfg(all(target_os = "linux", feature = "bench"))]
 mod interrupt;

@@ -77,6 +77,17 @@ fn a_failure_is_found_kept_replayed_and_shrunk() {
 }
 
 #[test]
+fn a_search_that_passes_says_what_it_has_not_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = folder.path().to_str().unwrap();
+    let run = ["sim", "run", "--seeds", "1", "--traces", traces];
+    let ran = expect(0, &[&run[..], &["--", "true"]].concat());
+    assert!(ran.err.contains("--preempt tries orders"), "{ran:?}");
+    let ran = expect(0, &[&run[..], &["--preempt", "--", "true"]].concat());
+    assert!(!ran.err.contains("--preempt tries orders"), "{ran:?}");
+}
+
+#[test]
 fn a_deadlock_has_a_status_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let program = compile(folder.path());
@@ -237,7 +248,7 @@ fn a_replay_stops_at_a_step_and_says_who_waits_where() {
 fn gdb_is_started_on_the_process_that_has_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let file = deadlock(folder.path());
-    // In place of gdb: prints its arguments and the names of the process's threads.
+    // Stands for gdb: prints its arguments and the names of the process's threads.
     let script =
         "#!/bin/sh\necho \"$@\"\nfor last in \"$@\"; do :; done\ncat /proc/$last/task/*/comm\n";
     let gdb = folder.path().join("debugger");

@@ -31,7 +31,7 @@ fn a_program_is_recorded_and_reported_and_its_recording_is_kept() {
     );
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for part in [
-        "1 requests in 4.0 ms",
+        "1 request in 4.0 ms",
         "timer Sleep at src/main.rs:7",
         "75.0 %",
         "output 77",
@@ -65,6 +65,9 @@ fn a_page_and_a_file_for_chrome_are_written() {
         "<title>server</title>",
         "href=\"#request-0\"",
         "id=\"request-0\"",
+        "<p>1 request in 4.0 ms",
+        // The only bar, and room for the text below it.
+        "<svg width=\"70\"",
         "src/main.rs:7",
     ] {
         assert!(page.contains(part), "{page}");
@@ -73,6 +76,9 @@ fn a_page_and_a_file_for_chrome_are_written() {
         !page.contains("<script") && !page.contains("http"),
         "{page}"
     );
+    // What may be wider than a phone scrolls in a box of its own.
+    let tables = page.matches("<table>").count();
+    assert!(tables > 0 && page.matches("<div class=\"wide\"><table>").count() == tables);
     let chrome = fs::read_to_string(folder.path().join("x.json")).unwrap();
     let chrome: serde_json::Value = serde_json::from_str(&chrome).unwrap();
     assert!(chrome["traceEvents"].as_array().unwrap().len() > 5);
@@ -194,12 +200,69 @@ fn a_program_that_fails_or_writes_nothing_is_no_success() {
 
 #[test]
 fn wrong_arguments_are_refused() {
-    expect(2, &["trace"]);
+    expect(2, &["trace", "--events", "7"]);
     expect(2, &["trace", "report"]);
     expect(2, &["trace", "1", "--for", "ten"]);
     expect(2, &["trace", "1", "--for", "1s", "--last", "1s"]);
     expect(2, &["trace", "1", "--", "true"]);
     expect(2, &["trace", "--last", "1s", "--", "true"]);
     let help = expect(0, &["trace", "--help"]);
-    assert!(help.out.contains("blitz_io::trace::request"), "{help:?}");
+    for part in [
+        "blitz_io::trace::request",
+        "blitz trace [OPTIONS] [PID|NAME]\n",
+        "blitz trace [OPTIONS] -- <PROGRAM>...\n",
+        "blitz trace report [OPTIONS] <FILE>\n",
+    ] {
+        assert!(help.out.contains(part), "{help:?}");
+    }
+}
+
+#[test]
+fn without_a_process_it_takes_the_only_one() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = blitz(&["trace", "--for", "1ms"]);
+    let ran = Ran::from(
+        command
+            .env("XDG_RUNTIME_DIR", home.path())
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("no process answers"), "{ran:?}");
+}
+
+/// A task of process 7 sends a question at 1 ms, and receives the answer at 4 ms.
+const FRONT: &str = r#"{"format":1,"pid":7,"kinds":["ipc::Receiver"],"names":["GET /x"],"locations":["src/front.rs:7"],"command":"front",
+"objects":[null],"events":[[1,0,0,0,3,2,0],[13,0,0,1,3,1,0],[24,1000000,0,5,3,70,0],[26,1000000,0,8,3,71,0],
+[3,1000000,0,1,3,0,1],[2,1000000,0,0,3,2,0],[9,4000000,2,0,3,2,0],[1,4000000,0,0,3,2,0],[25,4000000,0,6,3,71,0],
+[7,4000000,0,1,3,0,1],[14,4000000,0,0,3,1,0]]}"#;
+/// A thread of process 8 receives it at 2 ms and answers at 3 ms.
+const BACK: &str = r#"{"format":1,"pid":8,"kinds":[],"command":"back","events":[[25,2000000,0,5,4,70,0],
+[24,3000000,0,6,4,71,0]]}"#;
+
+#[test]
+fn recordings_of_two_processes_are_one_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, record: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, record).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (front, back) = (file("front.blitz", FRONT), file("back.blitz", BACK));
+    let alone = expect(0, &["trace", "report", &front]);
+    assert!(
+        alone.out.contains("in process 8 (not recorded)"),
+        "{alone:?}"
+    );
+    let both = expect(0, &["trace", "report", &front, &back]);
+    for part in [
+        "of the processes 7, 8",
+        "running in process 8",
+        "  process 8 ",
+    ] {
+        assert!(both.out.contains(part), "{both:?}");
+    }
+    assert!(!both.out.contains("not recorded"), "{both:?}");
+    let wrong = ["trace", "report", &front, &back, "--what-if", "workers 8"];
+    expect(2, &wrong);
 }

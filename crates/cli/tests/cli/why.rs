@@ -156,7 +156,7 @@ fn a_probable_deadlock_is_exit_status_2() {
         answer.findings[0].kind = kind.into();
         let home = process(&answer);
         let ran = run(code, home.path(), &["why"]);
-        let said = format!("nothing certain\nprobable: {kind}: ");
+        let said = format!("probable: {kind}: ");
         assert!(ran.out.starts_with(&said), "{ran:?}");
     }
 }
@@ -198,7 +198,10 @@ fn the_graph_is_written_as_text_and_pictures() {
         page.contains("<title>server (4242)</title>") && page.contains("<svg "),
         "{page}"
     );
-    assert!(page.contains("certain: self-wait: task 7"), "{page}");
+    let (finding, picture) = (page.find("certain: self-wait: task 7"), page.find("<svg "));
+    assert!(finding.is_some() && finding < picture, "{page}");
+    // The waits are below it.
+    assert!(page.find("1 task, 1 wait") > picture, "{page}");
 }
 
 #[test]

@@ -490,7 +490,7 @@ fn a_task_does_not_wait_for_a_closure_that_a_fiber_of_its_thread_runs() {
     });
 }
 
-/// The call for which the fiber waits fails, and before the fiber goes on another thread begins the next
+/// The call for which the fiber waits fails, and before the fiber resumes another thread begins the next
 /// call. No fiber of this thread is woken at the end of that.
 #[test]
 fn a_fiber_waits_for_the_call_of_another_thread_as_a_thread_does() {

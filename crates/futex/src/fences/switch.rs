@@ -48,43 +48,16 @@
 //!
 //! The frequent side reads the state *after* its store. Point 4 rests on that.
 
-use crate::atomic::{AtomicU8, Ordering};
+#[cfg_attr(loom, path = "switch/begun.rs")]
+mod beginning;
+
+use crate::atomic::Ordering;
+
+pub use beginning::*;
 
 pub const LIGHT: u8 = 2;
 pub const LEAVING: u8 = 3;
 pub const STRONG: u8 = 4;
-
-/// The beginning, which models leave out.
-#[cfg(not(loom))]
-mod beginning {
-    use super::{LIGHT, Ordering, STATE, STRONG, change};
-
-    pub const UNKNOWN: u8 = 0;
-    pub const REGISTERING: u8 = 1;
-
-    /// Returns the present state.
-    pub fn state() -> u8 {
-        STATE.load(Ordering::Acquire)
-    }
-
-    /// Rows F1 and F2. Leaves `UNKNOWN`: asks the system for its barrier. Only one thread does.
-    #[cold]
-    pub fn register(system_agrees: fn() -> bool) {
-        if change(UNKNOWN, REGISTERING) {
-            let state = if system_agrees() { LIGHT } else { STRONG };
-            STATE.store(state, Ordering::SeqCst);
-        }
-    }
-}
-#[cfg(not(loom))]
-pub use beginning::*;
-
-#[cfg(not(loom))]
-static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
-#[cfg(loom)]
-loom::lazy_static! {
-    static ref STATE: AtomicU8 = AtomicU8::new(LIGHT);
-}
 
 /// Returns `true` if the frequent side may leave its fence to the rare side. Call it after the store.
 #[inline(always)]

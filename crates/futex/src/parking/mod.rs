@@ -284,7 +284,7 @@ pub unsafe fn unpark_all(key: usize, unpark_token: UnparkToken) -> usize {
 /// Unparks or moves threads that are parked under `key_from`: moved threads are then parked under `key_to`, after
 /// those that are already there.
 ///
-/// `validate` chooses the operation, and `callback` is told its outcome, both while both queues are locked.
+/// `validate` chooses the operation, and `callback` gets its outcome, both while both queues are locked.
 /// The unparked thread gets the token that `callback` returns.
 ///
 /// # Safety

@@ -286,7 +286,7 @@ impl Drop for Chain {
             current = node.next.get();
             let (word, wake) = (&raw const node.word, node.wake);
             node.word.store(UNPARKED, Ordering::Release);
-            // The node may be gone. A wake uses only the address.
+            // The node may have been freed. A wake uses only the address.
             wake(word);
         }
     }

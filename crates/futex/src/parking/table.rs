@@ -1,14 +1,15 @@
 //! The buckets of the parking table, and their locks.
 
+#[cfg_attr(loom, path = "table/of_model.rs")]
+mod of_process;
+
 use std::time::{Duration, Instant};
 
 use super::queue::{Node, Queue};
 use crate::atomic::Ordering;
 use crate::sys::{Mutex, MutexGuard, bucket_of, lock};
 
-/// Threads of different keys in one bucket only cost each other a little time. In a model, the keys
-/// 0 and 1 have a bucket each.
-const BUCKETS: usize = if cfg!(loom) { 2 } else { 256 };
+use of_process::{BUCKETS, table};
 
 type Table = [Bucket; BUCKETS];
 
@@ -31,47 +32,13 @@ impl Content {
     }
 }
 
-/// Each process has its own table: in a child after `fork`, the threads that parked in the parent do not
-/// exist, and a bucket that another thread had locked would stay locked.
-#[cfg(not(loom))]
-mod of_process {
-    use super::{BUCKETS, Bucket, Content, Mutex, Table};
-    use crate::per_process::StaticPerProcess;
-
-    static TABLE: StaticPerProcess<Table> = StaticPerProcess::new(empty(), empty);
-
-    const fn empty() -> Table {
-        [const { Bucket(Mutex::new(Content::new())) }; BUCKETS]
-    }
-
-    pub(super) fn table() -> &'static Table {
-        &TABLE
-    }
-}
-
-#[cfg(loom)]
-mod of_process {
-    use super::{Bucket, Content, Mutex, Table};
-
-    loom::lazy_static! {
-        static ref TABLE: Table = [
-            Bucket(Mutex::new(Content::new())),
-            Bucket(Mutex::new(Content::new())),
-        ];
-    }
-
-    pub(super) fn table() -> &'static Table {
-        &TABLE
-    }
-}
-
 fn index_of(key: usize) -> usize {
     bucket_of(key, BUCKETS)
 }
 
 /// Locks the bucket of `key`.
 pub(super) fn lock_bucket(key: usize) -> MutexGuard<'static, Content> {
-    lock(&of_process::table()[index_of(key)].0)
+    lock(&table()[index_of(key)].0)
 }
 
 /// Locks the bucket of the key that the node has now.
@@ -95,7 +62,7 @@ pub(super) struct Pair {
 
 impl Pair {
     pub(super) fn lock(from: usize, to: usize) -> Self {
-        let table = of_process::table();
+        let table = table();
         let (from, to) = (index_of(from), index_of(to));
         let content = |index: usize| lock(&table[index].0);
         // All threads lock in the order of the table, so no two wait for each other.

@@ -43,12 +43,7 @@ mod backend;
 )]
 mod table;
 
-#[cfg(not(loom))]
-#[path = "table_std.rs"]
-mod prim;
-
-#[cfg(loom)]
-#[path = "table_loom.rs"]
+#[cfg_attr(loom, path = "prim_model.rs")]
 mod prim;
 
 // For the queues of `parking`, which are above the back ends.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use blitz_io_futex::parking::{self, *};
 
-/// What a test parks on.
+/// Returns the key on which a test parks.
 fn key_of<T>(of: &T) -> usize {
     (&raw const *of).addr()
 }
@@ -207,7 +207,7 @@ fn a_thread_that_unparks_itself_does_not_sleep() {
     assert_eq!(result, ParkResult::Unparked(UnparkToken(3)));
 }
 
-/// The contract excludes these panics. They must still leave no pointer to a stack that is gone.
+/// The contract excludes these panics. They must still leave no pointer to a freed stack.
 #[test]
 fn a_panic_before_the_sleep_leaves_no_thread_in_the_queue() {
     let place = 0u8;

@@ -32,7 +32,7 @@ Not seen
   of one task hold, if these futures are pending at the same time (`join!`).";
 
 pub(super) const GUARD_ACROSS_AWAIT: &str = "\
-guard-across-await: a task is suspended with the guard of a thread lock
+guard-across-await: a task is suspended with a guard that others need
 
   The task took a lock of `blitz_io::thread`, which blocks the thread of each one that waits for it, and
   then returned from its poll with the guard. Until the task is polled again, each thread that wants the
@@ -44,7 +44,14 @@ guard-across-await: a task is suspended with the guard of a thread lock
 What to change
   - Drop the guard before the await: end its block, or call `drop(guard)`.
   - Copy what you need out of the value first.
-  - If the lock must be held: use `blitz_io::sync::Mutex`, whose waiters are suspended.";
+  - If the lock must be held: use `blitz_io::sync::Mutex`, whose waiters are suspended.
+
+The guard of a lock of tasks may be kept over an await. It is a finding, too, if the task was suspended with it for
+a second or more in all, and another task waits for it when it is released: all who want the lock wait for what the
+task awaits, such as a peer that does not answer. Await that before the lock is taken, or with a deadline.
+
+Not seen
+  Guards that a task keeps for ever: `blitz why` shows them. Guards of `RwLock::read_owned`.";
 
 pub(super) const BLOCKING_IN_POLL: &str = "\
 blocking-in-poll: the poll of a task keeps its worker
@@ -139,7 +146,7 @@ Not seen
   Channels other than `mpsc`; those of threads that send fewer values.";
 
 pub(super) const LOST_PERMIT: &str = "\
-lost-permit: a permit was forgotten, and the semaphore goes on with fewer (--pedantic)
+lost-permit: a permit was forgotten, and the semaphore goes on with fewer
 
   The program called `forget` on a permit, no permit was ever added to the semaphore, and later ones were taken.
   Each such call makes the limit smaller. When the last permit is forgotten, all wait for ever.

@@ -26,7 +26,7 @@ pub enum Lint {
     LeakedTask,
     /// A channel without a limit gets longer and longer.
     UnboundedGrowth,
-    /// A permit was forgotten, and the semaphore goes on with fewer.
+    /// A permit was forgotten, and the semaphore has fewer from then on.
     LostPermit,
     /// A request waits for a socket without a deadline.
     NoDeadline,

@@ -1,4 +1,4 @@
-//! What is left when a runtime ends: tasks that wait for each other, and tasks that nothing could wake.
+//! Leftovers at the end of a runtime: tasks that wait for each other, and tasks that nothing could wake.
 //!
 //! The runtime calls this before it drops its tasks. Two snapshots are judged as `blitz why` does it. A set of tasks
 //! that certainly wait for each other is a finding. A task that is idle, and has neither a recorded wait nor a waker,

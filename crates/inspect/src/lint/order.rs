@@ -19,7 +19,7 @@
 //!
 //! A cycle of the same locks comes first. Then locks that were created at one line count as one, a class, as in
 //! the kernel's lockdep: another run may have them in a cycle. A cycle of classes is probable. Two locks of one
-//! class are told apart always, since programs take such locks by their addresses, or from parents to children.
+//! class are always distinguished, since programs take such locks by their addresses, or from parents to children.
 //! The line at which a lock of threads was created is not known, so each of these is a class of its own.
 //!
 //! # Readers that read twice
@@ -169,7 +169,7 @@ fn shortest(
     None
 }
 
-/// Returns the locks that a reader takes once more, although a writer may wait in between: the writer waits for the
+/// Returns the locks that a reader takes a second time, although a writer may wait in between: the writer waits for the
 /// first guard, and the second one for the writer.
 pub(super) fn rereads(run: &Run) -> Vec<Finding> {
     let again = |edge: &&Edge| !edge.is_joined && edge.from.lock == edge.to.lock;

@@ -17,7 +17,15 @@ pub(super) fn polls(run: &Run) -> impl Iterator<Item = Finding> {
 
 fn guard(event: &Event, run: &Run) -> Option<Finding> {
     let side = event.side.as_ref()?;
-    let summary = format!("a task keeps the guard of {} over an await", name(side));
+    let name = name(side);
+    // Nothing measures how long the guard of a thread lock is kept: no time is short enough.
+    let summary = match event.longest_ns {
+        0 => format!("a task keeps the guard of {name} over an await"),
+        nanos => format!(
+            "a task keeps the guard of {name} over awaits for {}, and others wait for it",
+            millis(nanos)
+        ),
+    };
     let step = Step {
         who: event.task,
         spawned_at: event.task_at.clone(),

@@ -17,7 +17,7 @@ pub(super) fn resources(run: &Run) -> impl Iterator<Item = Finding> {
 }
 
 /// A semaphore whose permits are forgotten and never added, and of which some are taken afterwards: it is a limit that
-/// gets smaller. One that is never taken again has let its users through once, as was meant.
+/// gets smaller. One that is never taken again has let its users through once, on purpose.
 fn lost(permits: &Permits, run: &Run) -> Option<Finding> {
     if permits.is_refilled || permits.forgotten == 0 || permits.taken == 0 {
         return None;
@@ -25,7 +25,7 @@ fn lost(permits: &Permits, run: &Run) -> Option<Finding> {
     Some(Finding {
         lint: Lint::LostPermit,
         certainty: Certainty::Probable,
-        is_pedantic: true,
+        is_pedantic: false,
         summary: format!(
             "permits of {} are forgotten, and it goes on with fewer",
             name(&permits.side)

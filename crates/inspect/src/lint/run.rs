@@ -152,7 +152,7 @@ pub struct Growth {
     pub side: Side,
     /// The task or thread that has sent last.
     pub sender: Option<Waiter>,
-    /// The one that has received last, if one has.
+    /// The task or thread that received last, if any.
     pub receiver: Option<Waiter>,
     /// The number of looks at which it was longer than before.
     pub longer: u64,

@@ -37,7 +37,7 @@ fn handed(event: &Event, run: &Run) -> Option<Finding> {
     Some(Finding {
         lint: Lint::FuturelockRisk,
         certainty: Certainty::Probable,
-        // A notification or a place that waits for its future keeps nobody out.
+        // A notification or a place that waits for its future blocks no other task.
         is_pedantic: !is_lock,
         summary: format!("a future has got {name}, and its task awaits something else"),
         steps: vec![Step {

@@ -22,6 +22,10 @@ pub enum Category {
     Channel,
     /// A closure waited for a thread for blocking work.
     BlockingPool,
+    /// A thread of a fork-join pool ran a job for it.
+    PoolRunning,
+    /// Its job waited for a thread of a fork-join pool.
+    PoolQueue,
     /// It slept until a deadline.
     Timer,
     /// It waited for a socket, or another source of the system.
@@ -30,6 +34,8 @@ pub enum Category {
     File,
     /// It waited for a task or a fork of which the recording knows nothing more.
     Task,
+    /// It waited for a message of another process, which is not recorded.
+    Process,
     /// It waited for another event: a notification, a barrier, a futex.
     Event,
     /// The recording does not say.
@@ -38,17 +44,20 @@ pub enum Category {
 
 impl Category {
     /// All categories.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Running,
         Self::Runnable,
         Self::Lock,
         Self::Permit,
         Self::Channel,
         Self::BlockingPool,
+        Self::PoolRunning,
+        Self::PoolQueue,
         Self::Timer,
         Self::Socket,
         Self::File,
         Self::Task,
+        Self::Process,
         Self::Event,
         Self::Other,
     ];
@@ -69,13 +78,21 @@ impl Category {
             Self::Permit => "permit",
             Self::Channel => "channel",
             Self::BlockingPool => "blocking pool",
+            Self::PoolRunning => "pool, running",
+            Self::PoolQueue => "pool, waiting",
             Self::Timer => "timer",
             Self::Socket => "socket",
             Self::File => "file",
             Self::Task => "task",
+            Self::Process => "in process",
             Self::Event => "event",
             Self::Other => "other",
         }
+    }
+
+    /// Returns `true` if a thread ran code.
+    pub(super) const fn is_running(self) -> bool {
+        matches!(self, Self::Running | Self::PoolRunning)
     }
 
     /// Returns the category of a wait of this kind.
@@ -108,6 +125,8 @@ pub(super) struct Cause {
     pub(super) object: usize,
     /// The place of a location: of the wait, or of the spawn of the task that ran; or 0.
     pub(super) location: usize,
+    /// The number of the other process in which this happened, or 0.
+    pub(super) process: u32,
 }
 
 impl Cause {
@@ -117,6 +136,7 @@ impl Cause {
             kind: None,
             object: 0,
             location,
+            process: 0,
         }
     }
 
@@ -130,6 +150,16 @@ impl Cause {
             kind: Some(wait.kind),
             object,
             location: wait.location,
+            process: 0,
+        }
+    }
+
+    /// Returns the cause of a wait for a message of a process of which there is no recording. `process` is 0 if it may
+    /// be one of several.
+    pub(super) const fn of_process(process: u32, location: usize) -> Self {
+        Self {
+            process,
+            ..Self::of(Category::Process, location)
         }
     }
 
@@ -150,6 +180,17 @@ impl Cause {
 
     /// Returns the text for reports, without the line.
     pub(super) fn text(&self, recording: &Recording) -> String {
+        match (self.category, self.process) {
+            (Category::Process, 0) => "(one of several, not recorded)".to_owned(),
+            (Category::Process, pid) => format!("{pid} (not recorded)"),
+            (_, 0) => self.text_here(recording),
+            (_, pid) => format!("{} in process {pid}", self.text_here(recording))
+                .trim_start()
+                .to_owned(),
+        }
+    }
+
+    fn text_here(&self, recording: &Recording) -> String {
         let what = match self.kind {
             Some(kind) => recording.kind(kind).1,
             None => "",

@@ -17,9 +17,9 @@ const SECOND: u128 = 1_000_000_000;
 /// How a lock, or a semaphore, was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Held {
-    /// How often it was taken.
+    /// The number of times that it was taken.
     pub times: u64,
-    /// For how long on average, in nanoseconds.
+    /// The average time for which it was held, in nanoseconds.
     pub mean: u64,
     /// The most owners, or permits, at once. As others waited, there were no more.
     pub most: u64,
@@ -37,7 +37,7 @@ impl Held {
     }
 }
 
-/// What is known of one object at a time.
+/// The state of one object at the current event.
 struct Use {
     from: u64,
     at: u64,

@@ -4,9 +4,13 @@
 //! It is *runnable* from its spawn, or the wake-up, to the next poll. In between it *waits*: from the end of a poll
 //! to the first wake-up, which has its waker. The task waited for the object whose wait ends first in the next poll;
 //! if none ends, for the latest.
+//!
+//! A thread or task that waits for jobs of a fork-join pool may run others meanwhile.
 
 use std::collections::HashMap;
 
+use super::jobs::Jobs;
+use super::messages::Messages;
 use super::recording::{Ender, Event, For, Recording, What};
 use crate::snapshot::Waiter;
 
@@ -16,7 +20,7 @@ const MISSED: u32 = 32;
 /// The life of one thread or task.
 #[derive(Debug, Default)]
 pub(super) struct Life {
-    /// What it did, in the order of time, without gaps.
+    /// Its history, in the order of time, without gaps.
     pub(super) segments: Vec<Segment>,
     pub(super) spawn: Option<Spawn>,
     /// Its last poll has ended, as far as the recording says.
@@ -84,6 +88,10 @@ pub(super) struct Lives {
     pub(super) requests: Vec<Request>,
     /// Number of requests that have not ended.
     pub(super) unfinished: usize,
+    /// The jobs of fork-join pools.
+    pub(super) jobs: Jobs,
+    /// The messages between processes.
+    pub(super) messages: Messages,
     /// The polls of each thread: when they began, and of which task.
     polls: HashMap<u64, Vec<(u64, Waiter)>>,
 }
@@ -97,8 +105,10 @@ struct Now {
     /// The last segment is a wait, for one of these.
     candidates: Vec<For>,
     is_woken: bool,
-    /// The source that ends a wait outside of polls is the one that wakes the task, right afterwards.
+    /// The source that ends a wait outside of polls also wakes the task, right afterwards.
     ended: Option<For>,
+    /// What it did before each job of a pool that it runs: mostly it waited for another one.
+    outer: Vec<State>,
 }
 
 #[derive(Clone, Copy)]
@@ -120,6 +130,8 @@ impl Lives {
         for event in &recording.events {
             lives.note_requests(event, &mut open);
             lives.note_locks(event);
+            lives.jobs.note(event);
+            lives.messages.note(event);
             let state = now.entry(event.waiter).or_insert_with(|| Now {
                 did: match event.waiter {
                     Waiter::Task(_) => State::Unknown,
@@ -130,6 +142,7 @@ impl Lives {
                 candidates: vec![],
                 is_woken: false,
                 ended: None,
+                outer: vec![],
             });
             if let What::Poll { thread } = event.what {
                 let polls = lives.polls.entry(thread).or_default();
@@ -323,6 +336,15 @@ impl Now {
                 }
             },
             What::WaitEnd(wait) => self.end_wait(wait, life, at),
+            What::JobBegins { .. } => {
+                self.close(life, at, Ender::Unknown);
+                self.outer.push(self.did);
+                self.did = State::Runs;
+            }
+            What::JobEnds { .. } => {
+                self.close(life, at, Ender::Unknown);
+                self.did = self.outer.pop().unwrap_or(State::Runs);
+            }
             _ => {}
         }
     }
@@ -381,7 +403,7 @@ impl Now {
         }
     }
 
-    /// No wait has ended in the poll, so the task waited for what it began to wait for last.
+    /// No wait has ended in the poll: the task was in the wait that it began last.
     fn settle(&mut self, life: &mut Life) {
         if let Some(&last) = self.candidates.last() {
             Self::name_last_wait(life, last);

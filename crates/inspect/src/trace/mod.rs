@@ -4,6 +4,8 @@
 //! the recorder `trace`). [`Recording::parse`] reads it, [`judge`] is a pure function from it to a [`Report`], and
 //! [`Report::text`] writes that for people, and the functions of `export` write recordings for other programs.
 //!
+//! [`Recording::of_all`] makes one of the recordings of several processes.
+//!
 //! 1. `lives.rs` puts the events together: what each thread and task did at each moment.
 //! 2. `split.rs` divides the time of each request into pieces, each with its cause.
 //! 3. `report.rs` adds them up; `path.rs` makes a tree of a request.
@@ -12,10 +14,15 @@
 
 mod cause;
 mod export;
+mod follow_jobs;
+mod follow_messages;
 mod held;
+mod jobs;
 mod lives;
+mod messages;
 mod names;
 mod path;
+mod processes;
 mod recording;
 mod report;
 mod split;
@@ -31,7 +38,7 @@ pub use export::{chrome, folded, otlp, perfetto, pprof};
 pub use held::Held;
 pub use path::Node;
 pub use recording::{ParseError, Recording};
-pub use report::{BUCKETS, Contended, Latencies, Report, Share, Split, judge};
+pub use report::{BUCKETS, Contended, Elsewhere, Latencies, Report, Share, Split, judge};
 pub use text::time;
 pub use what_if::{Estimate, Figures, Prediction, Scenario, ScenarioError, predict, predictions};
 #[doc(hidden)]

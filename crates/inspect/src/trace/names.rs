@@ -1,18 +1,28 @@
 //! Names of threads and tasks.
 
 use super::lives::Lives;
+use super::processes::{is_root, local};
 use super::recording::Recording;
 use crate::snapshot::Waiter;
 
-/// Returns the name of a thread or task, with the line at which it was spawned.
+/// Returns the name of a thread or task, with the line at which it was spawned, and its process if there are several.
 pub(super) fn who(recording: &Recording, lives: &Lives, waiter: Waiter) -> String {
+    let name = name(recording, lives, waiter);
+    if recording.pids.len() > 1 {
+        format!("{name} in process {}", recording.process_of(waiter))
+    } else {
+        name
+    }
+}
+
+fn name(recording: &Recording, lives: &Lives, waiter: Waiter) -> String {
     match waiter {
         Waiter::Task(id) => {
             let life = lives.lives.get(&waiter);
             let spawn = life.and_then(|life| life.spawn);
             let what = match spawn {
                 Some(spawn) if spawn.is_job => "job",
-                _ if id >= 1 << 52 => "block_on",
+                _ if is_root(id) => "block_on",
                 _ => "task",
             };
             let id = id & ((1 << 52) - 1);
@@ -24,7 +34,9 @@ pub(super) fn who(recording: &Recording, lives: &Lives, waiter: Waiter) -> Strin
         Waiter::Thread(number) => {
             let mut threads = recording.threads.iter();
             let thread = threads.find(|thread| thread.number == number);
-            match thread.filter(|thread| !thread.name.is_empty()) {
+            let known = thread.filter(|thread| !thread.name.is_empty());
+            let number = local(number);
+            match known {
                 Some(thread) => format!("thread {number} \"{}\"", thread.name),
                 None => format!("thread {number}"),
             }

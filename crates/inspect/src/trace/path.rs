@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::cause::{Category, Cause};
 use super::lives::Request;
 use super::names::who;
+use super::processes::local;
 use super::split::{Piece, Splitter, sum};
 use crate::snapshot::Waiter;
 
@@ -32,7 +33,7 @@ pub struct Node {
     pub count: u64,
     /// Who kept it waiting.
     pub behind: Option<String>,
-    /// The parts of a request. Those of a wait are what the task did that kept the request waiting.
+    /// The parts of a request. Those of a wait are the actions of the task that kept the request waiting.
     pub parts: Vec<Node>,
 }
 
@@ -79,7 +80,11 @@ impl<'a> Paths<'a> {
         } = self.splitter;
         let nanos = request.to - request.from;
         Node {
-            what: format!("{} (request {})", recording.name(request.name), request.id),
+            what: format!(
+                "{} (request {})",
+                recording.name(request.name),
+                local(request.id)
+            ),
             at: String::new(),
             nanos,
             count: 1,

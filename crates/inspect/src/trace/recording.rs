@@ -10,7 +10,7 @@ use crate::snapshot::Waiter;
 /// The format that this version reads.
 const FORMAT: u32 = 1;
 
-/// The last events of the threads and tasks of one process.
+/// The last events of the threads and tasks of one process, or of several ([`Recording::of_all`]).
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// The number of the process.
@@ -20,7 +20,9 @@ pub struct Recording {
     /// Number of events that are missing: each thread keeps its last ones.
     pub lost: u64,
     /// The nanoseconds since 1970 at which the clock of the events was 0; 0 if they are not known.
-    unix: u64,
+    pub(super) unix: u64,
+    /// The numbers of all processes, this one first.
+    pub(super) pids: Vec<u32>,
     pub(super) kinds: Vec<String>,
     pub(super) names: Vec<String>,
     pub(super) locations: Vec<Option<String>>,
@@ -112,10 +114,29 @@ pub(super) enum What {
         count: u8,
         location: usize,
     },
-    /// They are about to be given back.
+    /// A thread is about to return the permits.
     PermitsBack { object: usize, count: u8 },
     /// A task of a simulation begins an operation on an object.
     Operates { object: usize },
+    /// A job of a fork-join pool is in a queue.
+    JobQueued { job: u64 },
+    /// A thread begins to run it.
+    JobBegins { job: u64 },
+    /// The thread has run it.
+    JobEnds { job: u64 },
+    /// A message to another process is about to be sent.
+    Sent(Message),
+    /// A message of another process is received.
+    Received(Message),
+    /// The waiter waits for this process, in this segment.
+    Peer { segment: u64, pid: u32 },
+}
+
+/// A message between processes. Its segment and its position there identify it, in all recordings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Message {
+    pub(super) segment: u64,
+    pub(super) position: u64,
 }
 
 /// The target of a wait.
@@ -193,6 +214,7 @@ impl Recording {
         events.sort_by_key(|event| event.at);
         Ok(Self {
             pid: file.pid,
+            pids: vec![file.pid],
             command: file.command,
             lost: file.lost,
             unix: file.unix,
@@ -280,6 +302,10 @@ fn event(row: &Row) -> Option<Event> {
     };
     let for_object = || wait(Target::Object(object));
     let for_number = || wait(Target::Number(target));
+    let message = Message {
+        segment: other,
+        position: target,
+    };
     let what = match code {
         1 => What::Poll { thread: other >> 1 },
         2 => What::PollEnd,
@@ -326,6 +352,15 @@ fn event(row: &Row) -> Option<Event> {
             count: kind,
         },
         20 => What::Operates { object },
+        21 => What::JobQueued { job: target },
+        22 => What::JobBegins { job: target },
+        23 => What::JobEnds { job: target },
+        24 => What::Sent(message),
+        25 => What::Received(message),
+        26 => What::Peer {
+            segment: other,
+            pid: u32::try_from(target).unwrap_or(0),
+        },
         // A newer version may have more.
         _ => return None,
     };

@@ -19,8 +19,10 @@ pub const BUCKETS: usize = 28;
 /// Where the requests of a recording waited.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The command line of the process.
+    /// The command line of the process, or of the first one.
     pub command: String,
+    /// The numbers of the recorded processes.
+    pub pids: Vec<u32>,
     /// The time that the recording covers, in nanoseconds.
     pub nanos: u64,
     /// Number of events.
@@ -73,6 +75,19 @@ pub struct Split {
     pub categories: Vec<(Category, u64)>,
     /// The causes, those first that took the most time; 50 at most.
     pub causes: Vec<Share>,
+    /// The part of the time in other processes, the greatest first. It is in the categories, too.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// The time that requests spent in another process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Elsewhere {
+    /// The number of the process; 0 if it may be one of several.
+    pub pid: u32,
+    /// There is a recording of it, which says what it did.
+    pub is_recorded: bool,
+    /// The time, in nanoseconds.
+    pub nanos: u64,
 }
 
 /// The part that a cause has in the time of requests.
@@ -148,6 +163,7 @@ pub fn judge(recording: &Recording, paths: usize) -> Report {
     let tree = Paths::new(splitter);
     Report {
         command: recording.command.clone(),
+        pids: recording.pids.clone(),
         nanos: recording.duration(),
         events: recording.len(),
         lost: recording.lost,
@@ -222,7 +238,9 @@ impl Split {
             .collect();
         categories.sort_by_key(|(_, nanos)| std::cmp::Reverse(*nanos));
         let causes = by_cause(recording, &pieces).into_iter().take(CAUSES);
+        let elsewhere = elsewhere(&pieces);
         Self {
+            elsewhere,
             count: requests.len(),
             from: requests.last().map_or(0, |(request, _)| latency(request)),
             nanos: sum(requests.iter().map(|(request, _)| latency(request))),
@@ -240,6 +258,28 @@ impl Split {
         let other = categories.find(|(category, _)| *category == Category::Other);
         1.0 - other.map_or(0, |(_, nanos)| *nanos) as f64 / self.nanos.max(1) as f64
     }
+}
+
+/// Returns the time of these pieces in other processes.
+fn elsewhere(pieces: &[Piece]) -> Vec<Elsewhere> {
+    let mut sums: HashMap<(u32, bool), u64> = HashMap::new();
+    for piece in pieces {
+        let is_recorded = piece.cause.category != Category::Process;
+        if piece.cause.process != 0 || !is_recorded {
+            let sum = sums.entry((piece.cause.process, is_recorded)).or_insert(0);
+            *sum = sum.saturating_add(piece.nanos());
+        }
+    }
+    let mut all: Vec<Elsewhere> = sums
+        .into_iter()
+        .map(|((pid, is_recorded), nanos)| Elsewhere {
+            pid,
+            is_recorded,
+            nanos,
+        })
+        .collect();
+    all.sort_by_key(|one| (std::cmp::Reverse(one.nanos), one.pid));
+    all
 }
 
 fn share(
@@ -302,7 +342,7 @@ fn contended(
     let is_wait = |piece: &&Piece| {
         !matches!(
             piece.cause.category,
-            Category::Running | Category::Runnable | Category::Other
+            Category::Running | Category::PoolRunning | Category::Runnable | Category::Other
         )
     };
     let waits: Vec<Piece> = requests

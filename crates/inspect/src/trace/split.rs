@@ -1,7 +1,8 @@
 //! Splits the time of a request into pieces, each with its cause.
 //!
 //! The pieces cover the request from its beginning to its end. A request follows the tasks and closures that it has
-//! spawned: a wait for one of them, by its join handle or a channel, has the pieces of that task instead.
+//! spawned: a wait for one of them, by its join handle or a channel, has the pieces of that task instead. It follows its
+//! jobs into fork-join pools (`follow_jobs.rs`), and its messages into other processes (`follow_messages.rs`).
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use super::recording::{Ender, For, Recording, Target};
 use crate::snapshot::Waiter;
 
 /// Waits for tasks that wait for tasks are followed so far.
-const DEEPEST: u32 = 16;
+pub(super) const DEEPEST: u32 = 16;
 
 /// A part of a request's time.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +34,37 @@ impl Piece {
     }
 }
 
+/// A wait that may be for work of the request somewhere else.
+pub(super) struct Followed {
+    pub(super) waiter: Waiter,
+    pub(super) wait: Option<For>,
+    pub(super) ender: Ender,
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) depth: u32,
+}
+
+impl Followed {
+    /// Returns the piece of a part of this wait. The part may be empty.
+    pub(super) fn piece(&self, from: u64, to: u64, cause: Cause, behind: Option<Waiter>) -> Piece {
+        Piece {
+            from: from.max(self.from),
+            to: to.min(self.to),
+            cause,
+            waiter: self.waiter,
+            behind,
+            behind_at: 0,
+        }
+    }
+}
+
 /// The recording and its lives.
 #[derive(Clone, Copy)]
 pub(super) struct Splitter<'a> {
     pub(super) recording: &'a Recording,
     pub(super) lives: &'a Lives,
     /// A task that was spawned before this is none of the request's.
-    since: u64,
+    pub(super) since: u64,
 }
 
 impl<'a> Splitter<'a> {
@@ -56,6 +81,13 @@ impl<'a> Splitter<'a> {
         let mut pieces = self.within(request.waiter, request.from, request.to);
         if !request.entered.is_empty() {
             pieces = self.without_others(request, &pieces);
+        }
+        let here = self.recording.process_of(request.waiter);
+        for piece in &mut pieces {
+            let process = self.recording.process_of(piece.waiter);
+            if process != here && piece.cause.process == 0 {
+                piece.cause.process = process;
+            }
         }
         pieces
     }
@@ -103,7 +135,15 @@ impl<'a> Splitter<'a> {
         all
     }
 
-    fn add(&self, waiter: Waiter, from: u64, to: u64, depth: u32, pieces: &mut Vec<Piece>) {
+    /// Adds the pieces of a thread or task within a time.
+    pub(super) fn add(
+        &self,
+        waiter: Waiter,
+        from: u64,
+        to: u64,
+        depth: u32,
+        pieces: &mut Vec<Piece>,
+    ) {
         let gap = |from, to| Piece {
             from,
             to,
@@ -140,6 +180,20 @@ impl<'a> Splitter<'a> {
             Did::Ready => piece(self.cause_here(Category::Runnable, waiter), None),
             Did::Queue => piece(self.cause_here(Category::BlockingPool, waiter), None),
             Did::Wait(wait, ender) => {
+                let followed = Followed {
+                    waiter,
+                    wait,
+                    ender,
+                    from,
+                    to,
+                    depth,
+                };
+                if depth < DEEPEST
+                    && (self.follow_job(&followed, pieces)
+                        || self.follow_message(&followed, pieces))
+                {
+                    return;
+                }
                 let ender = self.resolve(ender, to);
                 if let Some(task) = self.task_of(waiter, wait, ender) {
                     if depth < DEEPEST {
@@ -217,7 +271,10 @@ impl<'a> Splitter<'a> {
     /// A thread that ends a wait outside of a poll completes the task that it has polled.
     pub(super) fn resolve(&self, ender: Ender, at: u64) -> Ender {
         match ender {
-            Ender::Waiter(Waiter::Thread(thread)) => {
+            Ender::Waiter(by @ Waiter::Thread(thread)) => {
+                if !self.lives.jobs.at(by, at).is_empty() {
+                    return ender;
+                }
                 let polled = self.lives.polled_before(thread, at);
                 polled.map_or(ender, Ender::Waiter)
             }
@@ -241,7 +298,7 @@ impl<'a> Splitter<'a> {
     }
 
     /// Returns `true` if the task was spawned by the other one, or by a task of it, for the request.
-    fn is_child(&self, task: Waiter, of: Waiter) -> bool {
+    pub(super) fn is_child(&self, task: Waiter, of: Waiter) -> bool {
         let mut task = task;
         for _ in 0..DEEPEST {
             let spawn = self.lives.lives.get(&task).and_then(|life| life.spawn);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::cause::Category;
 use super::held::Held;
 use super::path::Node;
-use super::report::{Contended, Report, Share, Split};
+use super::report::{Contended, Elsewhere, Report, Share, Split};
 
 /// The number of causes and objects that the text has.
 const ROWS: usize = 8;
@@ -18,7 +18,8 @@ impl Report {
         let count = self.all.count;
         _ = writeln!(
             text,
-            "{count} requests in {}, {} unfinished; {} events{}",
+            "{count} request{} in {}, {} unfinished; {} events{}",
+            if count == 1 { "" } else { "s" },
             time(self.nanos),
             self.unfinished,
             self.events,
@@ -27,6 +28,10 @@ impl Report {
                 lost => format!(", {lost} older ones lost"),
             }
         );
+        if self.pids.len() > 1 {
+            let pids: Vec<String> = self.pids.iter().map(u32::to_string).collect();
+            _ = writeln!(text, "of the processes {}", pids.join(", "));
+        }
         if count == 0 {
             text += NO_REQUESTS;
             return text;
@@ -93,6 +98,37 @@ impl Report {
                     percent(slowest, slow.nanos)
                 );
             }
+        }
+        self.elsewhere(text);
+    }
+
+    fn elsewhere(&self, text: &mut String) {
+        if self.all.elsewhere.is_empty() {
+            return;
+        }
+        text.push_str("Of that, in other processes\n");
+        for one in self.all.elsewhere.iter().take(ROWS) {
+            let is_same =
+                |other: &&Elsewhere| (other.pid, other.is_recorded) == (one.pid, one.is_recorded);
+            let slowest = self.slowest.elsewhere.iter().find(is_same);
+            let slowest = slowest.map_or(0, |slowest| slowest.nanos);
+            let pid = match one.pid {
+                0 => "others".to_owned(),
+                pid => format!("process {pid}"),
+            };
+            let note = if one.is_recorded {
+                ""
+            } else {
+                "  not recorded"
+            };
+            _ = writeln!(
+                text,
+                "  {pid:14} {:>9} {:>8}   {:>9} {:>8}{note}",
+                time(one.nanos),
+                percent(one.nanos, self.all.nanos),
+                time(slowest),
+                percent(slowest, self.slowest.nanos)
+            );
         }
     }
 }

@@ -167,7 +167,16 @@ impl<'a> Words<'a> {
                 format!("begins the request \"{}\"", self.recording.name(name))
             }
             What::RequestEnd { .. } => "ends a request".to_owned(),
-            What::Poll { .. } | What::PollEnd | What::Enter { .. } | What::Leave { .. } => {
+            What::Sent(_) => "sends a message to another process".to_owned(),
+            What::Received(_) => "receives a message of another process".to_owned(),
+            What::Poll { .. }
+            | What::PollEnd
+            | What::Enter { .. }
+            | What::Leave { .. }
+            | What::JobQueued { .. }
+            | What::JobBegins { .. }
+            | What::JobEnds { .. }
+            | What::Peer { .. } => {
                 return None;
             }
         };

@@ -122,7 +122,7 @@ fn crossed_handlers() -> Snapshot {
     let mut snapshot = crossed();
     for id in [1, 2] {
         let mut socket = wait(id + 2, T(id), Kind::Readable, lock(0, None));
-        // A descriptor is named by what the system says of it.
+        // The name of a descriptor is the system's description.
         socket.kind = blitz_io_observe::SOCKET.into();
         socket.object = None;
         socket.source = Some("read from 192.0.2.7:80".into());

@@ -227,6 +227,27 @@ fn a_lock_is_read_twice_only_if_another_owner_may_write_in_between() {
     );
 }
 
+#[test]
+fn a_guard_that_is_kept_for_long_says_for_how_long() {
+    let text = |longest_ns| {
+        let guard = Event {
+            side: Some(side("a", Kind::Mutex, 9)),
+            count: 1,
+            longest_ns,
+            ..Event::default()
+        };
+        let found = judge(&[Run {
+            guards: vec![guard],
+            ..Run::default()
+        }]);
+        assert_eq!((found.len(), found[0].lint), (1, Lint::GuardAcrossAwait));
+        found[0].summary.clone()
+    };
+    assert_eq!(text(0), "a task keeps the guard of Mutex over an await");
+    let long = "a task keeps the guard of Mutex over awaits for 1200.0 ms, and others wait for it";
+    assert_eq!(text(1_200_000_000), long);
+}
+
 /// Returns the lints of a run, and whether they are for those who ask for all.
 fn lints(run: Run) -> Vec<(Lint, bool)> {
     let found = judge(&[run]);
@@ -284,7 +305,7 @@ fn a_permit_is_lost_if_the_semaphore_goes_on_with_fewer() {
         }],
         ..Run::default()
     };
-    assert_eq!(lints(permits(1, 1, false)), [(Lint::LostPermit, true)]);
+    assert_eq!(lints(permits(1, 1, false)), [(Lint::LostPermit, false)]);
     assert_eq!(lints(permits(1, 0, false)), []);
     assert_eq!(lints(permits(1, 1, true)), []);
     assert_eq!(lints(permits(0, 1, false)), []);

@@ -1,5 +1,7 @@
 //! Recordings that are made by hand.
 
+use blitz_io_inspect::trace::{Category, Report};
+
 /// A recording. Times are in milliseconds.
 #[derive(Default)]
 pub(crate) struct Made {
@@ -12,6 +14,8 @@ pub(crate) const ONESHOT: u8 = 1;
 pub(crate) const JOIN: u8 = 2;
 pub(crate) const SLEEP: u8 = 3;
 pub(crate) const SEMAPHORE: u8 = 4;
+pub(crate) const FORK_JOIN: u8 = 5;
+pub(crate) const IPC: u8 = 6;
 
 /// Places of objects.
 pub(crate) const SESSIONS: u64 = 1;
@@ -126,6 +130,41 @@ impl Made {
         self.row(12, at, 0, SESSIONS, (task(id), 0), 0)
     }
 
+    /// A thread or task waits for the jobs with this number.
+    pub(crate) fn awaits_job(&mut self, at: f64, waiter: u64, job: u64) -> &mut Self {
+        self.row(6, at, FORK_JOIN, job, (waiter, 0), 0)
+    }
+
+    pub(crate) fn awaits_job_end(&mut self, at: f64, waiter: u64, job: u64) -> &mut Self {
+        self.row(8, at, FORK_JOIN, job, (waiter, 0), 0)
+    }
+
+    pub(crate) fn job_queued(&mut self, at: f64, by: u64, job: u64) -> &mut Self {
+        self.row(21, at, FORK_JOIN, job, (by, 0), 0)
+    }
+
+    pub(crate) fn job(&mut self, at: f64, by: u64, job: u64) -> &mut Self {
+        self.row(22, at, FORK_JOIN, job, (by, 0), 0)
+    }
+
+    pub(crate) fn job_end(&mut self, at: f64, by: u64, job: u64) -> &mut Self {
+        self.row(23, at, FORK_JOIN, job, (by, 0), 0)
+    }
+
+    /// The task sends the message at this position of the segment.
+    pub(crate) fn sent(&mut self, at: f64, id: u64, segment: u64, position: u64) -> &mut Self {
+        self.row(24, at, 0, position, (task(id), segment), 0)
+    }
+
+    pub(crate) fn received(&mut self, at: f64, id: u64, segment: u64, position: u64) -> &mut Self {
+        self.row(25, at, 0, position, (task(id), segment), 0)
+    }
+
+    /// The task may wait for this process.
+    pub(crate) fn peer(&mut self, at: f64, id: u64, segment: u64, pid: u64) -> &mut Self {
+        self.row(26, at, 0, pid, (task(id), segment), 0)
+    }
+
     pub(crate) fn request(&mut self, at: f64, id: u64, request: u64) -> &mut Self {
         self.row(13, at, 0, 1, (task(id), request), 0)
     }
@@ -137,7 +176,7 @@ impl Made {
     pub(crate) fn text(&self) -> String {
         format!(
             r#"{{"format":1,"pid":7,"command":"server","lost":0,
-            "kinds":["Mutex","oneshot::Receiver","JoinHandle","Sleep","Semaphore"],
+            "kinds":["Mutex","oneshot::Receiver","JoinHandle","Sleep","Semaphore","fork-join","ipc::Receiver"],
             "names":["GET /x"],
             "locations":["main.rs:1","main.rs:2","main.rs:3","main.rs:4","main.rs:5"],
             "objects":["sessions",null],"threads":[{{"number":1,"name":"worker"}}],
@@ -168,4 +207,19 @@ pub(crate) fn a_task_waits_for_a_lock() -> Made {
         .released(10.0, 1)
         .wake(10.0, 2, task(1));
     made
+}
+
+/// Returns category, name, line and milliseconds of the causes of the slowest request.
+pub(crate) fn causes(report: &Report) -> Vec<(Category, &str, &str, f64)> {
+    let causes = report.slowest.causes.iter();
+    causes
+        .map(|share| {
+            (
+                share.category,
+                &*share.what,
+                &*share.at,
+                share.nanos as f64 / 1e6,
+            )
+        })
+        .collect()
 }

@@ -2,6 +2,7 @@
 //! file, for every system and sanitizer. `serve.rs` needs a process that nothing else serves.
 
 mod alike;
+mod elsewhere;
 mod exports;
 mod judgement;
 mod lint;

@@ -14,21 +14,6 @@ impl Judged for Made {
     }
 }
 
-/// Returns category, name, line and milliseconds of the causes of the slowest request.
-fn causes(report: &Report) -> Vec<(Category, &str, &str, f64)> {
-    let causes = report.slowest.causes.iter();
-    causes
-        .map(|share| {
-            (
-                share.category,
-                &*share.what,
-                &*share.at,
-                share.nanos as f64 / 1e6,
-            )
-        })
-        .collect()
-}
-
 /// Task 1 has the lock from 0 to 10 ms, and sleeps meanwhile. Task 2 waits for it from 2 to 10 ms, and is polled
 /// at 11 ms.
 fn two_tasks_and_a_lock() -> Made {
@@ -67,7 +52,7 @@ fn a_wait_for_a_lock_names_the_lock_its_holder_and_both_lines() {
         behind,
         Some("task 1 (main.rs:1), which took it at main.rs:2")
     );
-    // What the holder did while the other one waited, from 2 to 10 ms.
+    // The actions of the holder while the other task waited, from 2 to 10 ms.
     let lock = &report.paths[0].parts[0];
     let did: Vec<_> = lock
         .parts
@@ -251,11 +236,11 @@ fn no_recording_panics_and_parts_are_the_whole() {
     let (mut requests, mut predicted) = (0, 0);
     for _ in 0..300 {
         let mut made = Made::default();
-        for _ in 0..200 {
-            let code = random.below(20) as u8;
+        for _ in 0..270 {
+            let code = random.below(27) as u8;
             let at = random.below(50) as f64;
             let words = (random.below(8), random.below(4));
-            let (target, kind) = (random.below(4), random.below(6) as u8);
+            let (target, kind) = (random.below(4), random.below(7) as u8);
             made.row(code, at, kind, target, words, random.below(7) as usize);
         }
         // Times at which sums would overflow.
@@ -275,6 +260,9 @@ fn no_recording_panics_and_parts_are_the_whole() {
                 .fold(0, |all: u64, one| all.saturating_add(one.1))
         };
         assert_eq!(sum(&report.all.categories), report.all.nanos);
+        let both = judge(&Recording::of_all([recording.clone(), recording]), 100);
+        assert_eq!(both.all.count, 2 * report.all.count);
+        assert_eq!(sum(&both.all.categories), both.all.nanos);
     }
     assert!(requests > 1000 && predicted > 200, "{requests} {predicted}");
     for text in ["", "{}", "[]", "{\"format\":1,\"events\":[[1]]}"] {

@@ -82,8 +82,9 @@ where
         let rung = poll_fn(|context| {
             let polled = readable.as_mut().poll(context);
             if polled.is_pending() {
-                let registered = &waiter.end().registered;
-                registered.note(&mut record, W::KIND, context.waker());
+                let end = waiter.end();
+                end.note_peers();
+                end.registered.note(&mut record, W::KIND, context.waker());
             }
             polled
         });

@@ -157,6 +157,11 @@ impl Endpoint {
         self.doorbell.arm(&self.segment, self.me, awaited)
     }
 
+    /// Tells the recorder of `blitz trace` which processes can end a wait of this participant.
+    pub(crate) fn note_peers(&self) {
+        observe::trace::awaits_processes(|| (self.segment.id(), self.segment.peers_of(self.me)));
+    }
+
     fn look(&self) {
         for participant in 0..self.segment.settings.participants() {
             if participant != self.me && self.segment.is_in_use(participant) {
@@ -188,6 +193,7 @@ impl End for Endpoint {
     }
 
     fn announce(&self, kind: observe::Kind, caller: Caller, is_timed: bool) -> Blocking {
+        self.note_peers();
         self.registered.block(kind, caller, is_timed)
     }
 
@@ -388,6 +394,23 @@ impl Segment {
     fn is_sender(&self, participant: usize) -> bool {
         let role = self.ring.memory.record(participant, record::ROLE);
         participant < self.settings.senders && role.load(Ordering::Acquire) != 0
+    }
+
+    /// Returns the processes of the receivers for a sender, and those of the senders for a receiver, as they have
+    /// written them.
+    fn peers_of(&self, me: usize) -> impl Iterator<Item = u32> + '_ {
+        let senders = self.settings.senders;
+        let peers = if me < senders {
+            senders..self.settings.participants()
+        } else {
+            0..senders
+        };
+        let word = |peer, offset| {
+            let word = self.ring.memory.record(peer, offset);
+            word.load(Ordering::Acquire)
+        };
+        let joined = peers.filter(move |&peer| word(peer, record::ROLE) != 0);
+        joined.filter_map(move |peer| u32::try_from(word(peer, record::PID)).ok())
     }
 
     /// Returns the first sender, if there is one.

@@ -64,10 +64,14 @@ impl Waiter for RingReceiver {
         if self.held.is_some() {
             return Ok(Some(()));
         }
-        match self.delivery() {
+        let found = match self.delivery() {
             Delivery::Every => self.try_find_next(),
             Delivery::One => self.try_take(),
+        };
+        if let (Ok(Some(())), Some(held)) = (&found, &self.held) {
+            observe::trace::received(|| self.endpoint.segment.id(), held.position);
         }
+        found
     }
 
     /// Settles the wait, as "The end of a queue" at the top of `ring/mod.rs` explains.

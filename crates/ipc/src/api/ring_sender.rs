@@ -206,6 +206,7 @@ impl RingSender {
         let ring = &self.endpoint.segment.ring;
         let length = ring.memory.length(ring.index(position));
         length.store(word, Ordering::Relaxed);
+        observe::trace::sent(|| self.endpoint.segment.id(), position);
         let published = ring.publish(self.endpoint.me, position);
         self.endpoint.checked::<_, SendError>(published)?;
         self.endpoint.segment.notify_published(position);

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use blitz_io_observe::decisions;
-
-/// The number of different latencies that a packet may have.
-const STEPS: u32 = 8;
+use blitz_io_observe::decisions::{happens, one_in, time_between};
 
 /// The settings of a link: its latency, and the packets that it loses or delays.
 ///
@@ -81,11 +78,7 @@ impl Link {
 
     /// Draws the latency of a packet. Alternative 0 is the shortest one.
     pub(super) fn draw_latency(&self) -> Duration {
-        let range = self.most.saturating_sub(self.least);
-        if range.is_zero() {
-            return self.least;
-        }
-        self.least + range / (STEPS - 1) * draw(STEPS)
+        time_between(self.least, self.most)
     }
 
     pub(super) fn loses(&self) -> bool {
@@ -109,25 +102,4 @@ impl Default for Link {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// Returns the number of which one has this probability; 0 if there is none.
-fn one_in(probability: f64) -> u32 {
-    if probability > 0.0 {
-        // The conversion of a float saturates.
-        ((1.0 / probability).round() as u32).max(2)
-    } else {
-        0
-    }
-}
-
-/// Lets the simulation decide about a fault that happens one time in a number. Alternative 1 is the fault, so that a
-/// shorter trace has no smaller choice to try.
-fn happens(one_in: u32) -> bool {
-    one_in != 0 && draw(one_in) == 1
-}
-
-/// Returns a number below `below` that the simulation decides.
-pub(super) fn draw(below: u32) -> u32 {
-    decisions::random(below).unwrap_or(0)
 }

@@ -78,10 +78,10 @@ pub fn set_all_links(link: Link) {
 /// Returns the time until the network's next event. Called between steps of tasks.
 #[must_use]
 pub fn next_due() -> Option<Duration> {
-    socket::with(|network| network.wire.next_due()).flatten()
+    socket::with_used(|network| network.wire.next_due()).flatten()
 }
 
 /// Handles the events whose time has come. Called between steps of tasks.
 pub fn deliver() {
-    socket::with(|network| network.deliver());
+    socket::with_used(|network| network.deliver());
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net::{Shutdown, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::sync::Arc;
 
 use blitz_io_driver::{Driver, waking};
@@ -13,9 +13,17 @@ use super::ids;
 use super::network::Network;
 use super::wire::Id;
 
+/// The network of a simulation, which the first use makes.
+enum Current {
+    /// There is no simulation.
+    None,
+    Unused,
+    Used(Box<Network>),
+}
+
 thread_local! {
     /// The network of the simulation that this thread runs.
-    static CURRENT: RefCell<Option<Network>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Current> = const { RefCell::new(Current::None) };
 }
 
 /// Ends the network of a run when it is dropped. Sockets that are left find none.
@@ -25,13 +33,13 @@ pub struct Entered(());
 
 /// Makes a network for the run that this thread begins.
 pub fn enter() -> Entered {
-    CURRENT.set(Some(Network::new()));
+    CURRENT.set(Current::Unused);
     Entered(())
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        CURRENT.set(None);
+        CURRENT.set(Current::None);
     }
 }
 
@@ -43,9 +51,23 @@ pub(crate) fn is_on() -> bool {
 
 /// Uses the network of the thread, if it has one. Then wakes the tasks whose sockets have become ready.
 pub(super) fn with<R>(with: impl FnOnce(&mut Network) -> R) -> Option<R> {
+    use_current(true, with)
+}
+
+/// Like [`with`], if the network has been used before.
+pub(super) fn with_used<R>(with: impl FnOnce(&mut Network) -> R) -> Option<R> {
+    use_current(false, with)
+}
+
+fn use_current<R>(makes: bool, with: impl FnOnce(&mut Network) -> R) -> Option<R> {
     let used = CURRENT.try_with(|current| {
         let mut current = current.try_borrow_mut().ok()?;
-        let network = current.as_mut()?;
+        if makes && matches!(*current, Current::Unused) {
+            *current = Current::Used(Box::new(Network::new()));
+        }
+        let Current::Used(network) = &mut *current else {
+            return None;
+        };
         let result = with(network);
         let reports = std::mem::take(&mut network.wire.reports);
         Some((result, reports, network.driver.clone()))
@@ -150,6 +172,22 @@ impl Socket {
         operate(|network| network.udp.connect(self.0, peer))
     }
 
+    pub(crate) fn join_multicast(&self, group: IpAddr) -> io::Result<()> {
+        operate(|network| network.udp.join(self.0, group))
+    }
+
+    pub(crate) fn leave_multicast(&self, group: IpAddr) -> io::Result<()> {
+        operate(|network| network.udp.leave(self.0, group))
+    }
+
+    pub(crate) fn multicast_loop(&self) -> io::Result<bool> {
+        operate(|network| network.udp.loops(self.0))
+    }
+
+    pub(crate) fn set_multicast_loop(&self, loops: bool) -> io::Result<()> {
+        operate(|network| network.udp.set_loops(self.0, loops))
+    }
+
     pub(crate) fn send(&self, bytes: &[u8], to: Option<SocketAddr>) -> io::Result<usize> {
         operate(|network| network.udp.send(&mut network.wire, self.0, bytes, to))
     }
@@ -177,7 +215,7 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        with(|network| {
+        with_used(|network| {
             network.tcp.close(&mut network.wire, self.0);
             network.udp.close(&mut network.wire, self.0);
         });

@@ -26,7 +26,7 @@ use std::time::Duration;
 use blitz_io_driver::bits;
 
 use super::ids;
-use super::wire::{Event, Id, Protocol, Wire, address_of};
+use super::wire::{Event, Id, Protocol, Wire, is_bound_to, source_for};
 
 /// Number of bytes that may be under way or unread.
 const WINDOW: usize = 64 << 10;
@@ -133,7 +133,7 @@ struct Listener {
 impl Listener {
     /// Returns `true` if it accepts connections to this address.
     fn is_for(&self, addr: SocketAddr) -> bool {
-        self.local.ip().is_unspecified() || self.local.ip() == addr.ip()
+        is_bound_to(self.local.ip(), addr.ip())
     }
 }
 
@@ -183,12 +183,7 @@ impl Tcp {
             None | Some(0) => wire.free_port(host, Protocol::Tcp)?,
             Some(port) => port,
         };
-        let ip = if addr.ip().is_loopback() {
-            addr.ip()
-        } else {
-            address_of(host)
-        };
-        let local = SocketAddr::new(ip, port);
+        let local = SocketAddr::new(source_for(host, addr.ip()), port);
         self.ends.insert(id, End::new(host, peer_host, local, addr));
         self.send(wire, id, Segment::Open);
         Ok(())

@@ -2,14 +2,17 @@
 //!
 //! A datagram is lost if its path is cut when it is sent or when it arrives, if no socket has the port, or if the
 //! receiver does not keep up. Each one has its own latency, so they overtake each other.
+//!
+//! A datagram to a multicast group goes to each host with a socket that has joined the group, and a broadcast to each
+//! host with a socket for it. These are datagrams of their own: one may be lost, and another one not.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use blitz_io_driver::bits;
 
-use super::wire::{Datagram, Event, Id, Protocol, Wire, address_of};
+use super::wire::{Datagram, Event, Id, Protocol, Wire, is_bound_to, source_for};
 
 /// The largest datagram of IPv4.
 const LARGEST: usize = 65_507;
@@ -22,6 +25,18 @@ struct Socket {
     peer: Option<SocketAddr>,
     token: Option<usize>,
     received: VecDeque<(Vec<u8>, SocketAddr)>,
+    /// The multicast groups that it has joined.
+    groups: BTreeSet<IpAddr>,
+    /// What it sends to a group also comes back to its own host.
+    loops: bool,
+}
+
+impl Socket {
+    /// Returns `true` if it receives what is sent to this address.
+    fn is_for(&self, to: IpAddr) -> bool {
+        let hears = !to.is_multicast() || self.groups.contains(&to);
+        hears && is_bound_to(self.local.ip(), to)
+    }
 }
 
 /// All sockets for datagrams.
@@ -48,6 +63,8 @@ impl Udp {
             peer: None,
             token: None,
             received: VecDeque::new(),
+            groups: BTreeSet::new(),
+            loops: true,
         };
         self.0.insert(id, socket);
         Ok(())
@@ -90,23 +107,33 @@ impl Udp {
         if bytes.len() > LARGEST {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        let host = socket.host;
+        let (host, loops) = (socket.host, socket.loops);
+        let source = SocketAddr::new(source_for(host, to.ip()), socket.local.port());
+        let from = (host, source);
+        let is_multicast = to.ip().is_multicast();
+        if is_multicast || to.ip() == IpAddr::from(Ipv4Addr::BROADCAST) {
+            for target in wire.all_hosts() {
+                let is_heard = target != host || loops || !is_multicast;
+                if is_heard && self.receiver(wire, target, to).is_some() {
+                    Self::carry(wire, from, (target, to), bytes);
+                }
+            }
+            return Ok(bytes.len());
+        }
         let Some(target) = wire.host_at(to.ip(), host) else {
             return Err(io::ErrorKind::HostUnreachable.into());
         };
-        let address = if to.ip().is_loopback() {
-            to.ip()
-        } else {
-            address_of(host)
-        };
-        let datagram = Datagram {
-            from: (host, SocketAddr::new(address, socket.local.port())),
-            to: (target, to),
-            bytes: bytes.to_vec(),
-        };
+        Self::carry(wire, from, (target, to), bytes);
+        Ok(bytes.len())
+    }
+
+    /// Carries a datagram from one host to another, unless it gets lost.
+    fn carry(wire: &mut Wire, from: (u32, SocketAddr), to: (u32, SocketAddr), bytes: &[u8]) {
+        let bytes = bytes.to_vec();
+        let (datagram, host, target) = (Datagram { from, to, bytes }, from.0, to.0);
         let link = wire.link(host, target);
         if wire.is_blocked(host, target) || host != target && link.loses() {
-            return Ok(bytes.len());
+            return;
         }
         if host != target && link.duplicates() {
             let after = wire.latency(host, target);
@@ -114,7 +141,43 @@ impl Udp {
         }
         let after = wire.latency(host, target);
         wire.schedule(after, Event::Datagram(datagram));
-        Ok(bytes.len())
+    }
+
+    /// Returns the socket of a host that receives what is sent to this address.
+    fn receiver(&mut self, wire: &Wire, host: u32, to: SocketAddr) -> Option<&mut Socket> {
+        let bound = wire.bound(host, Protocol::Udp, to.port())?;
+        let socket = self.0.get_mut(&bound)?;
+        socket.is_for(to.ip()).then_some(socket)
+    }
+
+    /// Joins a multicast group.
+    pub(super) fn join(&mut self, id: Id, group: IpAddr) -> io::Result<()> {
+        if !group.is_multicast() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let is_new = self.get(id)?.groups.insert(group);
+        is_new
+            .then_some(())
+            .ok_or_else(|| io::ErrorKind::AddrInUse.into())
+    }
+
+    /// Leaves a multicast group.
+    pub(super) fn leave(&mut self, id: Id, group: IpAddr) -> io::Result<()> {
+        let is_member = self.get(id)?.groups.remove(&group);
+        is_member
+            .then_some(())
+            .ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+    }
+
+    /// Returns `true` if what it sends to a group also comes back to its own host.
+    pub(super) fn loops(&mut self, id: Id) -> io::Result<bool> {
+        Ok(self.get(id)?.loops)
+    }
+
+    /// Sets whether what it sends to a group also comes back to its own host.
+    pub(super) fn set_loops(&mut self, id: Id, loops: bool) -> io::Result<()> {
+        self.get(id)?.loops = loops;
+        Ok(())
     }
 
     pub(super) fn arrive(&mut self, wire: &mut Wire, datagram: Datagram) {
@@ -122,14 +185,11 @@ impl Udp {
         if wire.is_blocked(datagram.from.0, target) {
             return;
         }
-        let bound = wire.bound(target, Protocol::Udp, to.port());
-        let Some(socket) = bound.and_then(|id| self.0.get_mut(&id)) else {
+        let Some(socket) = self.receiver(wire, target, to) else {
             return;
         };
-        let local = socket.local.ip();
-        let is_for_it = local.is_unspecified() || local == to.ip();
         let is_peer = socket.peer.is_none_or(|peer| peer == datagram.from.1);
-        if is_for_it && is_peer && socket.received.len() < QUEUE {
+        if is_peer && socket.received.len() < QUEUE {
             (socket.received).push_back((datagram.bytes, datagram.from.1));
             wire.report(socket.token, bits::READABLE);
         }

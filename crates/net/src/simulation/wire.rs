@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use blitz_io_driver::bits::Bits;
@@ -130,7 +130,7 @@ impl Wire {
         if address.is_loopback() || address.is_unspecified() {
             return Some(from);
         }
-        self.all_hosts().find(|&host| address_of(host) == address)
+        self.all_hosts().find(|&host| is_of(host, address))
     }
 
     /// Returns the time since the simulation has used the network first.
@@ -210,7 +210,8 @@ impl Wire {
         id: Id,
     ) -> io::Result<SocketAddr> {
         let ip = addr.ip();
-        if !ip.is_unspecified() && !ip.is_loopback() && ip != address_of(host) {
+        let is_any = ip.is_unspecified() || ip.is_loopback() || ip.is_multicast();
+        if !is_any && !is_of(host, ip) {
             return Err(io::ErrorKind::AddrNotAvailable.into());
         }
         if self.host(host).is_off {
@@ -258,4 +259,29 @@ impl Wire {
 pub(super) fn address_of(host: u32) -> IpAddr {
     let [_, _, high, low] = (host + 1).to_be_bytes();
     Ipv4Addr::new(10, 0, high, low).into()
+}
+
+/// Returns the address of a host from which it sends to this one: of the same version of the protocol.
+pub(super) fn source_for(host: u32, to: IpAddr) -> IpAddr {
+    if to.is_loopback() {
+        return to;
+    }
+    let [.., high, low] = (host + 1).to_be_bytes();
+    match to {
+        IpAddr::V4(_) => address_of(host),
+        IpAddr::V6(_) => {
+            let low = u16::from_be_bytes([high, low]);
+            Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, 0, low).into()
+        }
+    }
+}
+
+/// Returns `true` if a host has this address.
+fn is_of(host: u32, address: IpAddr) -> bool {
+    source_for(host, address) == address && !address.is_loopback()
+}
+
+/// Returns `true` if a socket with this local address hears what is sent to another one.
+pub(super) fn is_bound_to(local: IpAddr, to: IpAddr) -> bool {
+    local == to || local.is_unspecified() && (local.is_ipv6() || to.is_ipv4())
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::net::{self, IpAddr, Ipv4Addr, Shutdown, SocketAddr};
+use std::net::{self, IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -289,9 +289,76 @@ impl Either<mio::net::UdpSocket> {
         })
     }
 
+    /// Fails as the system does if the socket has no option `SO_BROADCAST`, which a broadcast needs.
+    fn check_broadcast(&self, target: SocketAddr) -> io::Result<()> {
+        if target.ip() == IpAddr::from(Ipv4Addr::BROADCAST) && !self.system.broadcast()? {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn join_multicast_v4(&self, group: &Ipv4Addr, at: &Ipv4Addr) -> io::Result<()> {
+        match &self.simulated {
+            Some(socket) => socket.join_multicast((*group).into()),
+            None => self.system.join_multicast_v4(group, at),
+        }
+    }
+
+    pub(crate) fn leave_multicast_v4(&self, group: &Ipv4Addr, at: &Ipv4Addr) -> io::Result<()> {
+        match &self.simulated {
+            Some(socket) => socket.leave_multicast((*group).into()),
+            None => self.system.leave_multicast_v4(group, at),
+        }
+    }
+
+    pub(crate) fn join_multicast_v6(&self, group: &Ipv6Addr, at: u32) -> io::Result<()> {
+        match &self.simulated {
+            Some(socket) => socket.join_multicast((*group).into()),
+            None => self.system.join_multicast_v6(group, at),
+        }
+    }
+
+    pub(crate) fn leave_multicast_v6(&self, group: &Ipv6Addr, at: u32) -> io::Result<()> {
+        match &self.simulated {
+            Some(socket) => socket.leave_multicast((*group).into()),
+            None => self.system.leave_multicast_v6(group, at),
+        }
+    }
+
+    pub(crate) fn multicast_loop_v4(&self) -> io::Result<bool> {
+        match &self.simulated {
+            Some(socket) => socket.multicast_loop(),
+            None => self.system.multicast_loop_v4(),
+        }
+    }
+
+    pub(crate) fn set_multicast_loop_v4(&self, on: bool) -> io::Result<()> {
+        match &self.simulated {
+            Some(socket) => socket.set_multicast_loop(on),
+            None => self.system.set_multicast_loop_v4(on),
+        }
+    }
+
+    pub(crate) fn multicast_loop_v6(&self) -> io::Result<bool> {
+        match &self.simulated {
+            Some(socket) => socket.multicast_loop(),
+            None => self.system.multicast_loop_v6(),
+        }
+    }
+
+    pub(crate) fn set_multicast_loop_v6(&self, on: bool) -> io::Result<()> {
+        match &self.simulated {
+            Some(socket) => socket.set_multicast_loop(on),
+            None => self.system.set_multicast_loop_v6(on),
+        }
+    }
+
     pub(crate) fn connect(&self, addr: SocketAddr) -> io::Result<()> {
         match &self.simulated {
-            Some(socket) => socket.connect_udp(addr),
+            Some(socket) => {
+                self.check_broadcast(addr)?;
+                socket.connect_udp(addr)
+            }
             None => self.system.connect(addr),
         }
     }
@@ -305,7 +372,10 @@ impl Either<mio::net::UdpSocket> {
 
     pub(crate) fn send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
         match &self.simulated {
-            Some(socket) => socket.send(buf, Some(target)),
+            Some(socket) => {
+                self.check_broadcast(target)?;
+                socket.send(buf, Some(target))
+            }
             None => self.system.send_to(buf, target),
         }
     }

@@ -22,26 +22,29 @@
 //! Without the feature `sim`, [`is_on`] is `false` at compile time, and each function here is empty. So no
 //! instruction of the code that ships depends on this module.
 
-#[cfg(not(all(feature = "sim", not(loom))))]
+#[cfg(not(feature = "sim"))]
 mod disabled;
-#[cfg(all(feature = "sim", not(loom)))]
+#[cfg(feature = "sim")]
 mod enabled;
+mod faults;
 
 use std::time::{Duration, Instant};
 
-#[cfg(not(all(feature = "sim", not(loom))))]
+#[cfg(not(feature = "sim"))]
 pub use disabled::{
     Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
     when_host_shows, with,
 };
-#[cfg(all(feature = "sim", not(loom)))]
+#[cfg(feature = "sim")]
 pub use enabled::{
     Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
     when_host_shows, with,
 };
 
+pub use faults::{happens, one_in, time_between};
+
 /// `true` if a back end may decide.
-pub const IS_DECIDED: bool = cfg!(all(feature = "sim", not(loom)));
+pub const IS_DECIDED: bool = cfg!(feature = "sim");
 
 /// The next action of a thread that has no ready task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -467,6 +467,44 @@ pub mod trace {
     #[inline(always)]
     pub fn advanced(_by: Duration) {}
 
+    /// Does nothing.
+    #[inline(always)]
+    pub fn job_queued(_job: usize) {}
+
+    /// See `jobs.rs`.
+    pub struct RunsJob;
+
+    impl RunsJob {
+        /// Does nothing.
+        #[inline(always)]
+        pub fn new(_job: usize) -> Self {
+            Self
+        }
+    }
+
+    /// See `jobs.rs`.
+    pub struct AwaitsJob;
+
+    impl AwaitsJob {
+        /// Does nothing.
+        #[inline(always)]
+        pub fn new(_job: usize) -> Self {
+            Self
+        }
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn sent(_segment: impl FnOnce() -> u64, _position: u64) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn received(_segment: impl FnOnce() -> u64, _position: u64) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn awaits_processes<P: Iterator<Item = u32>>(_about: impl FnOnce() -> (u64, P)) {}
+
     /// See `requests.rs`.
     #[derive(Debug)]
     pub struct Request;
@@ -482,6 +520,14 @@ pub mod trace {
         #[inline(always)]
         pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
             future
+        }
+
+        /// Returns the request.
+        #[doc(hidden)]
+        #[inline(always)]
+        #[must_use]
+        pub fn detached(self) -> Self {
+            self
         }
 
         /// Does nothing.
@@ -516,5 +562,6 @@ const _: () = {
     if !IS_DECIDED {
         is_nothing!(Object);
     }
-    is_nothing!(About Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping trace::Waking);
+    is_nothing!(About Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping trace::Waking trace::RunsJob
+        trace::AwaitsJob);
 };

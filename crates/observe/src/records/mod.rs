@@ -23,14 +23,14 @@
 #[cfg(any(feature = "inspect", loom))]
 mod kernel;
 
-#[cfg(all(feature = "inspect", not(loom)))]
+#[cfg(feature = "inspect")]
 mod recording;
-#[cfg(all(feature = "inspect", not(loom)))]
+#[cfg(feature = "inspect")]
 pub use {kernel::request::Request, recording::*};
 
-#[cfg(not(all(feature = "inspect", not(loom))))]
+#[cfg(not(feature = "inspect"))]
 mod disabled;
-#[cfg(not(all(feature = "inspect", not(loom))))]
+#[cfg(not(feature = "inspect"))]
 pub use disabled::{
     About, Blocking, Caller, Calls, Descriptor, Kept, NAMES, Object, Origin, Root, Sleeping, Wait,
     WaitKind, cache_time, forget_time, runs_tasks, sleeping, trace,
@@ -43,9 +43,9 @@ pub use fill::{Fill, Filled};
 pub use named::Named;
 
 /// `true` if records are made.
-pub const IS_ENABLED: bool = cfg!(all(feature = "inspect", not(loom)));
+pub const IS_ENABLED: bool = cfg!(feature = "inspect");
 
-/// For the models.
+/// The parts of the kernel that the models use.
 #[cfg(loom)]
 pub use kernel::{
     counted_map::CountedMap,

@@ -28,7 +28,7 @@ pub use enabled::{Late, Operation, Resource};
 pub use task_span::TaskSpan;
 
 /// `true` if spans are made.
-pub const IS_TRACED: bool = cfg!(all(feature = "tracing", not(loom)));
+pub const IS_TRACED: bool = cfg!(feature = "tracing");
 
 /// An event of a task's waker.
 #[derive(Clone, Copy, Debug)]

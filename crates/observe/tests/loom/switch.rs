@@ -37,7 +37,7 @@ fn one_thread_starts_a_recorder() {
     });
 }
 
-/// The environment is asked while one recorder is started and another one is stopped.
+/// One thread reads the environment while a recorder is started and another one is stopped.
 #[test]
 fn recorders_do_not_change_each_other() {
     model_in_order(3, || {

@@ -1,7 +1,6 @@
 //! Reads and writes at a position of a file, with buffers that the operation owns while it
 //! runs.
 
-use std::fs::File as StdFile;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use blitz_io_observe::About;
 use blitz_io_observe::{Descriptor, Kind};
 
 use super::File;
+use super::files;
 #[cfg(target_os = "linux")]
 use super::nowait;
 use crate::blocking::on_file;
@@ -119,7 +119,7 @@ impl File {
 }
 
 struct ReadAt<B> {
-    file: Arc<StdFile>,
+    file: Arc<files::File>,
     buf: B,
     offset: u64,
 }
@@ -131,9 +131,10 @@ impl<B: IoBufMut> ReadAt<B> {
 
     #[cfg(target_os = "linux")]
     fn read_now(&mut self) -> Option<usize> {
+        let file = files::as_system(&self.file)?;
         let (to, len) = (self.buf.stable_mut_ptr(), self.len());
         // SAFETY: the buffer has room for `len` bytes.
-        let count = unsafe { nowait::read(&self.file, to, len, Some(self.offset)) }?;
+        let count = unsafe { nowait::read(file, to, len, Some(self.offset)) }?;
         // SAFETY: the system has written them.
         unsafe { self.buf.set_init(count) };
         Some(count)
@@ -149,9 +150,13 @@ impl<B: IoBufMut> Blocking for ReadAt<B> {
 
     fn block(mut self) -> Self::Output {
         let (to, len) = (self.buf.stable_mut_ptr(), self.len());
-        let result = repeat(self.offset, |offset| {
-            // SAFETY: the buffer has room for `len` bytes.
-            unsafe { libc::pread(self.file.as_raw_fd(), to.cast(), len, offset) }
+        // SAFETY: the buffer has room for `len` bytes.
+        let simulated = unsafe { files::read_at(&self.file, to, len, self.offset) };
+        let result = simulated.unwrap_or_else(|| {
+            repeat(self.offset, |offset| {
+                // SAFETY: the buffer has room for `len` bytes.
+                unsafe { libc::pread(self.file.as_raw_fd(), to.cast(), len, offset) }
+            })
         });
         if let Ok(count) = result {
             // SAFETY: the system has written them.
@@ -195,7 +200,7 @@ unsafe impl<B: IoBufMut> io_uring::Operation for ReadAt<B> {
 }
 
 struct WriteAt<B> {
-    file: Arc<StdFile>,
+    file: Arc<files::File>,
     buf: B,
     offset: u64,
 }
@@ -209,9 +214,13 @@ impl<B: IoBuf> Blocking for WriteAt<B> {
 
     fn block(self) -> Self::Output {
         let (from, len) = (self.buf.stable_ptr(), self.buf.bytes_init().min(MOST));
-        let result = repeat(self.offset, |offset| {
-            // SAFETY: `len` bytes of the buffer are initialised.
-            unsafe { libc::pwrite(self.file.as_raw_fd(), from.cast(), len, offset) }
+        // SAFETY: `len` bytes of the buffer are initialised.
+        let simulated = unsafe { files::write_at(&self.file, from, len, self.offset) };
+        let result = simulated.unwrap_or_else(|| {
+            repeat(self.offset, |offset| {
+                // SAFETY: `len` bytes of the buffer are initialised.
+                unsafe { libc::pwrite(self.file.as_raw_fd(), from.cast(), len, offset) }
+            })
         });
         (result, self.buf)
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use super::files;
 use crate::blocking::on_path;
 
 /// Creates directories, like [`std::fs::DirBuilder`].
@@ -57,6 +58,8 @@ impl DirBuilder {
         if let Some(mode) = self.mode {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
         }
-        on_path("create_dir", path, move |path| builder.create(path)).await
+        let recursive = self.recursive;
+        let create = move |path| files::build_dir(&builder, recursive, path);
+        on_path("create_dir", path, create).await
     }
 }

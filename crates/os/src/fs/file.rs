@@ -40,11 +40,11 @@ use std::time::SystemTime;
 use blitz_io_aio::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf, foreign_traits};
 #[cfg(target_os = "linux")]
 use blitz_io_core::coop;
-use blitz_io_runtime::internals::{spawn_mandatory_blocking, spawn_short_blocking};
 use blitz_io_runtime::task::JoinHandle;
 use blitz_io_sync::task::Mutex;
 
 use super::FileTimes;
+use super::files;
 #[cfg(io_uring)]
 use super::in_ring::{self, Access};
 #[cfg(target_os = "linux")]
@@ -52,7 +52,9 @@ use super::nowait;
 use super::outcome::Outcome;
 #[cfg(unix)]
 use super::sync::Sync as SyncFile;
-use crate::blocking::{lost, on_file, run};
+#[cfg(not(unix))]
+use crate::blocking::run_sync;
+use crate::blocking::{lost, on_file, run, spawn, spawn_mandatory};
 use crate::buffer::{Buffer, MAX_BUF_SIZE};
 
 /// An open file.
@@ -92,12 +94,15 @@ use crate::buffer::{Buffer, MAX_BUF_SIZE};
 /// # }
 /// ```
 pub struct File {
-    pub(super) std: Arc<StdFile>,
+    pub(super) std: Arc<files::File>,
     inner: Mutex<Inner>,
     max_buf_size: usize,
     #[cfg(io_uring)]
     pub(super) access: Access,
 }
+
+/// The message of a panic.
+const SIMULATED: &str = "the file of a simulated host is none of the system's";
 
 struct Inner {
     state: State,
@@ -118,6 +123,11 @@ impl File {
     /// Creates a `File` from one of the standard library.
     #[must_use]
     pub fn from_std(std: StdFile) -> File {
+        Self::of(files::of_system(std))
+    }
+
+    /// Creates a `File` whose position may be shared.
+    fn of(std: files::File) -> File {
         File {
             std: Arc::new(std),
             inner: Mutex::new(Inner {
@@ -133,19 +143,19 @@ impl File {
 
     /// Creates a `File` from a file that has just been opened, so that its position is not
     /// shared.
-    pub(super) fn opened(std: StdFile) -> File {
+    pub(super) fn opened(std: files::File) -> File {
         #[cfg(io_uring)]
         let access = Access::of_opened(&std);
         File {
             #[cfg(io_uring)]
             access,
-            ..Self::from_std(std)
+            ..Self::of(std)
         }
     }
 
     /// Returns the file for a use that may share it.
     #[cfg(unix)]
-    fn shared(&self) -> &StdFile {
+    fn shared(&self) -> &files::File {
         #[cfg(io_uring)]
         self.access.revoke();
         &self.std
@@ -184,7 +194,7 @@ impl File {
         let (buffer, ahead) = inner.take_buffer();
         let std = self.std.clone();
         let about = on_file("set_len", &std);
-        inner.state = State::Busy(spawn_short_blocking(about, move || {
+        inner.state = State::Busy(spawn(about, move || {
             let result = go_back(&std, ahead).and_then(|()| std.set_len(size));
             (Outcome::SetLen(result), buffer)
         }));
@@ -202,8 +212,10 @@ impl File {
     /// Returns the errors of [`std::fs::File::metadata`].
     pub async fn metadata(&self) -> io::Result<Metadata> {
         #[cfg(target_os = "linux")]
-        if let Some(()) = nowait::proceed(|| nowait::knows(&self.std).then_some(())).await {
-            return self.std.metadata();
+        if let Some(file) = files::as_system(&self.std) {
+            if let Some(()) = nowait::proceed(|| nowait::knows(file).then_some(())).await {
+                return file.metadata();
+            }
         }
         let std = self.std.clone();
         run(on_file("metadata", &std), move || std.metadata()).await
@@ -217,7 +229,7 @@ impl File {
     pub async fn try_clone(&self) -> io::Result<File> {
         #[cfg(io_uring)]
         self.access.revoke();
-        let mut file = File::from_std(self.when_idle("try_clone", StdFile::try_clone).await?);
+        let mut file = File::of(self.when_idle("try_clone", files::File::try_clone).await?);
         file.max_buf_size = self.max_buf_size;
         Ok(file)
     }
@@ -226,30 +238,35 @@ impl File {
     ///
     /// Bytes that were read ahead are lost, and so is the error of a write that has not
     /// been reported: [flush](blitz_io_aio::AsyncWriteExt::flush) first.
+    ///
+    /// # Panics
+    ///
+    /// If it is a file of a simulated host.
     pub async fn into_std(mut self) -> StdFile {
         let inner = self.inner.get_mut();
         poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
         // An operation whose future was dropped, such as `metadata`, may still use it.
-        Arc::try_unwrap(self.std).unwrap_or_else(|shared| {
+        let file = Arc::try_unwrap(self.std).unwrap_or_else(|shared| {
             let another = shared.try_clone();
             another.expect("the process has no descriptor left for a file that is in use")
-        })
+        });
+        files::into_system(file).expect(SIMULATED)
     }
 
     /// Returns the file of the standard library, at once.
     ///
     /// # Errors
     ///
-    /// Returns the file itself if an operation is under way.
+    /// Returns the file itself if an operation is under way, or if it is one of a simulated host.
     #[allow(clippy::result_large_err, reason = "the signature is Tokio's")]
     pub fn try_into_std(mut self) -> Result<StdFile, Self> {
-        match Arc::try_unwrap(self.std) {
-            Ok(std) => Ok(std),
-            Err(std) => {
-                self.std = std;
-                Err(self)
-            }
-        }
+        let shared = match Arc::try_unwrap(self.std).map(files::into_system) {
+            Ok(Ok(std)) => return Ok(std),
+            Ok(Err(simulated)) => Arc::new(simulated),
+            Err(shared) => shared,
+        };
+        self.std = shared;
+        Err(self)
     }
 
     /// Changes the permissions of the file.
@@ -269,7 +286,7 @@ impl File {
     ///
     /// Returns the errors of [`std::fs::File::set_times`].
     pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
-        self.when_idle("set_times", move |std| std.set_times(times.to_std()))
+        self.when_idle("set_times", move |std| files::set_times(std, &times))
             .await
     }
 
@@ -313,7 +330,10 @@ impl File {
 
     #[cfg(not(unix))]
     async fn sync(&self, only_data: bool) -> io::Result<()> {
-        self.when_idle("sync", move |std| {
+        let mut inner = self.inner.lock().await;
+        poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
+        let std = self.std.clone();
+        run_sync(on_file("sync", &std), move || {
             if only_data {
                 std.sync_data()
             } else {
@@ -327,7 +347,7 @@ impl File {
     async fn when_idle<T: Send + 'static>(
         &self,
         what: &'static str,
-        operation: impl FnOnce(&StdFile) -> io::Result<T> + Send + 'static,
+        operation: impl FnOnce(&files::File) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         let mut inner = self.inner.lock().await;
         poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
@@ -397,7 +417,7 @@ impl Inner {
 }
 
 /// Moves the position back by the number of bytes read ahead.
-fn go_back(mut file: &StdFile, ahead: usize) -> io::Result<()> {
+fn go_back(mut file: &files::File, ahead: usize) -> io::Result<()> {
     if ahead == 0 {
         return Ok(());
     }
@@ -407,7 +427,10 @@ fn go_back(mut file: &StdFile, ahead: usize) -> io::Result<()> {
 
 /// Reads the bytes that the system has in memory. Returns whether it succeeded.
 #[cfg(target_os = "linux")]
-fn read_now(std: &StdFile, buf: &mut ReadBuf<'_>, limit: usize) -> bool {
+fn read_now(std: &files::File, buf: &mut ReadBuf<'_>, limit: usize) -> bool {
+    let Some(std) = files::as_system(std) else {
+        return false;
+    };
     let len = buf.remaining().min(limit);
     // SAFETY: only bytes of the file are written to it.
     let to = unsafe { buf.unfilled_mut() }.as_mut_ptr();
@@ -449,7 +472,7 @@ impl AsyncRead for File {
                 let std = this.std.clone();
                 let limit = buf.remaining().min(this.max_buf_size);
                 let about = on_file("read", &std);
-                inner.state = State::Busy(spawn_short_blocking(about, move || {
+                inner.state = State::Busy(spawn(about, move || {
                     let result = buffer.read_from(&mut &*std, limit);
                     (Outcome::Read(result), buffer)
                 }));
@@ -510,7 +533,7 @@ impl AsyncWrite for File {
             Err(given_back) => given_back,
         };
         let std = this.std.clone();
-        let job = spawn_mandatory_blocking(on_file("write", &std), move || {
+        let job = spawn_mandatory(on_file("write", &std), move || {
             let result = go_back(&std, ahead).and_then(|()| buffer.write_to(&mut &*std));
             (Outcome::Write(result), buffer)
         });
@@ -542,7 +565,7 @@ impl AsyncSeek for File {
         }
         let std = this.std.clone();
         let about = on_file("seek", &std);
-        inner.state = State::Busy(spawn_short_blocking(about, move || {
+        inner.state = State::Busy(spawn(about, move || {
             let result = go_back(&std, ahead).and_then(|()| (&*std).seek(position));
             (Outcome::Seek(result), buffer)
         }));

@@ -37,6 +37,12 @@ impl FileTimes {
         self
     }
 
+    /// Returns the time of the last modification, if it is to change.
+    #[cfg(feature = "sim")]
+    pub(super) fn modified(&self) -> Option<SystemTime> {
+        self.modified
+    }
+
     pub(super) fn to_std(&self) -> std::fs::FileTimes {
         #[cfg(target_vendor = "apple")]
         use std::os::darwin::fs::FileTimesExt;

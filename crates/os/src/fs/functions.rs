@@ -1,9 +1,10 @@
 //! The functions of `std::fs`, on threads of the pool.
 
-use std::fs::{self, Metadata, Permissions};
+use std::fs::{Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::files;
 use crate::blocking::{on_path, on_paths};
 
 /// Returns the absolute path of a file, without links and without `.` and `..`.
@@ -16,7 +17,7 @@ use crate::blocking::{on_path, on_paths};
 ///
 /// Cancel safe: the operation changes nothing.
 pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
-    on_path("canonicalize", path, fs::canonicalize).await
+    on_path("canonicalize", path, files::canonicalize).await
 }
 
 /// Creates a directory. Its parent must exist.
@@ -30,7 +31,7 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
-    on_path("create_dir", path, fs::create_dir).await
+    on_path("create_dir", path, files::create_dir).await
 }
 
 /// Creates a directory, and its parents where they are missing.
@@ -44,7 +45,7 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
-    on_path("create_dir_all", path, fs::create_dir_all).await
+    on_path("create_dir_all", path, files::create_dir_all).await
 }
 
 /// Returns the metadata of a file: its size, its type, its times. Follows links.
@@ -57,7 +58,7 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// Cancel safe: the operation changes nothing.
 pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    on_path("metadata", path, fs::metadata).await
+    on_path("metadata", path, files::metadata).await
 }
 
 /// Reads a whole file.
@@ -96,7 +97,7 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 ///
 /// Cancel safe: the operation changes nothing.
 pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
-    on_path("read_link", path, fs::read_link).await
+    on_path("read_link", path, files::read_link).await
 }
 
 /// Reads a whole file, which must be text in UTF-8.
@@ -140,7 +141,7 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
-    on_path("remove_dir", path, fs::remove_dir).await
+    on_path("remove_dir", path, files::remove_dir).await
 }
 
 /// Removes a directory and everything in it. Does not follow links. Be careful!
@@ -154,7 +155,7 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
-    on_path("remove_dir_all", path, fs::remove_dir_all).await
+    on_path("remove_dir_all", path, files::remove_dir_all).await
 }
 
 /// Removes a file.
@@ -168,7 +169,7 @@ pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
-    on_path("remove_file", path, fs::remove_file).await
+    on_path("remove_file", path, files::remove_file).await
 }
 
 /// Returns the metadata of a file, or of the link itself if it is one.
@@ -181,7 +182,7 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// Cancel safe: the operation changes nothing.
 pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    on_path("symlink_metadata", path, fs::symlink_metadata).await
+    on_path("symlink_metadata", path, files::symlink_metadata).await
 }
 
 /// Copies the contents of a file, and its permissions, to another path, and returns the
@@ -196,7 +197,7 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
-    on_paths("copy", from, to, fs::copy).await
+    on_paths("copy", from, to, files::copy).await
 }
 
 /// Creates another name for a file.
@@ -210,7 +211,7 @@ pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u6
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    on_paths("hard_link", original, link, fs::hard_link).await
+    on_paths("hard_link", original, link, files::hard_link).await
 }
 
 /// Renames a file or a directory. An existing file of the new name is replaced.
@@ -226,7 +227,7 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-    on_paths("rename", from, to, fs::rename).await
+    on_paths("rename", from, to, files::rename).await
 }
 
 /// Creates a symbolic link.
@@ -241,7 +242,7 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 /// begun.
 #[cfg(unix)]
 pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    on_paths("symlink", original, link, std::os::unix::fs::symlink).await
+    on_paths("symlink", original, link, files::symlink).await
 }
 
 /// Creates a symbolic link to a directory.
@@ -256,13 +257,7 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
 /// begun.
 #[cfg(windows)]
 pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    on_paths(
-        "symlink_dir",
-        original,
-        link,
-        std::os::windows::fs::symlink_dir,
-    )
-    .await
+    on_paths("symlink_dir", original, link, files::symlink_dir).await
 }
 
 /// Creates a symbolic link to a file.
@@ -277,13 +272,7 @@ pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> 
 /// begun.
 #[cfg(windows)]
 pub async fn symlink_file(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    on_paths(
-        "symlink_file",
-        original,
-        link,
-        std::os::windows::fs::symlink_file,
-    )
-    .await
+    on_paths("symlink_file", original, link, files::symlink_file).await
 }
 
 /// Changes the permissions of a file or a directory.
@@ -297,7 +286,7 @@ pub async fn symlink_file(original: impl AsRef<Path>, link: impl AsRef<Path>) ->
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::Result<()> {
-    let set = move |path| fs::set_permissions(path, perm);
+    let set = move |path| files::set_permissions(path, perm);
     on_path("set_permissions", path, set).await
 }
 
@@ -311,7 +300,7 @@ pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::R
 ///
 /// Cancel safe: the operation changes nothing.
 pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
-    on_path("try_exists", path, fs::exists).await
+    on_path("try_exists", path, files::exists).await
 }
 
 /// Writes a whole file. It is created, or its contents are replaced.
@@ -341,7 +330,7 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
 /// ```
 pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let contents = contents.as_ref().to_owned();
-    on_path("write", path, move |path| fs::write(path, contents)).await
+    on_path("write", path, move |path| files::write(path, contents)).await
 }
 
 /// Reads a whole file. Reports of waits call the operation `what`.
@@ -349,5 +338,5 @@ async fn whole(what: &'static str, path: impl AsRef<Path>) -> io::Result<Vec<u8>
     #[cfg(target_os = "linux")]
     return super::whole::read(what, path).await;
     #[cfg(not(target_os = "linux"))]
-    on_path(what, path, fs::read).await
+    on_path(what, path, files::read).await
 }

@@ -23,7 +23,6 @@
 //! the pool writes it. If there is no pool any more, a thread that uses the file writes the
 //! rest. If the file no longer exists, the thread that drops the operation does.
 
-use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
@@ -40,6 +39,7 @@ use blitz_io_runtime::internals::spawn_mandatory_blocking;
 use blitz_io_runtime::runtime::Handle;
 use blitz_io_runtime::task::JoinHandle;
 
+use super::files::{self, File};
 use super::nowait;
 use super::outcome::Outcome;
 use crate::blocking::{lost, on_file};
@@ -58,6 +58,12 @@ pub(super) struct Access {
 impl Access {
     /// Returns the access of a file that has just been opened.
     pub(super) fn of_opened(file: &File) -> Self {
+        let Some(file) = files::as_system(file) else {
+            return Self {
+                own_position: AtomicBool::new(false),
+                given_positions: OnceLock::from(false),
+            };
+        };
         // SAFETY: the descriptor is open.
         let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
         let is_written = flags != -1
@@ -77,7 +83,7 @@ impl Access {
 
     /// Returns whether reads and writes at given positions may go through the ring.
     pub(super) fn has_positions(&self, file: &File) -> bool {
-        *(self.given_positions).get_or_init(|| has_positions(kind(file)))
+        *(self.given_positions).get_or_init(|| has_positions(files::as_system(file).and_then(kind)))
     }
 
     /// Starts to write the contents of the buffer. The file is `ahead` bytes ahead of the
@@ -121,7 +127,7 @@ fn has_positions(kind: Option<libc::mode_t>) -> bool {
 }
 
 /// Returns the kind of a file, if the system knows it without asking another machine.
-fn kind(file: &File) -> Option<libc::mode_t> {
+fn kind(file: &std::fs::File) -> Option<libc::mode_t> {
     let mut known = MaybeUninit::<libc::statx>::zeroed();
     // SAFETY: the descriptor is open, the path is empty, and there is room for the result.
     let result = unsafe {
@@ -279,7 +285,7 @@ mod tests {
                 let mut buffer = Buffer::default();
                 buffer.copy_from(&[IoSlice::new(b"accepted")], 8);
                 let write = Write {
-                    file: Arc::new(file.try_clone().unwrap()),
+                    file: Arc::new(files::of_system(file.try_clone().unwrap())),
                     buffer,
                     place: 0,
                 };

@@ -6,6 +6,9 @@
 //! without a thread. Operations that own their buffer, and writes of a [`File`] on a worker
 //! of a multi-thread runtime, go through io_uring where the system has it.
 //!
+//! In a simulation (feature `sim` of `blitz_io`), files that the code of a host opens are on the
+//! simulated disk of that host.
+//!
 //! # Panics
 //!
 //! Without a runtime, the functions panic.
@@ -15,6 +18,7 @@ mod at;
 mod dir_builder;
 mod file;
 mod file_times;
+pub(crate) mod files;
 mod functions;
 #[cfg(io_uring)]
 mod in_ring;

@@ -4,12 +4,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-#[cfg(unix)]
+// The options of a simulation have methods of these names.
+#[cfg(all(unix, not(feature = "sim")))]
 use std::os::unix::fs::OpenOptionsExt;
-#[cfg(windows)]
+#[cfg(all(windows, not(feature = "sim")))]
 use std::os::windows::fs::OpenOptionsExt;
 
-use super::File;
+use super::{File, files};
 use crate::blocking::on_path;
 
 /// Opens files, like [`std::fs::OpenOptions`].
@@ -29,13 +30,13 @@ use crate::blocking::on_path;
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct OpenOptions(fs::OpenOptions);
+pub struct OpenOptions(files::OpenOptions);
 
 impl OpenOptions {
     /// Creates options that allow nothing yet.
     #[must_use]
     pub fn new() -> OpenOptions {
-        OpenOptions(fs::OpenOptions::new())
+        OpenOptions(files::OpenOptions::new())
     }
 
     /// Sets whether the file can be read.
@@ -181,7 +182,7 @@ impl File {
 
 impl From<fs::OpenOptions> for OpenOptions {
     fn from(options: fs::OpenOptions) -> OpenOptions {
-        OpenOptions(options)
+        OpenOptions(files::options_of(options))
     }
 }
 

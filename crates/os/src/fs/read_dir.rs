@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs::{self, FileType, Metadata};
+use std::fs::{FileType, Metadata};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_observe::About;
-use blitz_io_runtime::internals::spawn_short_blocking;
 use blitz_io_runtime::task::JoinHandle;
 
-use crate::blocking::{on_path, run};
+use super::files;
+use crate::blocking::{on_path, run, spawn};
 
 /// The number of entries that one job of the pool reads. The cost of a job is divided by
 /// it, and that many entries wait in memory.
@@ -41,7 +41,7 @@ const CHUNK: usize = 32;
 /// ```
 pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let chunk = on_path("read_dir", path, |path| {
-        let folder = fs::read_dir(path)?;
+        let folder = files::read_dir(path)?;
         let mut chunk = Chunk {
             entries: VecDeque::with_capacity(CHUNK),
             folder,
@@ -69,7 +69,7 @@ enum State {
 #[derive(Debug)]
 struct Chunk {
     entries: VecDeque<io::Result<DirEntry>>,
-    folder: fs::ReadDir,
+    folder: files::ReadDir,
     has_more: bool,
 }
 
@@ -129,13 +129,10 @@ impl ReadDir {
                 State::Lost => return Poll::Ready(Err(crate::blocking::lost())),
             }
             if let State::Idle(mut chunk) = std::mem::replace(&mut self.0, State::Lost) {
-                self.0 = State::Busy(spawn_short_blocking(
-                    About::operation("read_dir"),
-                    move || {
-                        chunk.fill();
-                        chunk
-                    },
-                ));
+                self.0 = State::Busy(spawn(About::operation("read_dir"), move || {
+                    chunk.fill();
+                    chunk
+                }));
             }
         }
     }
@@ -146,12 +143,12 @@ impl ReadDir {
 pub struct DirEntry {
     /// The type, where the system reports it with the name.
     file_type: Option<FileType>,
-    std: Arc<fs::DirEntry>,
+    std: Arc<files::DirEntry>,
 }
 
 impl DirEntry {
     /// Blocks where the system does not report the type with the name.
-    fn new(std: fs::DirEntry) -> Self {
+    fn new(std: files::DirEntry) -> Self {
         Self {
             file_type: std.file_type().ok(),
             std: Arc::new(std),
@@ -197,6 +194,6 @@ impl DirEntry {
     /// Returns the inode number of the entry.
     #[cfg(unix)]
     pub fn ino(&self) -> u64 {
-        std::os::unix::fs::DirEntryExt::ino(&*self.std)
+        files::inode(&self.std)
     }
 }

@@ -1,6 +1,5 @@
 //! Waiting until the disk has a file.
 
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use blitz_io_observe::About;
 #[cfg(io_uring)]
 use blitz_io_observe::{Descriptor, Kind};
 
+use super::files::File;
 use crate::blocking::on_file;
 use crate::operation::Blocking;
 
@@ -24,6 +24,8 @@ pub(super) struct Sync {
 
 impl Blocking for Sync {
     type Output = io::Result<()>;
+
+    const IS_SYNC: bool = true;
 
     fn about(&self) -> About {
         on_file("sync", &self.file)

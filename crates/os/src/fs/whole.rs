@@ -5,10 +5,10 @@
 //! that uses and frees it. With glibc, buffers that the pool allocates and workers free make the
 //! pool's heaps shrink and grow again, with a page fault for every 4 KiB.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use super::files::{self, File};
 use super::nowait;
 use crate::blocking::{on_file, on_path, run};
 
@@ -46,7 +46,8 @@ enum Opened {
 fn open(path: PathBuf) -> io::Result<Opened> {
     let mut file = File::open(path)?;
     // Files of /proc say that they have no bytes, and cannot be read without waiting.
-    let known = file.metadata().ok().filter(|known| known.is_file());
+    let known = files::as_system(&file).and_then(|file| file.metadata().ok());
+    let known = known.filter(|known| known.is_file());
     let len = known.map_or(0, |known| known.len() as usize);
     if (1..nowait::MOST).contains(&len) {
         return Ok(Opened::Small(file, len));
@@ -59,6 +60,7 @@ fn open(path: PathBuf) -> io::Result<Opened> {
 /// Reads what fits into the buffer as it is, from the file's own position. Returns `None` if that
 /// is not possible without waiting, or if the file has more bytes than the buffer has room for.
 fn read_now(file: &File, bytes: &mut Vec<u8>) -> Option<usize> {
+    let file = files::as_system(file)?;
     let room = bytes.spare_capacity_mut();
     if room.is_empty() {
         return None;

@@ -1,9 +1,10 @@
 //! `ctrl_c`.
 
+use std::future::Future;
 use std::io;
 
 #[cfg(unix)]
-use super::unix::{SignalKind, signal};
+use super::unix::{SignalKind, listen};
 
 /// Waits for the next Ctrl-C, which is `SIGINT` on Unix.
 ///
@@ -26,10 +27,15 @@ use super::unix::{SignalKind, signal};
 /// # Ok(())
 /// # }
 /// ```
-pub async fn ctrl_c() -> io::Result<()> {
+#[track_caller]
+pub fn ctrl_c() -> impl Future<Output = io::Result<()>> {
     #[cfg(unix)]
-    signal(SignalKind::interrupt())?.recv().await;
-    #[cfg(windows)]
-    super::windows::ctrl_c()?.recv().await;
-    Ok(())
+    let caller = blitz_io_observe::Caller::here();
+    async move {
+        #[cfg(unix)]
+        listen(SignalKind::interrupt(), caller)?.recv().await;
+        #[cfg(windows)]
+        super::windows::ctrl_c()?.recv().await;
+        Ok(())
+    }
 }

@@ -1,7 +1,7 @@
 //! The handlers of signals: what each signal calls in this process.
 //!
 //! The system has one handler for a signal. The first [`add`] for a signal installs [`handle`], which
-//! stays: it calls the handler that was there before, if any, and then the actions of the signal.
+//! stays: it calls the handler of before, if any, and then the actions of the signal.
 //! Both are in a [`Chain`], which is never changed while a handler may read it: a change publishes
 //! a copy.
 //!
@@ -15,7 +15,7 @@
 //! 1. The chain with the former handler is published before [`handle`] is installed, so each call of
 //!    [`handle`] finds it.
 //! 2. The installation returns the handler that it replaced. If another thread has changed the
-//!    handler since step 1, the chain is published once more, with that one.
+//!    handler since step 1, the chain is published again, with the new handler.
 //!
 //! # No chain is freed while a handler uses it
 //!
@@ -35,7 +35,7 @@
 //! It has its parent's handlers and chains, and a lock of its own (see `PerProcess`). The threads
 //! whose handlers are counted do not exist there, so a count says in which generation of process it
 //! was made, and one of another generation is zero. A fork between publication and installation
-//! leaves `is_installed` unset in the child, which looks whether [`handle`] is there.
+//! leaves `is_installed` unset in the child, which looks whether [`handle`] is installed.
 
 use std::ffi::{c_int, c_void};
 use std::mem::{self, MaybeUninit};

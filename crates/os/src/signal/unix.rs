@@ -153,6 +153,12 @@ pub struct Signal {
 /// ```
 #[track_caller]
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
+    listen(kind, Caller::here())
+}
+
+/// Creates a listener, whose waits are at a location of the program.
+#[track_caller]
+pub(super) fn listen(kind: SignalKind, caller: Caller) -> io::Result<Signal> {
     let pipe = SignalPipe::current()?;
     let signal = kind.0;
     // The texts are Tokio's.
@@ -165,7 +171,7 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     }
     let number = pipe.listen(signal)?;
     Ok(Signal {
-        record: Wait::new(Caller::here()),
+        record: Wait::new(caller),
         pipe,
         signal,
         number,

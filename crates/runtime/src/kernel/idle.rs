@@ -16,7 +16,12 @@
 //! No worker waits in a driver before a task needs one (`Idle::use_drivers`): to be called
 //! in a driver costs more than on a word. Afterwards a worker that goes to sleep waits in
 //! its own driver, or in another one if no worker waits there, and parks only where the
-//! limit is reached. So more workers than the limit do not wake for the same events.
+//! limit is reached. So more workers than the limit do not wake for the same events. The limit is
+//! the number of processors that a driver has, so that a worker whose processor is taken away, or
+//! whose task computes, delays no event. But where there are more workers than processors, it is one
+//! as long as fewer workers are awake than there are processors: a second one that an event wakes
+//! would take the processor away from those that work. If more are awake, then some of them
+//! get on with nothing, and the others may be needed.
 //!
 //! One of the sleepers may be the *monitor*: a parked worker, or the workers that wait in
 //! one driver together. It looks every few milliseconds whether another worker is stalled.
@@ -125,6 +130,9 @@
 //! scheduler and of Tokio's. The monitor does, without a thread of its own, what Go's `sysmon`
 //! does for processors whose thread is blocked.
 
+#[cfg(feature = "inspect")]
+pub mod asleep;
+
 use blitz_io_core::Lock;
 use blitz_io_core::awake::Workers;
 use blitz_io_core::fences::after_rmw;
@@ -197,54 +205,34 @@ impl Calls {
     }
 }
 
-/// A copy of the sleep states of all workers.
-#[cfg(all(feature = "inspect", not(loom)))]
-pub struct Asleep {
-    pub count: Count,
-    /// The parked workers that were not called.
-    pub parked: Vec<usize>,
-    /// For each driver the workers that wait and were not called, and the calls that none has taken.
-    pub drivers: Vec<(usize, usize)>,
-    pub monitor: Option<Place>,
-}
-
 /// The sleep states of all workers; see the module documentation.
 #[repr(align(128))]
 pub struct Idle {
     word: AtomicUsize,
     workers: usize,
     processors: usize,
+    /// Largest number of workers that may wait in one driver.
+    most_waiting: usize,
     sleepers: Lock<Sleepers>,
 }
 
 impl Idle {
-    /// Creates the state in which all of `workers` are awake and not searching. `most_waiting` may wait
-    /// in each of the `drivers`.
+    /// Creates the state in which all of `workers` are awake and not searching. At most `most_waiting`
+    /// may wait in each of the `drivers`.
     pub fn new(workers: usize, processors: usize, drivers: usize, most_waiting: usize) -> Self {
         assert!(workers <= MOST_WORKERS, "too many workers");
         Self {
             word: AtomicUsize::new(workers * AWAKE),
             workers,
             processors,
-            sleepers: Lock::new(Sleepers::new(workers, drivers, most_waiting)),
+            most_waiting,
+            sleepers: Lock::new(Sleepers::new(workers, drivers)),
         }
     }
 
     /// Returns how many workers are awake and search, and whether there is a monitor.
     pub fn count(&self) -> Count {
         Count(self.word.load(Ordering::Relaxed))
-    }
-
-    /// Returns the present state, for people.
-    #[cfg(all(feature = "inspect", not(loom)))]
-    pub fn asleep(&self) -> Asleep {
-        let sleepers = self.sleepers.lock();
-        Asleep {
-            count: self.count(),
-            parked: sleepers.parked().to_vec(),
-            drivers: sleepers.waiting().collect(),
-            monitor: sleepers.monitor,
-        }
     }
 
     /// Returns `true` if more workers are awake than there are processors.
@@ -523,7 +511,7 @@ impl Idle {
     ) -> (Place, bool) {
         let mut sleepers = self.sleepers.lock();
         let becomes_monitor = sleepers.monitor.is_none() && self.count().awake() > 1;
-        let place = sleepers.place(index, own, exclusive);
+        let place = sleepers.place(index, own, exclusive, self.most_waiting_now());
         sleepers.add(place, exclusive, becomes_monitor);
         let mut change = AWAKE;
         if searching {
@@ -536,6 +524,17 @@ impl Idle {
         drop(sleepers);
         after_rmw();
         (place, searching && before.searching() == 1)
+    }
+
+    /// Returns how many workers may wait in one driver while one goes to sleep; see the module
+    /// documentation.
+    fn most_waiting_now(&self) -> usize {
+        let others_awake = self.count().awake() - 1;
+        if self.workers > self.processors && others_awake < self.processors {
+            self.most_waiting.min(1)
+        } else {
+            self.most_waiting
+        }
     }
 
     fn sleep_at(
@@ -605,4 +604,34 @@ fn take_call(sleepers: &mut Sleepers, place: Place) -> Option<Calls> {
         to_work: has_more.then_some(place),
         to_monitor: None,
     })
+}
+
+#[cfg(all(test, feature = "io", not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Returns how many workers wait in the driver after all have gone to sleep, one by one.
+    fn waiting(workers: usize, processors: usize) -> usize {
+        let idle = Idle::new(workers, processors, 1, workers.min(processors));
+        idle.use_drivers(1, |place| panic!("{place:?}: all are awake"));
+        let places = (0..workers).map(|index| idle.go_to_sleep(index, 0, false, false).0);
+        places.filter(|&place| place == Place::Driver(0)).count()
+    }
+
+    #[test]
+    fn workers_that_have_a_processor_each_wait_together() {
+        assert_eq!(waiting(2, 2), 2);
+        assert_eq!(waiting(2, 4), 2);
+        assert_eq!(waiting(4, 4), 4);
+    }
+
+    #[test]
+    fn of_more_workers_than_processors_one_waits_unless_others_fill_the_processors() {
+        assert_eq!(waiting(8, 1), 1);
+        // One is awake when the second one goes to sleep.
+        assert_eq!(waiting(3, 2), 1);
+        // Two are.
+        assert_eq!(waiting(4, 2), 2);
+        assert_eq!(waiting(8, 2), 2);
+    }
 }

@@ -34,8 +34,6 @@ pub struct Sleepers {
     /// parked monitor is the first.
     parked: Vec<usize>,
     drivers: Box<[Waiting]>,
-    /// Largest number of workers that may wait in one driver.
-    most_waiting: usize,
     /// Workers wait in drivers.
     pub uses_drivers: bool,
     pub monitor: Option<Place>,
@@ -43,18 +41,18 @@ pub struct Sleepers {
 
 impl Sleepers {
     /// Creates the state in which no worker sleeps.
-    pub fn new(workers: usize, drivers: usize, most_waiting: usize) -> Self {
+    pub fn new(workers: usize, drivers: usize) -> Self {
         Self {
             parked: Vec::with_capacity(workers),
             drivers: vec![Waiting::default(); drivers].into(),
-            most_waiting,
             uses_drivers: false,
             monitor: None,
         }
     }
 
-    /// Returns the place where the worker `index`, whose driver is `own`, goes to sleep.
-    pub fn place(&self, index: usize, own: usize, exclusive: bool) -> Place {
+    /// Returns the place where the worker `index`, whose driver is `own`, goes to sleep. It joins
+    /// others in its driver if they are fewer than `most_waiting`.
+    pub fn place(&self, index: usize, own: usize, exclusive: bool, most_waiting: usize) -> Place {
         let is_empty = |&driver: &usize| self.drivers[driver].is_empty(exclusive);
         let may_join = !exclusive && !self.drivers[own].is_exclusive;
         let count = self.drivers.len();
@@ -63,7 +61,7 @@ impl Sleepers {
             Place::Parked(index)
         } else if let Some(driver) = others.find(is_empty) {
             Place::Driver(driver)
-        } else if may_join && self.drivers[own].waiting < self.most_waiting {
+        } else if may_join && self.drivers[own].waiting < most_waiting {
             Place::Driver(own)
         } else {
             Place::Parked(index)
@@ -144,15 +142,17 @@ impl Sleepers {
         let fullest = (0..self.drivers.len()).max_by_key(count)?;
         (self.drivers[fullest].waiting > 0).then_some(fullest)
     }
+}
 
+/// For the inspector.
+#[cfg(feature = "inspect")]
+impl Sleepers {
     /// Returns the parked workers that were not called.
-    #[cfg(all(feature = "inspect", not(loom)))]
     pub fn parked(&self) -> &[usize] {
         &self.parked
     }
 
     /// Returns for each driver the workers that wait and were not called, and the calls that none has taken.
-    #[cfg(all(feature = "inspect", not(loom)))]
     pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
         self.drivers
             .iter()

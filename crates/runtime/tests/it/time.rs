@@ -342,7 +342,7 @@ fn a_timer_that_is_due_ends_after_a_few_yields_of_the_only_worker() {
         }
         yields
     }
-    // The best of some tries: a thread that looks at the timers meanwhile may lose its processor.
+    // The best of some tries: the thread that looks at the timers may lose its processor.
     let fewest = workers(1).block_on(async {
         let tries = task::spawn(async {
             let (mut fewest, mut tries) = (usize::MAX, 0);

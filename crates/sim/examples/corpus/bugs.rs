@@ -173,8 +173,8 @@ fn driver() {
     }
 }
 
-/// A pool hands a connection to the one who waits longest. If that one gives up in this moment, the
-/// connection is in a channel that nobody reads.
+/// A pool hands a connection to the task that has waited longest. If that task is cancelled in this moment, the
+/// connection stays in a channel without a reader.
 fn cancelled_get() {
     type Waiters = Monitor<(Vec<u32>, VecDeque<mpsc::Sender<u32>>)>;
     fn get(pool: &Waiters, limit: Option<Duration>) -> Option<u32> {
@@ -227,8 +227,8 @@ fn cancelled_get() {
     assert_eq!(get(&pool, None), Some(7));
 }
 
-/// Sending an item makes sure that one listener is told. One that is told and finds an item before it waits
-/// leaves without passing the message on, and another one sleeps beside the next item.
+/// A sender notifies one listener of its item. A listener that is notified, but finds an item before it waits,
+/// does not pass the notification on, and another listener sleeps beside the next item.
 fn listener() {
     struct Listener {
         told: AtomicBool,
@@ -382,7 +382,7 @@ fn two_flags() {
     sender.join().unwrap();
 }
 
-/// A worker that fails closes its buffer, and does not wake those who wait for a place in it.
+/// A worker that fails closes its buffer, and does not wake the threads that wait for a place in it.
 fn buffer() {
     #[derive(Default)]
     struct State {

@@ -1,5 +1,6 @@
 //! Finds the faults of `bugs`, and prints for each: schedules and time until the first failure, choices and bytes
-//! after shrinking, and what a loop of the program itself finds in as much time.
+//! after shrinking, and what a loop of the program itself finds in as much time, without and with random delays
+//! where its threads enter the kernel (`crates/testing/delays.c`).
 //!
 //! ```sh
 //! cargo run --release -p blitz-io-sim --example corpus
@@ -8,13 +9,19 @@
 mod bugs;
 
 use std::env;
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_io_sim::{Faults, Outcome, Plan, Program, Schedule, Simulator, Trace, shrink};
 use bugs::{BUGS, Bug};
+use tempfile::TempDir;
 
+/// The file of the library that delays threads.
+const DELAYS: &str = "delays.so";
 /// Time of the search for each fault.
 const LIMIT: Duration = Duration::from_secs(60);
 /// A run without simulation that takes longer hangs.
@@ -30,15 +37,17 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "| fault | like | schedules | seconds | choices | bytes | replays | loop of its own, as long |"
+        "| fault | like | schedules | seconds | choices | bytes | replays | loop of its own, as long | with delays |"
     );
-    println!("|---|---|--:|--:|--:|--:|--:|---|");
+    println!("|---|---|--:|--:|--:|--:|--:|---|---|");
+    let delays = delays().expect("the C compiler makes a library");
+    let delays = delays.path().join(DELAYS);
     let mut missed = 0;
     for bug in &BUGS {
         if !wanted.is_empty() && !wanted.iter().any(|name| name == bug.name) {
             continue;
         }
-        match row(bug) {
+        match row(bug, &delays) {
             Ok(row) => println!("| {} | {} | {row} |", bug.name, bug.origin),
             Err(error) => {
                 missed += 1;
@@ -51,7 +60,7 @@ fn main() -> ExitCode {
 
 type Failure = Box<dyn std::error::Error>;
 
-fn row(bug: &Bug) -> Result<String, Failure> {
+fn row(bug: &Bug, delays: &Path) -> Result<String, Failure> {
     let program = program(bug);
     let mut simulator = Simulator::start(&program)?;
     let start = Instant::now();
@@ -66,12 +75,36 @@ fn row(bug: &Bug) -> Result<String, Failure> {
         same += u32::from((again.verdict, again.hash) == (trace.verdict, trace.hash));
     }
     Ok(format!(
-        "{schedules} | {:.2} | {} | {} | {same} of 100 | {}",
+        "{schedules} | {:.2} | {} | {} | {same} of 100 | {} | {}",
         took.as_secs_f64(),
         small.script.len(),
         trace.encode().len(),
-        native(&program, took)?
+        native(&program, took, &[])?,
+        native(
+            &program,
+            took,
+            &[
+                ("LD_PRELOAD", delays.as_os_str()),
+                ("DELAYS_ONE_IN", OsStr::new("30")),
+                ("DELAYS_US", OsStr::new("3000")),
+            ]
+        )?
     ))
+}
+
+/// Compiles the library that delays threads. Returns its folder.
+fn delays() -> io::Result<TempDir> {
+    let folder = tempfile::tempdir()?;
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../testing/delays.c");
+    let status = Command::new("cc")
+        .args(["-std=c11", "-O2", "-shared", "-fPIC", source, "-ldl", "-o"])
+        .arg(folder.path().join(DELAYS))
+        .status()?;
+    if status.success() {
+        Ok(folder)
+    } else {
+        Err(io::Error::other(source))
+    }
 }
 
 fn program(bug: &Bug) -> Program {
@@ -102,14 +135,19 @@ fn find(simulator: &mut Simulator, bug: &Bug) -> Result<Option<(u64, Plan, Outco
     Ok(None)
 }
 
-/// Runs the program itself for `time`, and at least for a second.
-fn native(program: &Program, time: Duration) -> Result<String, Failure> {
+/// Runs the program itself with these variables for `time`, and at least for a second.
+fn native(
+    program: &Program,
+    time: Duration,
+    variables: &[(&str, &OsStr)],
+) -> Result<String, Failure> {
     let start = Instant::now();
     let mut runs = 0;
     while start.elapsed() < time.max(Duration::from_secs(1)) {
         runs += 1;
         let mut child = Command::new(&program.path)
             .args(&program.arguments)
+            .envs(variables.iter().copied())
             .stderr(Stdio::null())
             .spawn()?;
         let begin = Instant::now();

@@ -17,7 +17,7 @@ pub struct Monitor<T> {
 // SAFETY: the value is reached with the mutex only, one thread at a time.
 unsafe impl<T: Send> Sync for Monitor<T> {}
 
-// SAFETY: neither part depends on a thread while nobody holds the lock; who moves the monitor owns it.
+// SAFETY: neither part depends on a thread while the lock is free, and the owner that moves the monitor does not hold it.
 unsafe impl<T: Send> Send for Monitor<T> {}
 
 impl<T> Monitor<T> {
@@ -67,7 +67,7 @@ impl<T> Monitor<T> {
         end: Option<libc::timespec>,
         f: &mut dyn FnMut(&mut T) -> Option<R>,
     ) -> Option<R> {
-        // SAFETY: as in `with`; the condition is only used with this mutex.
+        // SAFETY: the mutex and the condition live as long as the monitor, and the condition is only used with this mutex.
         unsafe {
             libc::pthread_mutex_lock(self.mutex.get());
             let found = loop {

@@ -30,6 +30,11 @@
 //! 4. *If no thread is ready*, time moves to the earliest deadline. If there is none, the run ends as a
 //!    deadlock: by 3, no later event could make a thread ready.
 //!
+//! # The start of a thread
+//!
+//! `pthread_create` returns to the program when the new thread has come to [`sleep`]. So the part of libc that
+//! runs before, which may wait for libc's locks, runs beside no other thread.
+//!
 //! # The end of a thread
 //!
 //! A thread keeps the baton while its destructors run, which may reach points. Then it chooses its
@@ -40,12 +45,11 @@
 //! # A wait that tries again
 //!
 //! A thread that waits for a lock is woken to try again. If another thread takes the lock first, it
-//! would only wait once more: [`acquired`] makes such threads blocked again without running them. So
+//! would only wait again: [`acquired`] makes such threads blocked again without running them. So
 //! a schedule has no turns in which nothing happens.
 
 use core::sync::atomic::Ordering;
 
-use crate::alarms;
 use crate::c::{EINTR, Pollfd};
 use crate::end;
 use crate::events;
@@ -56,10 +60,13 @@ use crate::shared::region::strategy;
 use crate::shared::region::{
     CHECKPOINT, DECISIONS, Decision, Event, NOTHING, TIME, WINDOWS, fault, happening, kind, verdict,
 };
+use crate::signals;
+use crate::silence;
 use crate::state::{Class, Key, NEVER, State, sim};
 use crate::step;
 use crate::survey;
 use crate::sys;
+use crate::time;
 
 /// Simulated nanoseconds that each point takes.
 const COST: u64 = 1_000;
@@ -138,6 +145,9 @@ unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
     s.me().object = concerns;
     s.me().spins = 0;
     s.me().rests = 0;
+    if call != time::SPINNING {
+        s.me().clock_spins = 0;
+    }
     loops::point();
     survey::stop();
     s.strategy.arrived(s.current);
@@ -211,7 +221,10 @@ unsafe fn earliest() -> u64 {
     let waiting = threads.filter(|thread| thread.state == State::Blocked);
     let first = waiting.map(|thread| thread.deadline).min();
     let first = first.unwrap_or(NEVER).min(s.descriptors.next_timer());
-    first.min(s.wires.next()).min(s.alarm.at)
+    first
+        .min(s.wires.next())
+        .min(silence::next())
+        .min(s.alarms.next())
 }
 
 /// Makes the threads ready whose deadlines have passed, and timer descriptors readable.
@@ -230,12 +243,13 @@ unsafe fn expire() {
         }
     }
     let rang = s.descriptors.expire(s.now);
-    s.alarm.expire(s.now);
+    s.alarms.expire(s.now, &mut s.due);
     let arrived = s.wires.deliver(s.now);
     if arrived {
         progress::change();
     }
-    if arrived || rang {
+    let is_given_up = silence::expire(s.now);
+    if arrived || rang || is_given_up {
         progress::wake();
         descriptors_changed();
     }
@@ -260,9 +274,6 @@ pub unsafe fn block(key: Key, deadline: u64) -> bool {
     me.deadline = deadline;
     me.timed_out = false;
     me.state = State::Blocked;
-    if key.0 == Class::Sleep {
-        me.blocks_alarm = alarms::blocks_signal();
-    }
     progress::wake();
     happened(
         happening::WAIT,
@@ -400,7 +411,7 @@ unsafe fn reschedule(kind: u16) {
         s.streak = 0;
     }
     hand_over(next);
-    alarms::deliver();
+    signals::deliver();
     if sim().region().preempt != 0 && other_is_ready() {
         open_window();
     }
@@ -428,7 +439,7 @@ pub unsafe fn choose_thread(kind: u16) -> u32 {
             if !to_next_deadline() {
                 end::deadlock();
             }
-            alarms::deliver();
+            signals::deliver();
             continue;
         }
         let s = sim();
@@ -632,7 +643,7 @@ pub unsafe fn hand_over(next: u32) {
     sim().runs();
 }
 
-/// Gives the baton away for good.
+/// Gives the baton away and never takes it back.
 pub unsafe fn leave(next: u32) {
     let s = sim();
     s.dying = sys::gettid();

@@ -114,6 +114,7 @@ unsafe extern "C" {
 pub const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 
 pub const ENOENT: c_int = 2;
+pub const ESRCH: c_int = 3;
 pub const EINTR: c_int = 4;
 pub const EAGAIN: c_int = 11;
 pub const EBUSY: c_int = 16;
@@ -159,6 +160,14 @@ pub mod nr {
     pub const ALARM: usize = 37;
     pub const SETITIMER: usize = 38;
     pub const GETPID: usize = 39;
+    pub const RT_SIGTIMEDWAIT: usize = 128;
+    pub const TIMER_CREATE: usize = 222;
+    pub const TIMER_SETTIME: usize = 223;
+    pub const TIMER_GETTIME: usize = 224;
+    pub const TIMER_GETOVERRUN: usize = 225;
+    pub const TIMER_DELETE: usize = 226;
+    pub const SIGNALFD: usize = 282;
+    pub const SIGNALFD4: usize = 289;
     pub const SOCKET: usize = 41;
     pub const CONNECT: usize = 42;
     pub const ACCEPT: usize = 43;

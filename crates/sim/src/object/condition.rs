@@ -1,7 +1,7 @@
 //! pthread conditions and barriers, and semaphores.
 //!
-//! Conditions and barriers are queues of ours under the address of the object; libc's state of them
-//! stays as it was initialised. A semaphore is libc's, and only its wait is ours, as with locks.
+//! Conditions and barriers are queues under the address of the object; this crate leaves libc's state of
+//! them as it was initialised. A semaphore is libc's, and only its wait is replaced, as with locks.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -37,7 +37,7 @@ unsafe extern "C" fn pthread_cond_destroy(condition: Object) -> c_int {
 
 unsafe fn wait(call: &'static str, condition: Object, mutex: Object, deadline: u64) -> c_int {
     point(call, condition as usize);
-    // A condition may wake a thread for no reason, but the thread lets go of the mutex all the same.
+    // A condition may wake a thread for no reason, but even then the thread has released the mutex.
     let spurious = baton::has_fault(fault::SPURIOUS);
     lock::unlock(mutex);
     let timed_out = if spurious {

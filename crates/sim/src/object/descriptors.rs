@@ -128,9 +128,14 @@ impl Descriptors {
         }
     }
 
-    /// Returns the number of what a descriptor refers to. It is never given again.
+    /// Returns the number of the object of a descriptor. No later object has the same number.
     pub fn index(&self, fd: usize) -> Option<usize> {
         *self.table.get(fd)?
+    }
+
+    /// Returns a descriptor that refers to the number.
+    pub fn fd_of(&self, index: usize) -> Option<usize> {
+        self.table.iter().position(|at| *at == Some(index))
     }
 
     /// Returns the sockets with their numbers.
@@ -207,7 +212,7 @@ impl Descriptors {
                 count > 0,
                 self.table.iter().position(|at| *at == Some(*index)),
             ) {
-                // SAFETY: the counter below a timer is an event counter, and `count` is what it takes.
+                // SAFETY: the counter below a timer is an event counter, and `count` is eight bytes long.
                 unsafe { sys::call(nr::WRITE, [fd, &raw const count as usize, 8, 0, 0, 0]) };
                 any = true;
             }
@@ -264,7 +269,7 @@ pub unsafe fn until_ready(waits: Waits, mut operation: impl FnMut() -> Raw) -> R
 }
 
 /// A write found no room, or too little: room that comes is a change to report.
-unsafe fn found_no_room(fd: usize) {
+pub unsafe fn found_no_room(fd: usize) {
     if let Some(description) = sim().descriptors.get(fd) {
         for edge in &mut description.edges {
             edge.has_told_room = false;
@@ -305,7 +310,7 @@ pub unsafe fn report_again(fd: usize) {
             // 3: modify. The kernel looks at the readiness anew.
             sys::call(nr::EPOLL_CTL, [edge.epoll, 3, edge.fd, event, 0, 0]);
         }
-        // Also for those who wait for such an epoll.
+        // Some threads may wait for such an epoll.
         descriptors_changed();
     }
 }
@@ -369,7 +374,7 @@ pub unsafe fn write(fd: usize, from: usize, length: usize) -> Raw {
         base: from as *mut u8,
         len: length,
     }];
-    if let Some(result) = network::hold(fd, &all) {
+    if let Some(result) = network::hold(fd, &all, false) {
         return result;
     }
     write_all(fd, length, false, |done, length| {
@@ -421,7 +426,7 @@ pub unsafe fn writev(fd: usize, parts: usize, count: usize) -> Raw {
     }
     point("writev", 0);
     let all = core::slice::from_raw_parts(parts as *const Iovec, count);
-    if let Some(result) = network::hold(fd, all) {
+    if let Some(result) = network::hold(fd, all, false) {
         return result;
     }
     let length = all.iter().map(|part| part.len).sum();

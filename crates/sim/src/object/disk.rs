@@ -1,29 +1,15 @@
-//! Crashes: which writes to files in memory survive one.
+//! Crashes of a machine whose files are in memory.
 //!
-//! # States
+//! What is durable, and what a crash leaves of the rest, is in `shared/unsynced`: each crash takes its choices
+//! from the seed, one recorded decision each. A write is synced by `fsync`, `fdatasync`, `msync` or `sync`, or
+//! at once if the file was opened with `O_SYNC`; a change of a folder by `fsync` of that folder, or `sync`.
 //!
-//! A write is *unsynced* until `fsync`, `fdatasync`, `msync` or `sync` of its file, or at once if the file was
-//! opened with `O_SYNC`. A change of a folder (a new name, a removed one, a rename) is in the *journal* until
-//! `fsync` of that folder, or `sync`. All else is *durable*.
-//!
-//! # A crash
-//!
-//! 1. The folders are as after a prefix of the journal: file systems order these changes. The choice says how
-//!    many of the last ones are lost.
-//! 2. Each file with unsynced writes has all of them, or none, or the first ones, or the first ones and a part
-//!    of the next (*torn*, at a sector), or all but one: the system writes pages back in any order.
-//! 3. The process ends. The fork server starts the program again, on these files (`start`).
-//!
-//! Both are independent. So a file that was written, not synced, and renamed over another one may be empty
-//! after the crash, and a file that was synced is gone if its folder was not.
+//! After a crash the process ends. The fork server starts the program again, on these files (`start`).
 //!
 //! `fsync` that fails (`eio`) drops what is unsynced, as Linux does: the program still reads it, but no later
 //! `fsync` writes it.
 //!
-//! # Each state is one that a disk may have
-//!
-//! Durable bytes change in [`sync`] only, which applies all changes in their order, and in a crash. A
-//! crash takes the choices above from the seed, one recorded decision each, and choice 0 loses nothing. Stores
+//! Durable bytes change in [`sync`] only, which applies all changes in their order, and in a crash. Stores
 //! through a mapping are in no list of changes: a crash loses them unless a sync came later, which a disk may do.
 
 use std::collections::BTreeMap;
@@ -32,6 +18,7 @@ use crate::baton;
 use crate::c::nr;
 use crate::end;
 use crate::shared::region::fault;
+use crate::shared::unsynced::{self, Operation, apply};
 use crate::state::{sim, stop};
 use crate::sys;
 use crate::tree::{self, File, Folder, Id, Kind, Node, ROOT, Tree};
@@ -40,43 +27,15 @@ use crate::tree::{self, File, Folder, Id, Kind, Node, ROOT, Tree};
 pub const DISK_FD: usize = 903;
 /// Crashes in one run.
 pub const CRASHES: u32 = 3;
-/// Bytes that a disk writes as a whole.
-const SECTOR: usize = 512;
 /// A decision has at most this many choices.
 const CHOICES: usize = 1_000;
-
-/// A change of a file's bytes.
-#[derive(Clone)]
-pub enum Change {
-    Write { at: usize, bytes: Vec<u8> },
-    Length(usize),
-}
-
-/// A change of entries: folder, name, new entry. They happen together.
-pub struct Operation(pub Vec<(Id, Vec<u8>, Option<Id>)>);
-
-/// Applies a change.
-fn apply(bytes: &mut Vec<u8>, change: &Change) {
-    match change {
-        Change::Length(length) => bytes.resize(*length, 0),
-        Change::Write { at, bytes: new } => {
-            let end = at + new.len();
-            if bytes.len() < end {
-                bytes.resize(end, 0);
-            }
-            bytes[*at..end].copy_from_slice(new);
-        }
-    }
-}
 
 /// Makes the bytes of a file durable.
 pub unsafe fn sync(file: &mut File) {
     if file.is_mapped {
         file.durable = file.bytes();
     } else {
-        for change in &file.unsynced {
-            apply(&mut file.durable, change);
-        }
+        apply(&mut file.durable, &file.unsynced);
     }
     file.unsynced.clear();
 }
@@ -95,9 +54,8 @@ fn commit(tree: &mut Tree, count: usize) {
 
 /// Makes the changes of a folder durable, and all changes before them in the journal.
 pub fn sync_folder(tree: &mut Tree, id: Id) {
-    let concerns = |operation: &Operation| operation.0.iter().any(|(folder, ..)| *folder == id);
-    let last = tree.journal.iter().rposition(concerns);
-    commit(tree, last.map_or(0, |at| at + 1));
+    let count = unsynced::due(&tree.journal, id);
+    commit(tree, count);
 }
 
 /// Makes everything durable.
@@ -115,55 +73,17 @@ unsafe fn choose(count: usize) -> usize {
     baton::choose_of(fault::CRASH, count.min(CHOICES))
 }
 
-/// Returns the part of a write that reached the disk before its end: whole sectors.
-unsafe fn torn(change: &Change) -> Option<Change> {
-    let Change::Write { at, bytes } = change else {
-        return None;
-    };
-    let first = SECTOR - at % SECTOR;
-    if first >= bytes.len() {
-        return None;
-    }
-    let inner = (bytes.len() - first).div_ceil(SECTOR);
-    let end = first + SECTOR * choose(inner);
-    Some(Change::Write {
-        at: *at,
-        bytes: bytes[..end].to_vec(),
-    })
-}
-
 /// Leaves a file as a crash may.
 unsafe fn lose(file: &mut File) {
     let changes = core::mem::take(&mut file.unsynced);
-    if changes.is_empty() {
-        return;
-    }
-    let last = changes.len() - 1;
-    let kept: Vec<Change> = match choose(5) {
-        0 => changes,
-        1 => vec![],
-        2 => changes[..choose(changes.len())].to_vec(),
-        3 => {
-            let at = last - choose(changes.len());
-            let part = torn(&changes[at]);
-            changes[..at].iter().cloned().chain(part).collect()
-        }
-        _ => {
-            let mut kept = changes;
-            let at = choose(kept.len());
-            kept.remove(at);
-            kept
-        }
-    };
-    for change in &kept {
-        apply(&mut file.durable, change);
-    }
+    let kept = unsynced::survivors(changes, |count| choose(count));
+    apply(&mut file.durable, &kept);
 }
 
 /// Ends the process as if the machine had lost its power, at a call.
 pub unsafe fn crash(call: &str) -> ! {
     let tree = &mut *sim().files;
-    let kept = tree.journal.len() - choose(tree.journal.len() + 1);
+    let kept = unsynced::kept(&tree.journal, |count| choose(count));
     commit(tree, kept);
     for node in tree.nodes.values_mut() {
         if let Kind::File(file) = &mut node.kind {

@@ -15,6 +15,7 @@ use crate::identity;
 use crate::messages;
 use crate::random;
 use crate::readiness as r;
+use crate::signals;
 use crate::sockets;
 use crate::state::{NEVER, sim};
 use crate::sys;
@@ -163,7 +164,17 @@ pub unsafe fn call(number: usize, a: [usize; 6], from: usize) -> Raw {
         nr::PAUSE => alarms::pause_thread(),
         nr::GETPID => identity::PROCESS,
         nr::GETTID => identity::PROCESS + sim().current as Raw,
-        nr::KILL | nr::TKILL | nr::TGKILL => identity::signal(number, a, from),
+        nr::KILL | nr::TKILL | nr::TGKILL => signals::send(number, a, from),
+        nr::RT_SIGTIMEDWAIT => {
+            signals::wait_for(a[0] as *const _, a[1], r::after(a[2] as *const _))
+        }
+        nr::SIGNALFD => signals::descriptor(a[0], a[1], 0),
+        nr::SIGNALFD4 => signals::descriptor(a[0], a[1], a[3]),
+        nr::TIMER_CREATE => alarms::create(a[0] as i32, a[1] as *const _, a[2] as *mut _, from),
+        nr::TIMER_SETTIME => alarms::set_time(a[0] as i32, a[1], a[2] as *const _, a[3] as *mut _),
+        nr::TIMER_GETTIME => alarms::get_time(a[0] as i32, a[1] as *mut _),
+        nr::TIMER_GETOVERRUN => alarms::missed(a[0] as i32),
+        nr::TIMER_DELETE => alarms::delete(a[0] as i32),
         nr::UNAME => identity::uname(a[0] as *mut u8),
         nr::GETRUSAGE => identity::usage(a[1] as *mut u8, 144),
         nr::TIMES => identity::usage(a[0] as *mut u8, 32),
@@ -192,11 +203,9 @@ fn name(number: usize) -> &'static str {
         59 | 322 => " (execve)",
         61 | 247 => " (wait)",
         73 => " (flock)",
-        128 => " (rt_sigtimedwait)",
-        222 => " (timer_create)",
+        130 => " (rt_sigsuspend)",
         253 | 294 => " (inotify)",
         275 => " (splice)",
-        282 | 289 => " (signalfd)",
         426 => " (io_uring_enter)",
         _ => "",
     }

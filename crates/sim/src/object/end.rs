@@ -1,4 +1,4 @@
-//! How a run ends that does not end by itself: with a verdict and a report.
+//! Ends a run that does not exit: with a verdict and a report.
 
 use core::ffi::CStr;
 use core::fmt::Write;
@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 
 use crate::baton;
 use crate::c::{self, nr};
+use crate::explain;
 use crate::loops;
 use crate::shared::region::{Region, TEXT, WAITS, verdict};
 use crate::state::{Class, State, sim, stop};
@@ -33,7 +34,7 @@ unsafe fn report() -> Report {
     Report(sim().region)
 }
 
-/// Adds to the report of a run that goes on.
+/// Adds a line to the report of a run that continues.
 pub unsafe fn note(text: &str) {
     let _ = report().write_str(text);
 }
@@ -41,6 +42,7 @@ pub unsafe fn note(text: &str) {
 /// Ends the process with a verdict.
 pub unsafe fn with(verdict: u32, text: &str) -> ! {
     let _ = report().write_str(text);
+    let verdict = explain::ended(verdict);
     sim().region().verdict = verdict;
     stop();
     sys::exit_group(100 + verdict as i32);
@@ -48,7 +50,11 @@ pub unsafe fn with(verdict: u32, text: &str) -> ! {
 
 /// Ends a run in which all threads wait, and none of them for a time.
 pub unsafe fn deadlock() -> ! {
-    list_threads();
+    // Not for a report of the program that waits itself.
+    if sim().explained.is_none() {
+        list_threads();
+        explain::begin();
+    }
     with(verdict::DEADLOCK, "");
 }
 
@@ -111,7 +117,7 @@ pub unsafe fn diverged(index: u32, recorded: (u16, u16), here: (u16, usize)) -> 
 
 /// The program made a call that is neither simulated nor harmless.
 pub unsafe fn escaped(name: &str, address: usize) -> ! {
-    // A call through a symbol of this object has no address of its own: its caller's is meant.
+    // A call through a symbol of this object has no address of its own; it stands for its caller.
     let mine = base_of(escaped as *const () as usize);
     let outside = address != 0 && base_of(address) != mine;
     let place = if outside { address } else { caller() };
@@ -152,6 +158,7 @@ unsafe fn list_threads() {
                 (Class::Sleep, _) => write!(report(), " for {} ns", thread.deadline - now),
                 (Class::Join, other) => write!(report(), ", thread {other}"),
                 (Class::Descriptors, fd) => write!(report(), ", {fd}"),
+                (Class::Signal, _) => Ok(()),
                 (_, address) => write!(report(), " at {address:#x}"),
             };
         }
@@ -225,7 +232,7 @@ struct Place(usize);
 
 impl core::fmt::Display for Place {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // SAFETY: all fields may be zero, and `dladdr` fills in what it finds.
+        // SAFETY: all fields may be zero, and `dladdr` fills them in.
         let mut info: c::DlInfo = unsafe { core::mem::zeroed() };
         // SAFETY: `dladdr` accepts any address.
         if unsafe { c::dladdr(self.0 as *const _, &mut info) } == 0 || info.file.is_null() {

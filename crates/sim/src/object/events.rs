@@ -1,6 +1,6 @@
 //! The record of the events of a run, for pictures, and for profiles of what threads share.
 //!
-//! A run records only if the library asks for it. Events that find no room are left out: they are the last.
+//! A run records only if the library has switched recording on. The last events are left out if there is no room.
 
 use crate::shared::region::{EVENTS, Event, NAMES};
 use crate::state::sim;

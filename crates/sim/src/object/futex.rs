@@ -95,6 +95,12 @@ pub unsafe fn call(a: [usize; 6], from: usize) -> Raw {
     }
 }
 
+/// Returns `true` if threads wait under simulation for the word of a call.
+pub unsafe fn has_waiters(a: [usize; 6]) -> bool {
+    let word = Word::new(a[0], a[1] & PRIVATE != 0);
+    sim().queues.contains_key(&(Class::Futex, word.key))
+}
+
 unsafe fn until(clock: i32, timeout: usize) -> u64 {
     match timeout {
         0 => NEVER,

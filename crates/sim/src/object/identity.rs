@@ -65,30 +65,6 @@ unsafe fn own_files(path: usize) -> Option<CString> {
     CString::new(format!("/proc/{}", words.join("/"))).ok()
 }
 
-/// Signals: to this process only, and then the kernel delivers them to the running thread.
-pub unsafe fn signal(number: usize, a: [usize; 6], from: usize) -> Raw {
-    let (target, signal) = match number {
-        nr::KILL => (a[0] as i32, a[1]),
-        nr::TKILL => (a[0] as i32, a[1]),
-        _ => (a[1] as i32, a[2]),
-    };
-    let me = sim().current as Raw;
-    let mine = number == nr::KILL && (target as Raw == PROCESS || target == 0);
-    if signal != 0 && !mine && target as Raw != PROCESS + me {
-        end::escaped("a signal to another process or thread", from);
-    }
-    baton::point("kill", 0);
-    let arguments = [
-        sys::getpid() as usize,
-        sys::gettid() as usize,
-        signal,
-        0,
-        0,
-        0,
-    ];
-    sys::call(nr::TGKILL, arguments)
-}
-
 /// `uname` with a fixed name of the host.
 pub unsafe fn uname(to: *mut u8) -> Raw {
     let result = sys::call(nr::UNAME, [to as usize, 0, 0, 0, 0, 0]);
@@ -120,7 +96,7 @@ pub unsafe fn usage(to: *mut u8, size: usize) -> Raw {
     }
 }
 
-/// `sysinfo`: a machine with 8 GiB of memory, half of it free. libc's `qsort` asks for it.
+/// `sysinfo`: a machine with 8 GiB of memory, half of it free. libc's `qsort` calls it.
 pub unsafe fn memory(to: *mut u64) -> Raw {
     const GIB: u64 = 1 << 30;
     core::slice::from_raw_parts_mut(to, 14).fill(0);
@@ -283,12 +259,7 @@ macro_rules! refused {
 }
 
 refused!(
-    sigwait,
-    sigwaitinfo,
-    sigtimedwait,
     sigsuspend,
-    timer_create,
-    pthread_kill,
     pthread_sigqueue,
     sigqueue,
     lockf,
@@ -296,7 +267,6 @@ refused!(
     shmget,
     semget,
     msgget,
-    signalfd,
     inotify_init,
     inotify_init1,
     io_setup,

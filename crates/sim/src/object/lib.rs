@@ -2,13 +2,13 @@
 //!
 //! - `start`: the fork server, which runs the program up to `main` once.
 //! - `baton`, `state`, `end`: one running thread, simulated time, verdicts; `events` records them.
-//! - `progress`: what a livelock lacks.
+//! - `progress`: what a livelock lacks; `explain`: what the program says about a deadlock.
 //! - `strategy`, `pos`, `surw`: which thread is next.
-//! - `thread`, `lock`, `condition`, `futex`, `mappings`, `time`, `alarms`, `random`, `identity`: what is taken over, by subject.
+//! - `thread`, `lock`, `condition`, `futex`, `mappings`, `time`, `alarms`, `signals`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
 //! - `step`: instructions one by one; `survey`, `loops`: loops without a call; `handlers`: of the program.
 //! - `files`, `paths`, `tree`, `metadata`, `disk`: files in memory, and their crashes.
-//! - `network`, `wires`: faults of the network, and what is under way because of them.
+//! - `network`, `wires`, `silence`: faults of the network, what is under way because of them, and half-open connections.
 //! - `outside`: child processes, where they are allowed.
 //! - `dispatch`: one function that takes a number and six arguments, as the kernel does.
 //! - `symbols`: libc's functions over `dispatch`; `trap`: what comes round libc, into `dispatch` too;
@@ -28,6 +28,7 @@ mod disk;
 mod dispatch;
 mod end;
 mod events;
+mod explain;
 mod files;
 mod futex;
 mod handlers;
@@ -47,6 +48,8 @@ mod readiness;
 mod real;
 #[path = "../shared/mod.rs"]
 mod shared;
+mod signals;
+mod silence;
 mod sockets;
 mod start;
 mod state;

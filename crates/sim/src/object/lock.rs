@@ -1,7 +1,7 @@
 //! pthread mutexes, read-write locks and `pthread_once`.
 //!
 //! Locks are not modelled: libc's own `trylock` decides, so recursive, error-checking and robust ones,
-//! static initialisers and the layouts are libc's. Only the wait is ours: where `trylock` says "busy",
+//! static initialisers and the layouts are libc's. Only the wait is replaced: where `trylock` says "busy",
 //! the thread blocks until an unlock.
 
 use core::ffi::{c_int, c_void};

@@ -3,7 +3,7 @@
 //! Such a loop waits for memory that another thread writes, and would keep the baton for ever. Each known one
 //! has a breakpoint at its mark (`survey`). After [`ROUNDS`] executions of marks without a point
 //! between, the thread is at a point: another one runs. So the place depends on the program only,
-//! whenever the loop was found, and whoever found it.
+//! whenever and by whichever thread the loop was found.
 //!
 //! # A breakpoint
 //!
@@ -33,7 +33,7 @@ pub const MOST: u32 = 2_000;
 const INT3: u8 = 0xcc;
 const PAGE: usize = 4096;
 
-/// A place of a breakpoint, and the byte that is there in the program.
+/// A place of a breakpoint, and the program's byte at that place.
 #[derive(Clone, Copy)]
 struct Mark {
     at: usize,
@@ -99,7 +99,7 @@ unsafe fn write(at: usize, byte: u8) {
     (at as *mut u8).write_volatile(byte);
 }
 
-/// Removes the breakpoints for good: a debugger would stop at each.
+/// Removes the breakpoints permanently: a debugger would stop at each.
 pub unsafe fn forget() {
     disarm();
     COUNT = 0;

@@ -64,7 +64,7 @@ pub unsafe fn send(a: [usize; 6], from: usize) -> Raw {
         base: data as *mut u8,
         len: length,
     }];
-    if let Some(result) = network::hold(fd, &part) {
+    if let Some(result) = network::hold(fd, &part, never) {
         return result;
     }
     write_all(fd, length, never, |done, part| {
@@ -204,7 +204,7 @@ pub unsafe fn send_message(fd: usize, message: *const Msghdr, flags: usize, from
     };
     if given.iovlen > 0 {
         let parts = core::slice::from_raw_parts(given.iov, given.iovlen);
-        if let Some(result) = network::hold(fd, parts) {
+        if let Some(result) = network::hold(fd, parts, flags & DONTWAIT != 0) {
             return result;
         }
     }
@@ -299,7 +299,7 @@ pub unsafe fn send_messages(a: [usize; 6], from: usize) -> Raw {
     })
 }
 
-/// `recvmmsg`. It returns what is there after the first message, and never waits for more.
+/// `recvmmsg`. It waits for the first message only, and returns those that have arrived by then.
 pub unsafe fn receive_messages(a: [usize; 6], from: usize) -> Raw {
     const WAIT_FOR_ONE: usize = 0x10000;
     batch(a, |message, flags| {

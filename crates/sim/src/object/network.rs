@@ -3,8 +3,10 @@
 //! - *Late bytes*: what a stream sends is held back, and everything after it (`wires`).
 //! - *A reset*: both ends of the connection read what has arrived, and then get the error once. Without
 //!   faults, a program makes one by `SO_LINGER` with a time of zero.
+//! - *A half-open connection*: nothing arrives any more, for ever (`silence`).
 //! - *A cut*: a port cannot be reached for a while. Bytes from and to it come when the cut is over, as TCP
-//!   repeats them; datagrams are lost; a new connection finds no way to the host.
+//!   repeats them; datagrams are lost; a new connection finds no way to the host. A cut may be of one direction
+//!   only: what goes to the receiver's port, or what comes from the sender's.
 //! - *Datagrams* are lost, late, or delivered twice.
 //! - *`EAGAIN`* although the call could succeed. A program that waits for changes gets another one.
 
@@ -14,9 +16,11 @@ use crate::descriptors::{Kind, Waits, report_again, until_ready};
 use crate::outside;
 use crate::progress;
 use crate::shared::region::fault;
+use crate::silence;
 use crate::sockets::Name;
-use crate::state::sim;
+use crate::state::{NEVER, sim};
 use crate::sys;
+use crate::wires::Cut;
 
 const MILLISECOND: u64 = 1_000_000;
 /// Delays of bytes, the last two as spikes.
@@ -32,6 +36,13 @@ const LATE: [u64; 3] = [MILLISECOND, 50 * MILLISECOND, 1_000 * MILLISECOND];
 const CUTS: [u64; 3] = [100 * MILLISECOND, 5_000 * MILLISECOND, 60_000 * MILLISECOND];
 /// When this many bytes are under way, all of them arrive.
 const LIMIT: usize = 1 << 20;
+/// Faults that keep what a stream sends, or its end, from arriving now.
+const DELAYING: [u32; 4] = [
+    fault::LATENCY,
+    fault::PARTITION,
+    fault::HALF_OPEN,
+    fault::ONE_WAY,
+];
 
 /// Returns `true` if one of the families is on.
 unsafe fn is_on(families: &[u32]) -> bool {
@@ -44,7 +55,8 @@ struct End {
     index: usize,
     local: u16,
     peer: u16,
-    is_reset: bool,
+    is_broken: bool,
+    is_silent: bool,
 }
 
 unsafe fn end_of(fd: usize) -> Option<End> {
@@ -58,7 +70,8 @@ unsafe fn end_of(fd: usize) -> Option<End> {
         index,
         local: socket.local?.port,
         peer: socket.peer?.port,
-        is_reset: socket.is_reset,
+        is_broken: socket.is_broken,
+        is_silent: socket.silence.is_some(),
     })
 }
 
@@ -70,42 +83,68 @@ unsafe fn gather(parts: &[Iovec]) -> Vec<u8> {
     all
 }
 
-/// Returns `true` if a port cannot be reached.
-pub unsafe fn is_cut(port: u16) -> bool {
-    let s = sim();
-    s.wires.cut_until(&[port], s.now) > 0
-}
-
-/// Returns until when two ports cannot reach each other. A cut of the receiver's may begin.
+/// Returns until when nothing from one port arrives at the other. A cut may begin.
 unsafe fn cut_between(local: u16, peer: u16) -> u64 {
     let s = sim();
-    let until = s.wires.cut_until(&[local, peer], s.now);
+    let until = s.wires.cut_until(local, peer, s.now);
     if until > 0 {
         return until;
     }
-    match fault_of(fault::PARTITION, CUTS.len()) {
-        0 => 0,
-        which => {
-            let s = sim();
-            let until = s.now + CUTS[which - 1];
-            s.wires.cut(peer, until);
-            until
-        }
+    let which = fault_of(fault::PARTITION, CUTS.len());
+    if which > 0 {
+        let until = sim().now + CUTS[which - 1];
+        return begin_cut(peer, until, (true, true));
     }
+    let which = fault_of(fault::ONE_WAY, 2 * CUTS.len());
+    if which > 0 {
+        let until = sim().now + CUTS[(which - 1) % CUTS.len()];
+        return if which <= CUTS.len() {
+            begin_cut(peer, until, (false, true))
+        } else {
+            begin_cut(local, until, (true, false))
+        };
+    }
+    0
 }
 
-/// Holds back what a stream sends, if a fault wants that. `None`: it is written now.
-pub unsafe fn hold(fd: usize, parts: &[Iovec]) -> Option<Raw> {
-    if !is_on(&[fault::LATENCY, fault::PARTITION]) {
+/// Cuts a port off, in the direction from it, to it, or both. Returns until when.
+unsafe fn begin_cut(port: u16, until: u64, (from, to): (bool, bool)) -> u64 {
+    let s = sim();
+    let cut = Cut {
+        port,
+        until,
+        from,
+        to,
+    };
+    s.wires.cut(cut, s.now);
+    until
+}
+
+/// Holds back what a stream sends, if a fault wants that. `None`: it is written now. `never`: the call itself
+/// says that it does not block.
+pub unsafe fn hold(fd: usize, parts: &[Iovec], never: bool) -> Option<Raw> {
+    if !is_on(&DELAYING) {
         return None;
     }
     let end = end_of(fd)?;
     let length: usize = parts.iter().map(|part| part.len).sum();
-    if length == 0 || end.is_reset {
+    if length == 0 || end.is_broken && !end.is_silent {
         return None;
     }
     if sim().wires.has_ended(end.index) {
         return Some(-(EPIPE as Raw));
+    }
+    let falls_silent = !end.is_silent && has_fault(fault::HALF_OPEN);
+    if falls_silent {
+        silence::begin(end.local, end.peer);
+    }
+    if end.is_silent || falls_silent {
+        let waits = Waits {
+            fd,
+            events: POLLOUT,
+            never,
+        };
+        return Some(silence::write(waits, length));
     }
     let cut = cut_between(end.local, end.peer);
     let delay = match fault_of(fault::LATENCY, DELAYS.len()) {
@@ -127,7 +166,7 @@ pub unsafe fn hold(fd: usize, parts: &[Iovec]) -> Option<Raw> {
         return None;
     }
     has_deadline(s.wires.next());
-    // What is due at once need not wait for time.
+    // Data that are due now need no advance of time.
     baton::advance(0);
     progress::change();
     Some(length as Raw)
@@ -140,6 +179,8 @@ pub unsafe fn transfer(waits: Waits, mut operation: impl FnMut() -> Raw) -> Raw 
         fault::EAGAIN,
         fault::LATENCY,
         fault::PARTITION,
+        fault::HALF_OPEN,
+        fault::ONE_WAY,
     ]);
     until_ready(waits, || {
         if outside::would_wait(waits) {
@@ -148,14 +189,14 @@ pub unsafe fn transfer(waits: Waits, mut operation: impl FnMut() -> Raw) -> Raw 
         let error = if has_faults {
             fails(waits)
         } else {
-            tells_reset_to_writer(waits)
+            tells_error_to_writer(waits)
         };
         if let Some(error) = error {
             return error;
         }
         let result = operation();
-        if result == 0 && waits.events == POLLIN && takes_reset(waits.fd) {
-            return -(ECONNRESET as Raw);
+        if result == 0 && waits.events == POLLIN {
+            return takes_error(waits.fd).unwrap_or(0);
         }
         result
     })
@@ -164,13 +205,13 @@ pub unsafe fn transfer(waits: Waits, mut operation: impl FnMut() -> Raw) -> Raw 
 /// Returns the error of a transfer that fails.
 unsafe fn fails(waits: Waits) -> Option<Raw> {
     if let Some(end) = end_of(waits.fd) {
-        if !end.is_reset && has_fault(fault::RESET) {
+        if !end.is_broken && !end.is_silent && has_fault(fault::RESET) {
             reset(waits.fd, &end);
         }
-        if let Some(error) = tells_reset_to_writer(waits) {
+        if let Some(error) = tells_error_to_writer(waits) {
             return Some(error);
         }
-        // The kernel's socket has no room either, so whoever waits for it is woken.
+        // The kernel's socket has no room either, so threads that wait for it are woken.
         if waits.events == POLLOUT && sim().wires.is_full(end.index) {
             return Some(-(EAGAIN as Raw));
         }
@@ -190,15 +231,9 @@ unsafe fn reset(fd: usize, end: &End) {
     let s = sim();
     let mut both = vec![end.index];
     for (index, socket) in s.descriptors.sockets() {
-        let ports = (
-            socket.local.map(|local| local.port),
-            socket.peer.map(|peer| peer.port),
-        );
-        let is_other = socket.is_internet()
-            && socket.is_stream()
-            && ports == (Some(end.peer), Some(end.local));
+        let is_other = socket.connects(end.peer, end.local);
         if is_other || index == end.index {
-            (socket.is_reset, socket.tells_reset) = (true, true);
+            (socket.is_broken, socket.untold) = (true, ECONNRESET);
         }
         if is_other {
             both.push(index);
@@ -215,16 +250,20 @@ unsafe fn reset(fd: usize, end: &End) {
     descriptors_changed();
 }
 
-/// Returns the error of a write after a reset, once.
-unsafe fn tells_reset_to_writer(waits: Waits) -> Option<Raw> {
-    let is_told = waits.events == POLLOUT && takes_reset(waits.fd);
-    is_told.then_some(-(ECONNRESET as Raw))
+/// Returns the error of a write on a broken connection, once.
+unsafe fn tells_error_to_writer(waits: Waits) -> Option<Raw> {
+    if waits.events == POLLOUT {
+        takes_error(waits.fd)
+    } else {
+        None
+    }
 }
 
-/// Returns `true` once after a reset.
-unsafe fn takes_reset(fd: usize) -> bool {
-    let socket = sim().descriptors.socket(fd);
-    socket.is_some_and(|socket| core::mem::take(&mut socket.tells_reset))
+/// Returns the error of a broken connection, once.
+unsafe fn takes_error(fd: usize) -> Option<Raw> {
+    let socket = sim().descriptors.socket(fd)?;
+    let error = core::mem::take(&mut socket.untold);
+    (error != 0).then_some(-(error as Raw))
 }
 
 /// Sends a datagram, or not, or later, or twice.
@@ -234,6 +273,7 @@ pub unsafe fn datagram(fd: usize, target: &Name, parts: &[Iovec], send: impl Fn(
         fault::REORDER,
         fault::DUPLICATE,
         fault::PARTITION,
+        fault::ONE_WAY,
     ];
     if !is_on(&families) {
         return send();
@@ -278,7 +318,7 @@ pub unsafe fn closing(fd: usize) {
         descriptors_changed();
     }
     let socket = s.descriptors.socket(fd);
-    if socket.is_some_and(|socket| socket.ends_by_reset()) {
+    if socket.is_some_and(|socket| socket.silence.is_none() && socket.ends_by_reset()) {
         if let Some(end) = end_of(fd) {
             reset(fd, &end);
             return;
@@ -305,16 +345,20 @@ pub unsafe fn shutdown(fd: usize, how: usize) -> Option<Raw> {
     Some(0)
 }
 
-/// Lets the end of what a socket sends come later, if something is under way or the port is cut off.
+/// Delays the end of a socket's stream, if data are in flight or the port is cut off.
 unsafe fn ends_later(fd: usize) -> bool {
-    if !is_on(&[fault::LATENCY, fault::PARTITION]) {
+    if !is_on(&DELAYING) {
         return false;
     }
     let Some(end) = end_of(fd) else {
         return false;
     };
     let s = sim();
-    let cut = s.wires.cut_until(&[end.local, end.peer], s.now);
+    let cut = if end.is_silent {
+        NEVER
+    } else {
+        s.wires.cut_until(end.local, end.peer, s.now)
+    };
     if cut > 0 && s.wires.under_way(end.index).is_none() {
         s.wires.hold(end.index, fd, cut, vec![]);
         has_deadline(cut);

@@ -5,11 +5,11 @@
 use core::ffi::{CStr, c_char};
 
 use crate::c::{EBADF, EINVAL, ENOENT, Raw, nr};
-use crate::disk::{Change, Operation};
 use crate::end;
 use crate::files::{self, EISDIR, full};
 use crate::identity;
 use crate::metadata::{self, Status};
+use crate::shared::unsynced::{Change, Operation};
 use crate::state::sim;
 use crate::sys;
 use crate::tree::{

@@ -18,6 +18,7 @@ use crate::end;
 use crate::network;
 use crate::progress;
 use crate::shared::region::fault;
+use crate::silence::{self, Silence};
 use crate::state::{NEVER, sim};
 use crate::sys;
 
@@ -44,10 +45,12 @@ pub struct Socket {
     protocol: i32,
     pub local: Option<Address>,
     pub peer: Option<Address>,
-    /// The connection was reset.
-    pub is_reset: bool,
-    /// No call has told so yet.
-    pub tells_reset: bool,
+    /// The connection was reset, or TCP has given it up.
+    pub is_broken: bool,
+    /// The error that says so, until a call has told it; 0: none.
+    pub untold: i32,
+    /// Set if the connection is half open (`silence`).
+    pub silence: Option<Silence>,
     /// Options by level and name.
     options: BTreeMap<(i32, i32), Vec<u8>>,
 }
@@ -65,9 +68,25 @@ impl Socket {
         value.is_some_and(|value| value.len() == 8 && value[..4] != [0; 4] && value[4..] == [0; 4])
     }
 
+    /// Returns the number that an option has; 0 if it is not set.
+    pub fn number(&self, option: (i32, i32)) -> u64 {
+        let value = self.options.get(&option);
+        let number = value.and_then(|value| value[..].try_into().ok());
+        number.map_or(0, |bytes| i32::from_ne_bytes(bytes).max(0) as u64)
+    }
+
     /// Returns `true` if it transfers bytes and not messages.
     pub fn is_stream(&self) -> bool {
         self.kind == STREAM
+    }
+
+    /// Returns `true` for the end at `local` of a connection of TCP to `peer`.
+    pub fn connects(&self, local: u16, peer: u16) -> bool {
+        let ports = (
+            self.local.map(|local| local.port),
+            self.peer.map(|peer| peer.port),
+        );
+        self.is_internet() && self.is_stream() && ports == (Some(local), Some(peer))
     }
 
     pub fn is_datagram(&self) -> bool {
@@ -245,7 +264,7 @@ pub unsafe fn socket(domain: i32, kind: i32, protocol: i32, from: usize) -> Raw 
 /// Gives a socket of the Internet a large buffer.
 unsafe fn enlarge(fd: usize, domain: i32) {
     if domain != UNIX {
-        // Level 1, option 7: the buffer of what it sends.
+        // Level 1, option 7: the send buffer.
         let size = &raw const BUFFER as usize;
         sys::call(nr::SETSOCKOPT, [fd, 1, 7, size, 4, 0]);
     }
@@ -375,7 +394,7 @@ pub unsafe fn connect(fd: usize, address: usize, length: usize, from: usize) -> 
         Err(error) => return error,
     };
     require_local("connect", &socket, &target, from);
-    if !socket.is_datagram() && network::is_cut(target.port) {
+    if !socket.is_datagram() && sim().wires.is_cut(target.port, sim().now) {
         return -(EHOSTUNREACH as Raw);
     }
     if socket.peer.is_some() && !socket.is_datagram() {
@@ -396,6 +415,11 @@ pub unsafe fn connect(fd: usize, address: usize, length: usize, from: usize) -> 
         if result < 0 {
             return result;
         }
+        let local = sim().descriptors.socket(fd).and_then(|found| found.local);
+        // An earlier connection may have had the same port.
+        sim()
+            .wires
+            .is_new(target.port, local.map_or(0, |local| local.port));
     }
     if let Some(found) = sim().descriptors.socket(fd) {
         found.peer = Some(socket.concrete(target));
@@ -451,8 +475,10 @@ pub unsafe fn accept(fd: usize, address: usize, length: usize, flags: usize) -> 
         socket.local = listener.local.map(|local| listener.concrete(local));
         socket.peer = Some(peer);
         let port = listener.local.map_or(0, |local| local.port);
-        socket.is_reset = sim().wires.was_reset(port, peer.port);
-        socket.tells_reset = socket.is_reset;
+        socket.is_broken = sim().wires.was_reset(port, peer.port);
+        socket.untold = if socket.is_broken { ECONNRESET } else { 0 };
+        let is_silent = sim().wires.is_silent(port, peer.port);
+        socket.silence = is_silent.then(|| Silence::new(sim().now));
         write_address(&socket, &peer, address, length);
     }
     sim().descriptors.add(
@@ -502,6 +528,7 @@ pub unsafe fn set_option(fd: usize, level: i32, name: i32, value: usize, length:
         Kind::Socket(socket) if socket.is_internet() => {
             let bytes = core::slice::from_raw_parts(value as *const u8, length.min(256)).to_vec();
             socket.options.insert((level, name), bytes);
+            silence::changed();
             0
         }
         Kind::Socket(_) if level == 1 && (name == 20 || name == 21) => 0,
@@ -522,11 +549,8 @@ pub unsafe fn get_option(fd: usize, level: i32, name: i32, value: usize, length:
         _ => return raw(),
     };
     let stored = match (level, name) {
-        // The error of a reset.
-        (1, 4) if socket.tells_reset => {
-            socket.tells_reset = false;
-            ECONNRESET.to_ne_bytes().to_vec()
-        }
+        // The error of a connection that is broken.
+        (1, 4) if socket.untold != 0 => core::mem::take(&mut socket.untold).to_ne_bytes().to_vec(),
         // Type, error, sizes of the buffers, listening.
         (1, 3 | 4 | 7 | 8 | 30) => return raw(),
         (1, 38) => socket.protocol.to_ne_bytes().to_vec(),

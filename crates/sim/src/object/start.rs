@@ -22,7 +22,7 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::alarms::Alarm;
+use crate::alarms::Alarms;
 use crate::c::{self, Main, nr};
 use crate::descriptors::Descriptors;
 use crate::disk::{self, DISK_FD};
@@ -263,7 +263,8 @@ unsafe fn begin(region: *mut Region, key: u32) {
         current: 0,
         now: configuration.now,
         jumped: 0,
-        alarm: Alarm::NONE,
+        alarms: Alarms::default(),
+        due: vec![],
         next_deadline: NEVER,
         dying: 0,
         strategy,
@@ -290,6 +291,8 @@ unsafe fn begin(region: *mut Region, key: u32) {
         }),
         names: Default::default(),
         wires: Wires::default(),
+        is_creating: false,
+        explained: None,
         key,
     });
     if !outside::is_allowed() {

@@ -6,12 +6,14 @@ use std::collections::VecDeque;
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::alarms::Alarm;
+use crate::alarms::Alarms;
 use crate::c::Pollfd;
 use crate::descriptors::Descriptors;
+use crate::explain::Before;
 use crate::mappings::Place;
 use crate::shared::random::{Random, extend};
 use crate::shared::region::{NOTHING, Region};
+use crate::signals::Signal;
 use crate::strategy::Strategy;
 use crate::tree::Tree;
 use crate::wires::Wires;
@@ -53,6 +55,8 @@ pub enum Class {
     Join,
     /// Descriptors.
     Descriptors,
+    /// A signal that all threads block.
+    Signal,
 }
 
 /// The object of a wait.
@@ -60,20 +64,20 @@ pub type Key = (Class, usize);
 
 /// A thread of the program.
 pub struct Thread {
-    /// Its number: 0 is the one that runs `main`.
+    /// Its number: 0 for the thread that runs `main`.
     pub id: u32,
     /// The baton: 1 from the moment at which another thread hands it over.
     pub baton: AtomicU32,
+    /// 1 from the moment at which it waits for the baton for the first time.
+    pub has_arrived: AtomicU32,
     pub state: State,
     pub key: Key,
     /// The thread was woken to try again, and another one may be faster.
     pub retries: bool,
     pub deadline: u64,
     pub timed_out: bool,
-    /// A signal came during its wait (`alarms`).
+    /// A signal came during its wait (`signals`).
     pub interrupted: bool,
-    /// It blocked that signal when it began to sleep.
-    pub blocks_alarm: bool,
     /// Descriptors that it waits for.
     pub set: Vec<Pollfd>,
     /// Further queues in which it is, if it waits for several words.
@@ -94,6 +98,8 @@ pub struct Thread {
     pub reports_to: Option<u32>,
     /// Calls of our thread-specific destructor so far.
     pub rounds: u32,
+    /// Turns in a row in which it only read clocks (`time`).
+    pub clock_spins: u32,
     /// Preemptions in loops without a call since its last point (`loops`).
     pub spins: u32,
     /// The number of points from which on it runs again, if others can: it spins.
@@ -107,13 +113,13 @@ impl Thread {
         Thread {
             id,
             baton: AtomicU32::new(0),
+            has_arrived: AtomicU32::new(0),
             state: State::Ready,
             key: (Class::Sleep, 0),
             retries: false,
             deadline: NEVER,
             timed_out: false,
             interrupted: false,
-            blocks_alarm: false,
             set: vec![],
             other_keys: vec![],
             woken_at: 0,
@@ -125,6 +131,7 @@ impl Thread {
             detached: false,
             reports_to: None,
             rounds: 0,
+            clock_spins: 0,
             spins: 0,
             rests: 0,
             name: [0; 16],
@@ -146,8 +153,10 @@ pub struct Simulation {
     pub now: u64,
     /// Nanoseconds by which the calendar's clock has jumped.
     pub jumped: i64,
-    /// The timer that sends a signal.
-    pub alarm: Alarm,
+    /// Timers that send signals.
+    pub alarms: Alarms,
+    /// Signals to the process that no thread has got yet.
+    pub due: Vec<Signal>,
     /// Lower bound of all deadlines.
     pub next_deadline: u64,
     /// The kernel's number of a thread that has passed the baton on and still ends.
@@ -180,6 +189,10 @@ pub struct Simulation {
     /// Places of the names in the record of the events.
     pub names: BTreeMap<Vec<u8>, u32>,
     pub wires: Wires,
+    /// The thread with the baton is in libc's `pthread_create`.
+    pub is_creating: bool,
+    /// Set while the program explains a deadlock.
+    pub explained: Option<Before>,
     /// Key whose destructor sees the end of a thread.
     pub key: u32,
 }

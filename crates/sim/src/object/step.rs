@@ -15,7 +15,7 @@
 //!
 //! The flag is set in the last part of a point, and the instructions from there to the end of the point
 //! are not counted. A window ends at the next instruction of this object, or at a `syscall` instruction:
-//! both are calls. A survey goes on there, up to a point, because many calls are none. But the
+//! both are calls. A survey continues there, up to a point, because many calls are none. But the
 //! system call that may block SIGTRAP is not stepped over.
 //!
 //! # Handlers

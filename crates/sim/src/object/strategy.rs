@@ -103,7 +103,7 @@ impl Strategy {
         }
     }
 
-    /// The thread goes on without a choice, with its pending call on `object`.
+    /// The thread continues without a choice, with its pending call on `object`.
     pub fn alone(&mut self, thread: u32, object: u64) {
         if self.strategy == SURW {
             self.surw.alone(thread, object);

@@ -1,6 +1,7 @@
 //! Threads. They stay real ones; each sleeps until it gets the baton.
 
 use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::Ordering;
 
 use crate::baton;
 use crate::c::{self, EBUSY, ETIMEDOUT, Start, Timespec};
@@ -23,7 +24,7 @@ struct Body {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_create(
+pub unsafe extern "C" fn pthread_create(
     thread: *mut usize,
     attributes: *const c_void,
     start: Start,
@@ -50,14 +51,21 @@ unsafe extern "C" fn pthread_create(
         argument,
     }));
     s.threads.push(record);
+    s.is_creating = true;
     let result = create(thread, attributes, run, body.cast());
     let s = sim();
+    s.is_creating = false;
     if result != 0 {
         drop(Box::from_raw(body));
         s.threads.pop();
         return result;
     }
     s.threads[id as usize].pthread = *thread;
+    // Until then it runs in libc, beside this thread.
+    let has_arrived: *const _ = &s.threads[id as usize].has_arrived;
+    while (*has_arrived).load(Ordering::Acquire) == 0 {
+        sys::futex_wait(&*has_arrived, 0);
+    }
     s.live.push(id);
     s.region().threads += 1;
     baton::started(id);
@@ -68,6 +76,7 @@ unsafe extern "C" fn pthread_create(
 
 unsafe extern "C" fn run(body: *mut c_void) -> *mut c_void {
     let body = Box::from_raw(body.cast::<Body>());
+    sys::futex_wake(&(*body.record).has_arrived);
     baton::sleep(body.record);
     let s = sim();
     s.me().tid = sys::gettid();

@@ -22,6 +22,12 @@ const SECOND: u64 = 1_000_000_000;
 const READING: u64 = 50;
 /// After this many readings in a row, a thread lets others run: it may wait for what one of them does.
 const SPIN: u32 = 64;
+/// If it does so again and again without another call, it works until a time comes. Each turn then takes twice
+/// as much time as the one before, up to a tenth of a millisecond. Otherwise it would work for longer than its
+/// deadline means: work itself takes no simulated time.
+const LONGEST_SPIN: u32 = 11;
+/// The call of such a turn.
+pub const SPINNING: &str = "reading a clock";
 
 /// Jumps of the calendar's clock, in nanoseconds: a server of time or a person sets it.
 const JUMPS: [i64; 4] = [
@@ -35,6 +41,11 @@ const JUMPS: [i64; 4] = [
 /// international atomic time.
 fn is_calendar(clock: c_int) -> bool {
     matches!(clock, 0 | 5 | 8 | 11)
+}
+
+/// Returns `true` if there is no such clock.
+pub unsafe fn is_unknown(clock: c_int) -> bool {
+    offset(clock).is_none()
 }
 
 /// Returns what the calendar shows at the start of the run, as far as it has not jumped.
@@ -90,7 +101,11 @@ pub unsafe fn read(clock: c_int) -> Option<u64> {
     let s = sim();
     s.clock_reads += 1;
     if s.clock_reads >= SPIN {
-        baton::yield_now("reading a clock");
+        let me = s.me();
+        me.clock_spins = (me.clock_spins + 1).min(LONGEST_SPIN);
+        let work = READING << me.clock_spins;
+        baton::advance(work);
+        baton::yield_now(SPINNING);
     } else {
         baton::advance(READING);
     }

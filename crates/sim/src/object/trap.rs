@@ -7,7 +7,10 @@
 //! The fork server installs the filter once, before the first run, and each run inherits it: see `start`.
 //!
 //! Two kinds of threads reach the handler without the baton: one that has not had it yet, and one that
-//! ends. Both are inside of libc, so their calls go to the kernel.
+//! ends. Both are inside of libc, so their calls go to the kernel. They may wait there for a lock of libc that the
+//! thread with the baton releases. So a release that comes as a system call wakes waiters in the kernel, too. While a
+//! thread is created, a release that concerns no simulated waiter is no point: it depends on time whether the
+//! new thread had to wait.
 
 use core::ffi::{c_int, c_void};
 
@@ -15,6 +18,7 @@ use crate::c::{self, DlPhdrInfo, nr};
 use crate::dispatch::{self, CLONE, CLONE3, HARMLESS};
 use crate::end;
 use crate::files;
+use crate::futex;
 use crate::handlers::{self, SIGSYS};
 use crate::state::{active, sim};
 use crate::step;
@@ -22,6 +26,11 @@ use crate::sys;
 
 const CLONE_THREAD: u32 = 0x10000;
 const ANONYMOUS: u32 = 0x20;
+const STANDARD_ERROR: usize = 2;
+/// The operation of a futex call, without the flags.
+const FUTEX_OPERATION: usize = 127;
+const WAKE: usize = 1;
+const WAKE_BITSET: usize = 10;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -131,6 +140,13 @@ pub struct Context {
     pub flags_register: usize,
 }
 
+/// Returns `true` for the calls of a thread that begins or ends: it waits for a lock of libc, asks where its stack is, or
+/// prints the last words of libc or of a sanitizer.
+fn is_of_libc(number: usize, first: usize) -> bool {
+    matches!(number, nr::FUTEX | nr::SCHED_GETAFFINITY)
+        || (number, first) == (nr::WRITE, STANDARD_ERROR)
+}
+
 unsafe extern "C" fn handle(_: c_int, info: *const i32, context: *mut Context) {
     let registers = &mut (*context).registers;
     let errno = *c::__errno_location();
@@ -147,10 +163,16 @@ unsafe extern "C" fn handle(_: c_int, info: *const i32, context: *mut Context) {
         let s = sim();
         s.me().tid == sys::gettid()
     };
-    let result = if holds {
-        dispatch::call(number, a, registers[16])
-    } else if number == nr::FUTEX || !active() {
-        // A lock of libc, for a moment.
+    let is_wake = number == nr::FUTEX && matches!(a[1] & FUTEX_OPERATION, WAKE | WAKE_BITSET);
+    let result = if holds && is_wake && sim().is_creating && !futex::has_waiters(a) {
+        sys::call(number, a)
+    } else if holds {
+        let result = dispatch::call(number, a, registers[16]);
+        if is_wake {
+            sys::call(number, a);
+        }
+        result
+    } else if is_of_libc(number, a[0]) || !active() {
         sys::call(number, a)
     } else {
         end::escaped_elsewhere(number, registers[16]);

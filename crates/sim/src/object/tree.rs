@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::c::{EINVAL, ENOENT, Raw, nr};
-use crate::disk::{Change, Operation};
+use crate::shared::unsynced::{Change, Operation};
 use crate::sys;
 
 /// Number of a node.
@@ -114,7 +114,7 @@ pub struct Tree {
     pub next: Id,
     pub current: Id,
     /// Changes of folders that a crash may lose, in their order.
-    pub journal: Vec<Operation>,
+    pub journal: Vec<Operation<Vec<u8>>>,
     /// Shared mappings: start, length, file.
     pub mappings: Vec<(usize, usize, Id)>,
 }

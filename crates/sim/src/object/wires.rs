@@ -1,4 +1,4 @@
-//! What is under way: bytes and datagrams that a fault holds back until a simulated time.
+//! Data in flight: bytes and datagrams that a fault holds back until a simulated time.
 //!
 //! Bytes of a connection that are held back are written to the sender's socket when they are due, so
 //! the receiver sees them then, in their order. A wire has a descriptor of its own for that socket. So the
@@ -8,7 +8,7 @@
 //!
 //! 1. *Bytes that are due are written, or the wire is full.* [`Wires::deliver`] is called whenever time
 //!    moves past [`Wires::next`], and ends with one of both.
-//! 2. *A full wire goes on.* It is full because the receiver's buffer is. Room comes only by a call of
+//! 2. *A full wire proceeds.* It is full because the receiver's buffer is. Room comes only by a call of
 //!    the receiver, each of which ends with `baton::descriptors_changed`, which calls
 //!    [`Wires::deliver_more`].
 //! 3. *No byte overtakes another one.* As long as a wire exists, everything that is written goes through it
@@ -51,7 +51,7 @@ impl Wire {
                     self.is_full = true;
                     return;
                 }
-                // The receiver is gone: no one misses the rest.
+                // The receiver has closed its end: the rest is lost.
                 let count = if sent < 0 { part.len() } else { sent as usize };
                 part.drain(..count);
                 self.bytes -= count;
@@ -100,13 +100,24 @@ impl Late {
     }
 }
 
+/// A port that is cut off.
+pub struct Cut {
+    pub port: u16,
+    pub until: u64,
+    /// Bytes from the port do not arrive.
+    pub from: bool,
+    /// Bytes to the port do not arrive.
+    pub to: bool,
+}
+
 /// All that is under way.
 #[derive(Default)]
 pub struct Wires {
     all: Vec<Wire>,
     late: Vec<Late>,
-    /// Ports that cannot be reached, and until when.
-    cuts: Vec<(u16, u64)>,
+    cuts: Vec<Cut>,
+    /// Connections that are half open: the ports of their ends.
+    silent: Vec<(u16, u16)>,
     /// Connections that were reset before they were accepted: ports of the listener and of the other end.
     reset_early: Vec<(u16, u16)>,
 }
@@ -197,7 +208,7 @@ impl Wires {
         self.wire(sender).map(|wire| wire.bytes)
     }
 
-    /// Returns `true` if the receiver has no room for what is due.
+    /// Returns `true` if the receiver has no room for the data that are due.
     pub fn is_full(&mut self, sender: usize) -> bool {
         self.wire(sender).is_some_and(|wire| wire.is_full)
     }
@@ -281,15 +292,51 @@ impl Wires {
     }
 
     /// Cuts a port off.
-    pub fn cut(&mut self, port: u16, until: u64) {
-        self.cuts.retain(|(other, _)| *other != port);
-        self.cuts.push((port, until));
+    pub fn cut(&mut self, cut: Cut, now: u64) {
+        self.cuts.retain(|other| other.until > now);
+        self.cuts.push(cut);
     }
 
-    /// Returns until when one of the ports is cut off; 0 if none is.
-    pub fn cut_until(&self, ports: &[u16], now: u64) -> u64 {
-        let cuts = self.cuts.iter().filter(|(port, _)| ports.contains(port));
-        let last = cuts.map(|(_, until)| *until).max().unwrap_or(0);
+    /// Returns until when nothing from one port arrives at the other; 0 if it does now.
+    pub fn cut_until(&self, from: u16, to: u16, now: u64) -> u64 {
+        let is_between = |cut: &&Cut| cut.from && cut.port == from || cut.to && cut.port == to;
+        let cuts = self.cuts.iter().filter(is_between);
+        let last = cuts.map(|cut| cut.until).max().unwrap_or(0);
         if last > now { last } else { 0 }
+    }
+
+    /// Returns `true` if a port is cut off, if only in one direction.
+    pub fn is_cut(&self, port: u16, now: u64) -> bool {
+        let mut cuts = self.cuts.iter();
+        cuts.any(|cut| cut.port == port && cut.until > now)
+    }
+
+    /// Notes that a connection is half open. What is under way from its ends never arrives.
+    pub fn silence(&mut self, ports: (u16, u16), ends: &[usize]) {
+        self.silent.push(ports);
+        for wire in &mut self.all {
+            if ends.contains(&wire.sender) {
+                for (due, _) in &mut wire.parts {
+                    *due = NEVER;
+                }
+            }
+        }
+    }
+
+    /// Returns `true` if a connection is half open.
+    pub fn has_silent(&self) -> bool {
+        !self.silent.is_empty()
+    }
+
+    /// Returns `true` if the connection of the ports is half open.
+    pub fn is_silent(&self, one: u16, other: u16) -> bool {
+        let mut ports = self.silent.iter();
+        ports.any(|at| *at == (one, other) || *at == (other, one))
+    }
+
+    /// A connection of the ports begins.
+    pub fn is_new(&mut self, one: u16, other: u16) {
+        self.silent
+            .retain(|at| *at != (one, other) && *at != (other, one));
     }
 }

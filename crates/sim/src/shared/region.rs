@@ -38,7 +38,7 @@ pub const WINDOWS: usize = 1 << 12;
 /// The object of a call that concerns no other thread.
 pub const NOTHING: u64 = u64::MAX;
 /// What a thread waits for, by the number of the kind of object (`state::Class` of the object).
-pub const WAITS: [&str; 10] = [
+pub const WAITS: [&str; 11] = [
     "a time",
     "a mutex",
     "a read-write lock",
@@ -49,6 +49,7 @@ pub const WAITS: [&str; 10] = [
     "a word of memory",
     "the end of a thread",
     "a descriptor",
+    "a signal",
 ];
 /// The thread that woke another one, if time did.
 pub const TIME: u32 = u32::MAX;
@@ -114,7 +115,7 @@ pub mod kind {
     pub const NEXT: u16 = 1;
     /// The running thread yields. Choice 0: the next other one by number.
     pub const YIELD: u16 = 2;
-    /// Waiter to signal. Choice 0: the one that has waited longest.
+    /// Waiter to signal. Choice 0: the thread that has waited longest.
     pub const WAITER: u16 = 3;
     /// Instructions after which the thread loses the baton. Choice 0: it keeps it until its next call.
     pub const WINDOW: u16 = 4;
@@ -158,6 +159,10 @@ pub mod fault {
     pub const CRASH: u32 = 15;
     /// The calendar's clock is set to another time.
     pub const CLOCK: u32 = 16;
+    /// A connection falls silent for ever, and no end is told.
+    pub const HALF_OPEN: u32 = 17;
+    /// What goes to a port, or what comes from one, does not arrive for a while.
+    pub const ONE_WAY: u32 = 18;
 }
 
 /// One decision of a run.

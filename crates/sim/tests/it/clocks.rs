@@ -51,7 +51,7 @@ fn a_timer_sends_its_signal_at_its_time() {
 static volatile int rings;
 static void ring(int signal) { rings++; }
 static void *waits(void *x) {
-    // A wait with a queue goes on.
+    // A wait with a queue continues.
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 100;

@@ -21,6 +21,15 @@ fn in_memory(source: &str) -> Compiled {
     c(&format!("{head}{source}")).with_memory_files()
 }
 
+/// The simulator of tasks has a copy of the rules, because neither package can depend on the other.
+#[test]
+fn the_rules_of_a_crash_are_those_of_simulated_tasks() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let own = fs::read_to_string(crates.join("sim/src/shared/unsynced.rs")).unwrap();
+    let other = fs::read_to_string(crates.join("os/src/simulation/unsynced.rs")).unwrap();
+    assert!(own == other, "change both copies of unsynced.rs");
+}
+
 /// Runs one seed, which must pass.
 fn passes(program: &Program) -> String {
     let mut simulator = Simulator::start(program).unwrap();

@@ -5,6 +5,7 @@
 mod clocks;
 mod corpus;
 mod counts;
+mod explained;
 mod files;
 mod found;
 mod futexes;
@@ -14,6 +15,7 @@ mod outside;
 mod programs;
 mod schedules;
 mod service;
+mod signals;
 mod speed;
 mod steps;
 mod support;

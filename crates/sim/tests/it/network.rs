@@ -208,6 +208,202 @@ fn a_reset_is_told_once_to_each_end() {
 }
 
 #[test]
+fn a_half_open_connection_lasts_until_tcp_gives_up_or_for_ever() {
+    let program = test("network::stream_program_asks_and_answers");
+    let mut simulator = Simulator::start(&program).unwrap();
+    let (mut given_up, mut for_ever) = (0, 0);
+    for seed in 0..200 {
+        let mut plan = Plan::new(Schedule::Random, seed);
+        plan.faults = faults("half-open");
+        let outcome = simulator.run(&plan).unwrap();
+        let told = text(&outcome);
+        match outcome.verdict {
+            // Nothing that the server sends arrives, and the client has sent nothing since.
+            Verdict::Deadlock => for_ever += 1,
+            Verdict::Failed(101) => {
+                assert!(told.contains("Connection timed out"), "{told}");
+                assert!(outcome.nanoseconds > 900_000_000_000);
+                given_up += 1;
+            }
+            verdict => assert_eq!(verdict, Verdict::Passed, "{told}"),
+        }
+    }
+    assert!(given_up > 0 && for_ever > 0, "{given_up} {for_ever}");
+    is_found_and_shrinks(&program, faults("half-open"), "");
+}
+
+/// Both ends of a connection, in C: `serve` gets the descriptor of one of them.
+fn connected(serve: &str, main: &str) -> String {
+    let head = r#"
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+static int listener;
+static long long now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+static void set(int fd, int level, int name, int value) {
+    assert(setsockopt(fd, level, name, &value, sizeof value) == 0);
+}
+"#;
+    format!(
+        r#"{head}
+static void *serve(void *x) {{
+    int fd = accept(listener, NULL, NULL);
+    {serve}
+    return x;
+}}
+int main(void) {{
+    struct sockaddr_in at = {{ .sin_family = AF_INET }};
+    socklen_t size = sizeof at;
+    signal(SIGPIPE, SIG_IGN);
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert(bind(listener, (void *)&at, size) == 0 && listen(listener, 1) == 0);
+    getsockname(listener, (void *)&at, &size);
+    pthread_t t;
+    pthread_create(&t, NULL, serve, NULL);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert(connect(fd, (void *)&at, size) == 0);
+    {main}
+    pthread_join(t, NULL);
+    return 0;
+}}"#
+    )
+}
+
+/// Returns what 100 seeds print.
+fn printed(program: &blitz_io_sim::Program, names: &str) -> Vec<String> {
+    let mut simulator = Simulator::start(program).unwrap();
+    let run = |seed| {
+        let mut plan = Plan::new(Schedule::Random, seed);
+        plan.faults = faults(names);
+        text(&simulator.run(&plan).unwrap())
+    };
+    (0..100).map(run).collect()
+}
+
+/// Returns how many of 100 seeds print a word.
+fn seeds_with(program: &blitz_io_sim::Program, names: &str, word: &str) -> usize {
+    let all = printed(program, names);
+    all.iter().filter(|text| text.contains(word)).count()
+}
+
+#[test]
+fn keep_alive_ends_a_half_open_connection() {
+    let compiled = c(&connected(
+        r#"
+    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 10);
+    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+    set(fd, IPPROTO_TCP, TCP_KEEPCNT, 2);
+    char c;
+    int got, all = 0;
+    long long last = now();
+    while ((got = read(fd, &c, 1)) > 0) { all++; last = now(); }
+    if (got < 0) {
+        // Once, and then the end.
+        assert(errno == ETIMEDOUT && all < 20 && now() - last >= 19000000000LL);
+        assert(read(fd, &c, 1) == 0 && write(fd, &c, 1) == -1 && errno == EPIPE);
+        puts("silence");
+    } else assert(all == 20);
+    close(fd);"#,
+        r#"
+    for (int i = 0; i < 20; i++) assert(write(fd, "x", 1) == 1);
+    close(fd);"#,
+    ));
+    passes_twice(&compiled.program, faults("half-open"), 50);
+    let count = seeds_with(&compiled.program, "half-open", "silence");
+    assert!(count > 10, "{count}");
+}
+
+#[test]
+fn a_writer_into_silence_fills_its_buffer_and_then_fails() {
+    let compiled = c(&connected(
+        r#"
+    struct timeval limit = { 2000, 0 };
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    static char much[1 << 16];
+    while (read(fd, much, sizeof much) > 0) {}
+    close(fd);"#,
+        r#"
+    static char part[1 << 16];
+    long long start = now(), all = 0, got = 0;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    while (all < 8 << 20) {
+        if ((got = write(fd, part, sizeof part)) > 0) { all += got; continue; }
+        if (errno != EAGAIN) break;
+        struct pollfd one = { fd, POLLOUT };
+        assert(poll(&one, 1, -1) == 1);
+    }
+    if (got < 0) {
+        assert(errno == ETIMEDOUT && now() - start >= 924000000000LL);
+        int error = 7;
+        socklen_t length = sizeof error;
+        assert(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0);
+        puts("silence");
+    }
+    close(fd);"#,
+    ));
+    passes_twice(&compiled.program, faults("half-open"), 30);
+    let count = seeds_with(&compiled.program, "half-open", "silence");
+    assert!(count > 10, "{count}");
+}
+
+#[test]
+fn one_direction_of_a_partition_lets_the_other_pass() {
+    let compiled = c(r#"
+#include <sys/socket.h>
+#include <netinet/in.h>
+static int a, b;
+static int bound(struct sockaddr_in *at) {
+    socklen_t size = sizeof *at;
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    struct timeval limit = { 1, 0 };
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    assert(bind(fd, (void *)at, size) == 0);
+    getsockname(fd, (void *)at, &size);
+    return fd;
+}
+int main(void) {
+    struct sockaddr_in one = { .sin_family = AF_INET }, two = one;
+    a = bound(&one);
+    b = bound(&two);
+    int there = 0, back = 0;
+    char c;
+    for (int i = 0; i < 10; i++) {
+        sendto(a, "x", 1, 0, (void *)&two, sizeof two);
+        if (recv(b, &c, 1, 0) == 1) there++;
+        sendto(b, "y", 1, 0, (void *)&one, sizeof one);
+        if (recv(a, &c, 1, 0) == 1) back++;
+    }
+    printf("%d %d\n", there, back);
+    return 0;
+}"#);
+    passes_twice(&compiled.program, faults("one-way"), 20);
+    // All datagrams of one direction arrive, and of the other one those of some seconds do not.
+    let seeds_of = |names: &str, is_wanted: fn(u32, u32) -> bool| {
+        let all = printed(&compiled.program, names);
+        let counts = all.iter().map(|text| {
+            let mut counts = text.split_whitespace().map(|n| n.parse().unwrap());
+            (counts.next().unwrap(), counts.next().unwrap())
+        });
+        counts
+            .filter(|(there, back)| is_wanted(*there, *back))
+            .count()
+    };
+    assert!(seeds_of("one-way", |there, back| there == 10 && back <= 6) > 0);
+    assert!(seeds_of("one-way", |there, back| there <= 6 && back == 10) > 0);
+    assert_eq!(
+        seeds_of("partition", |there, back| there == 10 && back <= 6),
+        0
+    );
+}
+
+#[test]
 fn a_failure_of_accept_is_found() {
     let program = test("network::stream_program_asks_and_answers");
     is_found_and_shrinks(&program, faults("emfile"), "Too many open files");
@@ -367,9 +563,12 @@ fn tokio_program_reconnects() {
         for _ in 0..2 {
             loop {
                 let answer = tokio::time::timeout(Duration::from_secs(200), ask(address));
-                match answer.await.expect("each fault has an end") {
-                    // A reset may come as an early end, because the server does not read on.
-                    Ok(back) if back.len() == LENGTH => break assert!(back == bytes(0, LENGTH)),
+                match answer.await {
+                    // A reset may come as an early end, because the server does not read on. A half-open
+                    // connection has no end but that of the time limit.
+                    Ok(Ok(back)) if back.len() == LENGTH => {
+                        break assert!(back == bytes(0, LENGTH));
+                    }
                     _ => tokio::time::sleep(Duration::from_secs(1)).await,
                 }
             }
@@ -380,7 +579,7 @@ fn tokio_program_reconnects() {
 #[test]
 fn a_program_that_connects_again_passes_with_every_fault() {
     let program = test("network::tokio_program_reconnects");
-    // But a thread that is stalled: any time limit may pass meanwhile, also that of this program.
+    // All families but stalls: during a stall any time limit may pass, also that of this program.
     let all = "short,spurious,eintr,eagain,net".parse().unwrap();
     passes_twice(&program, all, 60);
     // And with this one in each seed.
@@ -553,7 +752,16 @@ fn names_of_faults_and_of_their_groups_are_read() {
         assert_eq!(faults.to_string().parse(), Ok(faults));
     }
     let error = "weather".parse::<Faults>().unwrap_err();
-    for name in ["latency", "partition", "dns", "usual", "net", "all"] {
+    for name in [
+        "latency",
+        "partition",
+        "half-open",
+        "one-way",
+        "dns",
+        "usual",
+        "net",
+        "all",
+    ] {
         assert!(error.contains(name), "{error}");
     }
 }

@@ -3,11 +3,10 @@
 mod barrier;
 mod countdown;
 mod event;
-#[cfg(not(loom))]
 mod fiber_waits;
 mod latch;
 mod lazy_lock;
-#[cfg(not(loom))]
+#[cfg_attr(loom, path = "locks/model.rs")]
 mod locks;
 mod notify_queue;
 mod once;
@@ -24,7 +23,6 @@ pub use barrier::{Barrier, BarrierTimedOut, BarrierWaitResult};
 pub use event::Event;
 pub use latch::{CountDownError, Latch};
 pub use lazy_lock::LazyLock;
-#[cfg(not(loom))]
 pub use locks::*;
 pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
@@ -35,11 +33,3 @@ pub use semaphore::{
 pub use spin_barrier::SpinBarrier;
 pub use spin_wait::SpinWait;
 pub use wait_group::WaitGroup;
-
-/// The cores of the locks, for models: `lock_api`'s constants cannot be made of
-/// the model checker's atomics.
-#[cfg(loom)]
-pub mod core {
-    pub use super::notify_queue::{Ended, NotifyQueue};
-    pub use super::shared::Shared;
-}

@@ -31,7 +31,6 @@
 //!
 //! The states are those of `std::sync::Once`.
 
-#[cfg(not(loom))]
 use super::fiber_waits;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{const_unless_loom, debug_fields, default_is_new};
@@ -505,7 +504,6 @@ impl Once {
         if self.word.swap(outcome, Ordering::AcqRel) & SLEEPERS != 0 {
             wake_sleepers(&self.word);
         }
-        #[cfg(not(loom))]
         fiber_waits::ended(self);
     }
 
@@ -544,7 +542,6 @@ impl Once {
             !scopes::is_in(self),
             "one-time initialisation waits for itself: it was called again by its own closure"
         );
-        #[cfg(not(loom))]
         if scopes::waits_in(self) {
             // After a failed call, another thread may run the next one. This fiber waits for that as a
             // thread does.

@@ -558,7 +558,7 @@ fn a_sense_reversing_barrier_is_right_for_as_many_threads_as_it_has_places() {
     sense_reversing(2, 2);
 }
 
-/// Two others may complete a round before a thread of the round before has looked: the bit is what it was.
+/// Two others may complete a round before a thread of the previous round has looked: the bit has its old value again.
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_sense_reversing_barrier_loses_a_thread_if_more_threads_take_turns() {

@@ -13,7 +13,7 @@ use blitz_io::inspect::{self, Kind, Named};
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
 use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::runtime::Builder;
-use blitz_io::sync::{Mutex, RwLock};
+use blitz_io::sync::{Mutex, RwLock, oneshot};
 use blitz_io::{join, task, thread, time};
 
 /// A program by its name.
@@ -37,6 +37,15 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("futures_of_one_task", || run(futures_of_one_task())),
     ("guard_over_await", || run(guard_over_await())),
     ("guard_before_await", || run(guard_before_await())),
+    ("guard_of_tasks_is_kept", || {
+        run(guard_of_tasks(Duration::from_millis(1_200), true))
+    }),
+    ("guard_of_tasks_is_kept_alone", || {
+        run(guard_of_tasks(Duration::from_millis(1_200), false))
+    }),
+    ("guard_of_tasks_is_kept_shortly", || {
+        run(guard_of_tasks(Duration::from_millis(20), true))
+    }),
     ("poll_waits_for_lock", || run_on_two(poll_waits_for_lock())),
     ("job_waits_for_lock", || run_on_two(job_waits_for_lock())),
     ("in_place_waits_for_lock", || {
@@ -287,6 +296,23 @@ fn new_notify() -> blitz_io::sync::Notify {
     blitz_io::sync::Notify::new()
 }
 
+/// A task sleeps with the guard of a lock of tasks. `is_wanted`: another one waits for it.
+async fn guard_of_tasks(time: Duration, is_wanted: bool) {
+    let table = Arc::new(Mutex::new(0));
+    let wanted = table.clone();
+    let (locked, is_locked) = oneshot::channel();
+    let holder = task::spawn(async move {
+        let _guard = table.lock().await;
+        _ = locked.send(());
+        blitz_io::time::sleep(time).await;
+    });
+    _ = is_locked.await;
+    if is_wanted {
+        *wanted.lock().await += 1;
+    }
+    _ = holder.await;
+}
+
 async fn guard_over_await() {
     let table = thread::Mutex::new(0);
     let mut guard = table.lock();
@@ -346,8 +372,9 @@ async fn in_place_waits_for_lock() {
     with_held_lock(|lock| alone(async move { task::block_in_place(|| drop(lock.lock())) })).await;
 }
 
+/// So long that it is found on a busy machine, too.
 async fn poll_sleeps() {
-    alone(async { threads::sleep(Duration::from_millis(11)) }).await;
+    alone(async { threads::sleep(Duration::from_millis(120)) }).await;
 }
 
 async fn poll_computes() {

@@ -1,9 +1,9 @@
-//! Messages between servers, and from and to clients, as bytes.
+//! Messages between servers, and from and to clients, and the data of a server, as bytes.
 //!
 //! A message is a list of numbers of eight bytes each.
 
 use super::command::{Command, Operation, State};
-use super::disk::{Entry, Snapshot};
+use super::data::{Entry, Saved, Snapshot};
 
 /// A message from one server to another, with the sender's term.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -180,6 +180,35 @@ impl Envelope {
             message,
         })
     }
+}
+
+pub fn saved_to_bytes(saved: &Saved) -> Vec<u8> {
+    let mut to = Writer::default();
+    let vote = saved.vote.map_or(0, |vote| vote + 1);
+    to.put(&[saved.term, vote]);
+    to.put(&[saved.snapshot.index, saved.snapshot.term]);
+    to.state(&saved.snapshot.state);
+    to.put(&[saved.log.len() as u64]);
+    for entry in &saved.log {
+        to.put(&[entry.term]).command(&entry.command);
+    }
+    to.0
+}
+
+pub fn saved_from_bytes(bytes: &[u8]) -> Option<Saved> {
+    let mut from = Reader(bytes);
+    Some(Saved {
+        term: from.get()?,
+        vote: from.get()?.checked_sub(1),
+        snapshot: Snapshot {
+            index: from.get()?,
+            term: from.get()?,
+            state: from.state()?,
+        },
+        log: (0..from.get()?)
+            .map(|_| from.entry())
+            .collect::<Option<_>>()?,
+    })
 }
 
 /// The number of bytes of a command of a client.

@@ -12,7 +12,8 @@
 //! | file | contents |
 //! |---|---|
 //! | `command.rs` | commands, and the state to which they are applied |
-//! | `disk.rs` | the disk of a server, which loses unsynced data |
+//! | `data.rs` | the data that a server keeps |
+//! | `disk.rs` | the file with that data, of which a crash loses what is not synced |
 //! | `message.rs` | messages between servers, as bytes |
 //! | `node.rs` | a server: elections, the log and snapshots |
 //! | `service.rs` | connections of clients to a server |
@@ -21,6 +22,7 @@
 
 mod client;
 mod command;
+mod data;
 mod disk;
 mod message;
 mod node;
@@ -40,15 +42,18 @@ pub enum Bug {
     LateVotes,
     /// A snapshot does not have the numbers of the clients' last commands.
     ForgottenRetries,
+    /// A new file replaces the log before it is on disk.
+    UnsyncedReplacement,
 }
 
 impl Bug {
     /// All bugs.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::StaleReads,
         Self::ShortLogs,
         Self::LateSync,
         Self::LateVotes,
         Self::ForgottenRetries,
+        Self::UnsyncedReplacement,
     ];
 }

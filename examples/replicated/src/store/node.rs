@@ -16,7 +16,8 @@ use blitz_io::time::{Instant, sleep_until};
 
 use super::Bug;
 use super::command::{Command, Operation, State};
-use super::disk::{Disk, Entry, Saved, Snapshot};
+use super::data::{Entry, Saved, Snapshot};
+use super::disk::Disk;
 use super::message::{Envelope, Message};
 use super::service::Request;
 
@@ -28,6 +29,8 @@ const ELECTION: u64 = 200;
 const BATCH: usize = 16;
 /// The number of applied entries after which a server makes a snapshot.
 const LOG: usize = 6;
+/// A server whose disk fails stops.
+const DISK: &str = "the disk works";
 
 /// An observer of the servers.
 pub trait Watch {
@@ -44,7 +47,7 @@ pub struct Settings {
     pub me: u64,
     /// The addresses of all servers, for messages between them.
     pub servers: Vec<SocketAddr>,
-    pub disk: Rc<Disk>,
+    pub disk: Disk,
     pub watch: Rc<dyn Watch>,
     pub random: fn() -> u64,
     pub bug: Option<Bug>,
@@ -89,8 +92,7 @@ pub struct Node {
 
 impl Node {
     /// Creates a server with the data of its disk.
-    pub fn new(settings: Settings, socket: UdpSocket) -> Self {
-        let saved = settings.disk.open();
+    pub fn new(settings: Settings, saved: Saved, socket: UdpSocket) -> Self {
         let mut node = Self {
             settings,
             socket,
@@ -146,9 +148,16 @@ impl Node {
         _ = self.socket.send_to(&envelope.to_bytes(), to).await;
     }
 
-    async fn save(&self) {
-        self.settings.disk.write(&self.saved);
-        self.settings.disk.sync().await;
+    async fn save(&mut self) {
+        self.write().await;
+        let synced = self.settings.disk.sync().await;
+        synced.expect(DISK);
+    }
+
+    /// Writes what a crash may lose.
+    async fn write(&mut self) {
+        let written = self.settings.disk.write(&self.saved).await;
+        written.expect(DISK);
     }
 
     fn wait_for_leader(&mut self) {
@@ -319,12 +328,12 @@ impl Node {
         let last = index + entries.len() as u64;
         self.take_over(index + 1, entries);
         if self.has(Bug::LateSync) {
-            self.settings.disk.write(&self.saved);
+            self.write().await;
         } else {
             self.save().await;
         }
         self.committed = self.committed.max(committed.min(last));
-        self.apply();
+        self.apply().await;
         let (is_known, index) = (true, last);
         self.send(from, Message::Appended { is_known, index }).await;
     }
@@ -357,14 +366,14 @@ impl Node {
             progress.next = (index + 1).max(progress.known + 1);
         }
         let is_behind = progress.next <= last;
-        self.commit();
+        self.commit().await;
         if is_behind {
             self.send_log(from).await;
         }
     }
 
     /// Commits what a majority has. An entry of an earlier term is committed only with a later one of this term.
-    fn commit(&mut self) {
+    async fn commit(&mut self) {
         let Role::Leader(progress) = &self.role else {
             return;
         };
@@ -376,12 +385,12 @@ impl Node {
         };
         if let Some(index) = (self.committed + 1..=last).rev().find(is_committed) {
             self.committed = index;
-            self.apply();
+            self.apply().await;
         }
     }
 
     /// Applies the committed entries, and answers their clients.
-    fn apply(&mut self) {
+    async fn apply(&mut self) {
         while self.applied < self.committed {
             let Some(entry) = self.saved.entry(self.applied + 1) else {
                 break;
@@ -396,11 +405,11 @@ impl Node {
                 _ = self.waiting.swap_remove(at).result.send(result);
             }
         }
-        self.compact();
+        self.compact().await;
     }
 
     /// Replaces the applied part of the log by a snapshot, if it is long.
-    fn compact(&mut self) {
+    async fn compact(&mut self) {
         let count = (self.applied - self.saved.snapshot.index) as usize;
         if count < LOG {
             return;
@@ -416,7 +425,7 @@ impl Node {
             term,
             state,
         };
-        self.settings.disk.write(&self.saved);
+        self.write().await;
     }
 
     async fn install(&mut self, from: u64, snapshot: Snapshot) {

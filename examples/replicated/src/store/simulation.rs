@@ -23,7 +23,8 @@ use blitz_io::time::{Instant, sleep};
 use super::Bug;
 use super::client::Client;
 use super::command::Operation;
-use super::disk::{Disk, Entry};
+use super::data::Entry;
+use super::disk::Disk;
 use super::node::{Node, Settings, Watch};
 use super::service;
 
@@ -85,14 +86,15 @@ pub async fn run(bug: Option<Bug>) {
     let seen = world.clone();
     sim::always("all servers apply the same", move || !seen.differs.get());
     for index in 0..SERVERS {
-        let (disk, world) = (Rc::new(Disk::default()), world.clone());
+        let world = world.clone();
         sim::host(&format!("server-{index}"), move |_me| {
-            serve(index, disk.clone(), world.clone(), bug)
+            serve(index, world.clone(), bug)
         });
     }
     let short = Duration::from_millis(50);
     sim::inject(
         Faults::all()
+            .slow_disks()
             .interval(short, Duration::from_secs(2))
             .length(short, Duration::from_millis(1500))
             .until(TROUBLE),
@@ -122,7 +124,8 @@ fn addresses(port: u16) -> Vec<SocketAddr> {
 }
 
 /// The code of a server.
-async fn serve(index: usize, disk: Rc<Disk>, watch: Rc<World>, bug: Option<Bug>) -> io::Result<()> {
+async fn serve(index: usize, watch: Rc<World>, bug: Option<Bug>) -> io::Result<()> {
+    let (disk, saved) = Disk::open(bug).await?;
     let socket = UdpSocket::bind(("0.0.0.0", PORTS[0])).await?;
     let listener = TcpListener::bind(("0.0.0.0", PORTS[1])).await?;
     let (sender, requests) = mpsc::channel(16);
@@ -135,7 +138,7 @@ async fn serve(index: usize, disk: Rc<Disk>, watch: Rc<World>, bug: Option<Bug>)
         random: sim::random,
         bug,
     };
-    Node::new(settings, socket).run(requests).await
+    Node::new(settings, saved, socket).run(requests).await
 }
 
 /// The code of a client.

@@ -200,6 +200,6 @@ fn small_histories_are_judged_as_the_definition_says() {
         assert_eq!(history.check().is_ok(), expected, "{events:?}");
         right += u32::from(expected);
     }
-    // Both kinds are there.
+    // Both outcomes occur.
     assert!((300..2_700).contains(&right), "{right}");
 }

@@ -97,7 +97,7 @@ mod tests {
         let mut found = Vec::new();
         loop {
             let first = choose(&mut exhaustive, What::Task, 3);
-            // How many alternatives there are depends on what was decided before.
+            // The number of alternatives depends on the previous decision.
             let second = match first {
                 1 => None,
                 _ => Some(choose(&mut exhaustive, What::Value, 2)),

@@ -93,7 +93,7 @@ fn contention(tasks: &BTreeMap<u32, u32>) -> u32 {
 
 pub(in crate::sim) struct Surw {
     random: Random,
-    /// The object whose operations are ordered; 0 if no object is known to be contended.
+    /// The object whose operations are ordered; 0 if no contended object has been found.
     object: u32,
     /// How many operations on it each task, by its index, still has to do.
     left: BTreeMap<u32, u32>,

@@ -1,6 +1,9 @@
 //! Datagrams between hosts.
 
+use std::cell::Cell;
+use std::future::pending;
 use std::io::ErrorKind;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use blitz_io::net::UdpSocket;
@@ -104,5 +107,89 @@ fn a_connected_socket_hears_its_peer_only() {
         assert!(other.is_err());
         let large = socket.send(&[0; 70_000]).await.unwrap_err();
         assert_eq!(large.kind(), ErrorKind::InvalidInput);
+    });
+}
+
+/// The port of groups and broadcasts.
+const GROUP_PORT: u16 = 9;
+
+/// Three hosts send what they receive on to the test. `prepare` makes their socket hear a group.
+fn listeners(any: &'static str, prepare: fn(&UdpSocket, u32)) {
+    let next = Cell::new(0);
+    sim::hosts(3, move |_| {
+        let number = next.get();
+        next.set(number + 1);
+        async move {
+            let socket = UdpSocket::bind((any, GROUP_PORT)).await.unwrap();
+            prepare(&socket, number);
+            let mut byte = [0];
+            loop {
+                let (_, from) = socket.recv_from(&mut byte).await.unwrap();
+                assert_eq!(from.is_ipv6(), any == "::");
+                socket.send_to(&byte, from).await.unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_broadcast_reaches_each_host_with_a_socket_for_it() {
+    builder().run(|| async {
+        listeners("0.0.0.0", |_, _| {});
+        sim::host("deaf", |_| pending::<()>());
+        time::sleep(Duration::from_secs(1)).await;
+        let all = (Ipv4Addr::BROADCAST, GROUP_PORT);
+        let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+        let refused = socket.send_to(&[7], all).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
+        socket.set_broadcast(true).unwrap();
+        sim::partition("test", "host-1");
+        assert_eq!(socket.send_to(&[7], all).await.unwrap(), 1);
+        assert_eq!(receive(&socket).await, [7, 7]);
+        sim::heal("test", "host-1");
+        socket.send_to(&[8], all).await.unwrap();
+        assert_eq!(receive(&socket).await, [8, 8, 8]);
+    });
+}
+
+#[test]
+fn a_group_reaches_those_that_have_joined_it() {
+    builder().run(|| async {
+        let group = Ipv4Addr::new(239, 1, 2, 3);
+        listeners("0.0.0.0", |socket, number| {
+            let group = Ipv4Addr::new(239, 1, 2, 3);
+            if number != 1 {
+                let any = Ipv4Addr::UNSPECIFIED;
+                socket.join_multicast_v4(group, any).unwrap();
+                let again = socket.join_multicast_v4(group, any).unwrap_err();
+                assert_eq!(again.kind(), ErrorKind::AddrInUse);
+            }
+        });
+        time::sleep(Duration::from_secs(1)).await;
+        let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+        socket.send_to(&[7], (group, GROUP_PORT)).await.unwrap();
+        assert_eq!(receive(&socket).await, [7, 7]);
+    });
+}
+
+#[test]
+fn a_group_has_addresses_of_both_versions_and_comes_back_unless_that_is_off() {
+    builder().run(|| async {
+        let group = Ipv6Addr::new(0xFF08, 0, 0, 0, 0, 0, 0, 9);
+        listeners("::", |socket, number| {
+            let group = Ipv6Addr::new(0xFF08, 0, 0, 0, 0, 0, 0, 9);
+            socket.join_multicast_v6(&group, 0).unwrap();
+            if number == 0 {
+                socket.leave_multicast_v6(&group, 0).unwrap();
+            }
+        });
+        time::sleep(Duration::from_secs(1)).await;
+        let socket = UdpSocket::bind(("::", GROUP_PORT)).await.unwrap();
+        socket.join_multicast_v6(&group, 0).unwrap();
+        socket.send_to(&[7], (group, GROUP_PORT)).await.unwrap();
+        assert_eq!(receive(&socket).await, [7, 7, 7], "one is its own");
+        socket.set_multicast_loop_v6(false).unwrap();
+        socket.send_to(&[8], (group, GROUP_PORT)).await.unwrap();
+        assert_eq!(receive(&socket).await, [8, 8]);
     });
 }

@@ -3,6 +3,9 @@
 mod clocks;
 mod datagrams;
 mod faults;
+#[cfg(feature = "fs")]
+mod files;
+#[cfg(feature = "fs")]
 mod replicated;
 mod streams;
 

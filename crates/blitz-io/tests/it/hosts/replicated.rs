@@ -44,6 +44,11 @@ fn snapshots_without_the_last_commands_of_clients_are_found() {
 }
 
 #[test]
+fn files_that_replace_others_before_they_are_synced_are_found() {
+    is_found(Bug::UnsyncedReplacement);
+}
+
+#[test]
 fn the_store_is_right() {
     let builder = Builder::new().seeds(200).schedule(Schedule::Random);
     let report = builder.run(|| simulation::run(None));

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::trace::cause::Category;
 use crate::trace::lives::{Lives, Request};
 use crate::trace::names::who;
 use crate::trace::recording::Recording;
@@ -71,7 +70,7 @@ impl Writer<'_> {
             "attributes": [attribute("blitz.task", text(&by))],
         }));
         let waits = pieces.iter();
-        for piece in waits.filter(|piece| piece.cause.category != Category::Running) {
+        for piece in waits.filter(|piece| !piece.cause.category.is_running()) {
             let own = format!("{:016x}", self.spans.len() + 1);
             let mut span = self.wait(piece);
             span["traceId"] = trace.clone().into();

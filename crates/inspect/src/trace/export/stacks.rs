@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::trace::cause::Category;
 use crate::trace::lives::Lives;
 use crate::trace::path::{Node, Paths};
 use crate::trace::recording::Recording;
@@ -36,7 +35,7 @@ pub(super) fn stacks(recording: &Recording) -> BTreeMap<Stack, Sum> {
     let mut stacks = BTreeMap::new();
     for request in &lives.requests {
         let mut pieces: Vec<Piece> = splitter.request(request);
-        pieces.retain(|piece| piece.cause.category != Category::Running);
+        pieces.retain(|piece| !piece.cause.category.is_running());
         let mut stack = vec![Frame {
             name: recording.name(request.name).to_owned(),
             at: String::new(),

@@ -5,6 +5,7 @@ use crate::snapshot::Waiter;
 use crate::trace::cause::Cause;
 use crate::trace::lives::{Did, Lives};
 use crate::trace::names::who;
+use crate::trace::processes::{local, place};
 use crate::trace::recording::{Ender, Recording};
 use crate::trace::split::Splitter;
 
@@ -38,12 +39,19 @@ pub(super) struct Lane {
 impl Lane {
     fn of(waiter: Waiter) -> Self {
         let (group, number) = match waiter {
-            Waiter::Task(id) => (Group::Tasks, id & ((1 << 52) - 1)),
-            Waiter::Thread(number) => (Group::Threads, number),
+            Waiter::Task(id) => (Group::Tasks, number_of(id)),
+            Waiter::Thread(number) => (Group::Threads, number_of(number)),
             Waiter::Process(pid) => (Group::Threads, pid.into()),
         };
         Self { group, number }
     }
+}
+
+/// Returns a number for lanes, which JSON keeps. It is none of another process.
+fn number_of(number: u64) -> u64 {
+    const BITS: u32 = 44;
+    let own = local(number) & ((1 << BITS) - 1);
+    own | place(number) << BITS
 }
 
 /// A time with a name.
@@ -73,7 +81,7 @@ pub(super) fn draw(recording: &Recording, to: &mut impl Draw) {
     for request in &lives.requests {
         let lane = Lane {
             group: Group::Requests,
-            number: request.id,
+            number: number_of(request.id),
         };
         let name = recording.name(request.name);
         to.lane(lane, name);

@@ -18,7 +18,7 @@ impl Level {
 
     /// Puts the changes in order. `capacity`: that of the resource; by default the most that was in use.
     pub(super) fn settle(&mut self, capacity: Option<u64>) {
-        // A part that is given back can be taken at the same moment.
+        // A part that is returned can be taken at the same moment.
         self.changes.sort_unstable();
         let mut level: i64 = 0;
         let levels = self.changes.iter().map(|&(at, change)| {

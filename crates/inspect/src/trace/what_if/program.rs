@@ -21,11 +21,9 @@ use super::steps::{ALONE, Context, Object, Pool, Programs, Step};
 use crate::snapshot::Waiter;
 use crate::trace::cause::{Category, Cause};
 use crate::trace::lives::{Did, Life, Lives, Segment};
+use crate::trace::processes::is_root;
 use crate::trace::recording::{Ender, For, Recording, Target, What};
 use crate::trace::split::Splitter;
-
-/// Numbers of roots, which are the futures of `block_on`.
-const ROOTS: u64 = 1 << 52;
 
 /// Something that takes no time.
 #[derive(Clone, Copy)]
@@ -103,7 +101,7 @@ impl Maker<'_> {
         for event in &self.recording.events {
             if let (What::Poll { thread }, Waiter::Task(id)) = (event.what, event.waiter) {
                 polled.insert((event.waiter, thread));
-                if id < ROOTS && !self.is_job(event.waiter) {
+                if !is_root(id) && !self.is_job(event.waiter) {
                     threads.insert(thread);
                 }
             }

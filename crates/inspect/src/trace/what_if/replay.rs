@@ -217,7 +217,7 @@ impl Replay<'_> {
         if self.actors[actor].inside.is_some() {
             return true;
         }
-        // The one that gives its thread back takes it for the first of the queue.
+        // An actor that returns its thread takes it for the first actor in the queue.
         self.actors[actor].inside = Some(pool);
         let threads = &mut self.pools[pool as usize];
         let is_free = threads.take(1);

@@ -8,15 +8,10 @@ use blitz_io_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::kernel::step;
 
-#[cfg(not(loom))]
+#[cfg_attr(loom, path = "model.rs")]
 mod mapped;
-#[cfg(loom)]
-mod model;
 
-#[cfg(not(loom))]
-pub use mapped::{ENTRY_LEN, Layout, Memory, Snapshot, header, record, word_at};
-#[cfg(loom)]
-pub use model::Memory;
+pub use mapped::*;
 
 /// A 64-bit word of shared memory. Another process may change it at any time, to anything.
 #[derive(Clone, Copy)]

@@ -97,7 +97,7 @@ mod stamp;
 mod state;
 mod take;
 mod wake;
-#[cfg(all(feature = "inspect", not(loom)))]
+#[cfg(feature = "inspect")]
 mod watch;
 
 use blitz_io_futex::atomic::Ordering;

@@ -1,6 +1,6 @@
 //! `CountedMap`: a map behind a lock, and the number of its entries, so that a look into an empty map takes no lock.
-//! The recorder of `blitz lint` has one for what a suspended task leaves behind, and one for what a lock hands to a
-//! future, which most polls do not have.
+//! The recorder of `blitz lint` has one for the locks that a suspended task keeps, and one for the locks that were
+//! handed to a future. Most polls have neither.
 //!
 //! # Moves
 //!
@@ -24,10 +24,7 @@ use std::collections::HashMap;
 use std::sync::PoisonError;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
-#[cfg(loom)]
-use loom::sync::{Mutex, MutexGuard};
-#[cfg(not(loom))]
-use std::sync::{Mutex, MutexGuard};
+use blitz_io_futex::{Mutex, MutexGuard};
 
 /// A map with a count; see the module documentation.
 pub struct CountedMap<T> {

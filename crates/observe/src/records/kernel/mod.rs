@@ -1,4 +1,4 @@
-//! What the models check, as it stands: the records' protocols between threads.
+//! The protocols of the records between threads, which the models check as they stand.
 
 pub mod counted_map;
 pub mod kind_list;

@@ -197,7 +197,7 @@ impl<T> Slot<T> {
     }
 }
 
-#[cfg(all(test, unix, not(loom)))]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

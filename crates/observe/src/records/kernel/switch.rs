@@ -43,19 +43,19 @@ impl Switch {
         }
     }
 
-    /// Returns `true` if the recorder is on, as far as the environment has been asked.
+    /// Returns `true` if the recorder is on. Does not read the environment.
     #[inline]
     pub fn is_on(&self, recorder: u8) -> bool {
         self.state.load(Ordering::Relaxed) & recorder != 0
     }
 
-    /// Returns `true` if the recorder is on, or the environment may ask for it.
+    /// Returns `true` if the recorder is on, or the environment may yet switch it on.
     #[inline]
     pub fn may_be_on(&self, recorder: u8) -> bool {
         self.state.load(Ordering::Relaxed) & (UNKNOWN | recorder) != 0
     }
 
-    /// Returns `true` if any recorder is on, or the environment may ask for one.
+    /// Returns `true` if any recorder is on, or the environment may yet switch one on.
     #[inline]
     pub fn may_any_be_on(&self) -> bool {
         self.state.load(Ordering::Relaxed) != 0
@@ -67,8 +67,8 @@ impl Switch {
         self.state.load(Ordering::Relaxed) & UNKNOWN != 0
     }
 
-    /// Returns `true` to the one thread that has to look into the environment. Meanwhile the recorders are off for it
-    /// and for others: the look itself may take locks.
+    /// Returns `true` to the one thread that has to look into the environment. Until it has done so, the recorders are
+    /// off in all threads: the look itself may take locks.
     pub fn begin_to_ask(&self) -> bool {
         self.state.fetch_and(!UNKNOWN, Ordering::Relaxed) & UNKNOWN != 0
     }

@@ -16,6 +16,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::local::LOCAL;
+use super::simulator;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use blitz_io_futex::nanos_of;
 use blitz_io_futex::per_process::PerProcess;
@@ -106,9 +107,12 @@ pub(super) fn is_kept() -> bool {
 }
 
 /// Starts the thread of this process, if it has not been started. Without it, no poll is known to
-/// be long.
+/// be long. Under `blitz sim` there is none: with a thread that sleeps again and again, no state is a deadlock.
 pub fn keep_time() {
     STARTED.call_once(|| {
+        if simulator::is_here() {
+            return;
+        }
         RECENT.store(coarse(), Ordering::Relaxed);
         let thread = thread::Builder::new().name("blitz-clock".into());
         // A system without a thread left has other troubles than long polls.

@@ -1,6 +1,7 @@
 //! The points of an object for its location and the recorders, beside those for the holder in `object.rs`.
 
 use super::lint::{self, Lock};
+use super::switch::Recorder;
 use super::{Caller, Kind, Object, Waiter, recorders, trace};
 
 impl Object {
@@ -57,10 +58,11 @@ impl Object {
     #[inline(never)]
     fn note_lock(&self, kind: Kind, made_at: Caller, caller: Caller, waits: bool) {
         let (waiter, block) = (Waiter::current(), self.block());
-        if recorders::traces() {
+        // The environment has been asked.
+        if Recorder::Trace.is_on() {
             trace::acquired(waiter, block, kind, caller.location());
         }
-        if recorders::lints() {
+        if Recorder::Lint.is_on() {
             let lock = Lock::new(block, kind, made_at.location());
             lint::acquired(waiter, lock, caller.location(), waits);
         }
@@ -106,10 +108,10 @@ impl Object {
     #[inline(never)]
     pub(super) fn note_release(&self) {
         let (waiter, block) = (Waiter::current(), self.block());
-        if recorders::traces() {
+        if Recorder::Trace.is_on() {
             trace::released(waiter, block);
         }
-        if recorders::lints() {
+        if Recorder::Lint.is_on() {
             lint::released(waiter, block);
         }
     }

@@ -21,6 +21,7 @@ mod polled;
 mod recorders;
 mod registry;
 mod root;
+mod simulator;
 mod switch;
 mod threads;
 mod totals;
@@ -48,6 +49,7 @@ pub use self::{
     place::{TaskFacts, TaskState},
     registry::{Record, TaskRecord, for_each_object, read, read_chosen},
     root::Root,
+    simulator::{Explain, Write, explain_deadlocks_by},
     threads::{ThreadRecord, runs_tasks},
     totals::{Contention, WAIT_BUCKETS},
     wait::{Blocking, Sleeping, Wait, WaitKind, sleeping},

@@ -355,21 +355,31 @@ pub(super) fn has_pending_future(task: u64) -> bool {
 
 /// Returns the first value that `f` finds in a pending future of the task with this word. `f` waits for nothing.
 pub(super) fn find_pending<R>(task: u64, mut f: impl FnMut(&Value) -> Option<R>) -> Option<R> {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let reading = READER.begin();
     let is_it = |value: &Value| {
         value.waiter.word() == task && value.kind != Kind::Task && !value.blocks_thread
     };
+    find(|value| if is_it(value) { f(value) } else { None })
+}
+
+/// Returns `true` if a future or a thread waits for the object with this block.
+pub(super) fn is_awaited(block: &'static Block) -> bool {
+    let is_it = |value: &Value| {
+        let is_of_block =
+            matches!(value.target, Target::Object(other, _) if std::ptr::eq(other, block));
+        is_of_block && value.kind != Kind::Task
+    };
+    find(|value| is_it(value).then_some(())).is_some()
+}
+
+/// Returns the first value that `f` finds in a record. `f` waits for nothing.
+fn find<R>(mut f: impl FnMut(&Value) -> Option<R>) -> Option<R> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let reading = READER.begin();
     let mut chunk: *const Chunk = CHUNKS.load(Ordering::Acquire);
     // SAFETY: chunks are never freed.
     while let Some(here) = unsafe { chunk.as_ref() } {
         for place in &here.places {
-            let found = reading.read(
-                &place.slot,
-                |value| {
-                    if is_it(value) { f(value) } else { None }
-                },
-            );
+            let found = reading.read(&place.slot, |value| f(value));
             if let Some(found) = found.flatten() {
                 return Some(found);
             }

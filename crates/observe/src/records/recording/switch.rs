@@ -13,13 +13,13 @@ pub(super) enum Recorder {
 }
 
 impl Recorder {
-    /// Returns `true` if the recorder is on, as far as the environment has been asked.
+    /// Returns `true` if the recorder is on. Does not read the environment.
     #[inline]
     pub(super) fn is_on(self) -> bool {
         SWITCH.is_on(self as u8)
     }
 
-    /// Returns `true` if the recorder is on, or the environment may ask for it.
+    /// Returns `true` if the recorder is on, or the environment may yet switch it on.
     #[inline]
     pub(super) fn may_be_on(self) -> bool {
         SWITCH.may_be_on(self as u8)
@@ -36,7 +36,7 @@ impl Recorder {
     }
 }
 
-/// Returns `true` if any recorder is on, or the environment may ask for one.
+/// Returns `true` if any recorder is on, or the environment may yet switch one on.
 #[inline]
 pub(super) fn may_any_be_on() -> bool {
     SWITCH.may_any_be_on()

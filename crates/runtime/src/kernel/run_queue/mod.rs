@@ -28,10 +28,10 @@
 //! 2. **Pop** from the ring: moves `head` on by one with a compare-and-swap.
 //! 3. **Claim**, when the batch is empty: moves `head` on by `n` in the same way, copies the items to
 //!    the batch, and publishes `len` last. One of the `n` it runs at once. A batch has at most half of
-//!    what waits, and only as many as run in the time that it takes to wake another worker for them
+//!    the ring's tasks, and only as many as run in the time that it takes to wake another worker for them
 //!    (`tuning.rs`).
 //! 4. **Take** from the LIFO slot or the batch: under the lock, unless that part is empty.
-//! 5. **Put** into the LIFO slot: takes out what is there (4), and stores the task without the lock.
+//! 5. **Put** into the LIFO slot: takes out the previous task (4), and stores the new one without the lock.
 //! 6. **Yield**, and **take** the yielded task: no other thread uses that cell.
 //!
 //! # Steps of a stealer
@@ -231,7 +231,7 @@ impl<K: Token, const N: usize> RunQueue<K, N> {
         unsafe { self.lock.lock(|| self.batch.take()) }
     }
 
-    /// Puts a task into the LIFO slot, and returns the one that was there before.
+    /// Puts a task into the LIFO slot, and returns the task that it displaces.
     ///
     /// # Safety
     ///

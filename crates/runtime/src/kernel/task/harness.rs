@@ -168,20 +168,16 @@ impl<F: Future, S: Schedule> Cell<F, S> {
     }
 }
 
-/// Does something that may panic.
-#[cfg(not(loom))]
+/// Does something that may panic. In a model, a panic is the end of the model.
 #[inline]
 fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
+    if cfg!(loom) {
+        return Ok(run());
+    }
     // After a panic, the future's parts are only dropped.
     catch_unwind(AssertUnwindSafe(run))
-}
-
-/// In a model, a panic is the end of the model.
-#[cfg(loom)]
-fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
-    Ok(run())
 }
 
 /// Calls a closure that may panic. Compiled once and not for each closure, for rare calls: much code

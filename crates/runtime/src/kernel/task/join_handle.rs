@@ -163,10 +163,13 @@ impl<T> JoinHandle<T> {
     pub fn id(&self) -> Id {
         self.header().id()
     }
+}
 
+/// The side of a `JoinSet`, of which the models run only the list.
+#[cfg(not(loom))]
+impl<T> JoinHandle<T> {
     /// Sets the waker that is woken when the task is complete, or wakes it now if the task
     /// is; and makes a handle that can cancel the task. Once only.
-    #[cfg(not(loom))]
     #[inline]
     pub(crate) fn set_join_waker(&mut self, waker: &Waker) -> AbortHandle {
         let state = &self.header().state;
@@ -183,10 +186,8 @@ impl<T> JoinHandle<T> {
         AbortHandle { task: self.task }
     }
 
-    /// Takes the waker back that [`set_join_waker`](Self::set_join_waker) left. Says
-    /// whether it is certain that it will not be woken any more, or has never been:
-    /// otherwise the task is complete.
-    #[cfg(not(loom))]
+    /// Takes the waker back that [`set_join_waker`](Self::set_join_waker) left. Returns `true` if the
+    /// waker will not be woken any more; otherwise the task is complete.
     pub(crate) fn take_back_waker(&mut self) -> bool {
         let state = self.header().state.load();
         debug_assert!(state.is_complete() || state.has_join_waker());
@@ -194,7 +195,6 @@ impl<T> JoinHandle<T> {
     }
 
     /// Returns the output of a task that is complete.
-    #[cfg(not(loom))]
     #[inline]
     pub(crate) fn into_output(self) -> Result<T, JoinError> {
         assert!(self.is_finished());
@@ -210,7 +210,9 @@ impl<T> JoinHandle<T> {
             Poll::Pending => unreachable!("the task is complete"),
         }
     }
+}
 
+impl<T> JoinHandle<T> {
     /// Takes the output.
     ///
     /// # Safety
@@ -355,7 +357,7 @@ impl RefUnwindSafe for AbortHandle {}
 
 impl AbortHandle {
     /// Returns a handle of this task.
-    #[cfg(all(feature = "sim", not(loom)))]
+    #[cfg(feature = "sim")]
     pub(super) fn of(task: &Header) -> Self {
         task.state.acquire();
         // The new handle gets the reference.

@@ -1,58 +1,15 @@
-//! The memory of a task, as the model checker sees it: it stays after its release, and the checker
-//! finds each use that is not ordered before that. Outside of models this is nothing.
+//! The memory of a task: nothing, outside of models. `memory_model.rs` has its place there.
 
-#[cfg(not(loom))]
-pub use real::TaskMemory;
+/// Knows nothing.
+pub struct TaskMemory;
 
-#[cfg(loom)]
-pub use model::TaskMemory;
-
-#[cfg(not(loom))]
-mod real {
-    /// Knows nothing.
-    pub struct TaskMemory;
-
-    impl TaskMemory {
-        #[inline(always)]
-        pub fn new() -> Self {
-            Self
-        }
-
-        /// Does nothing.
-        #[inline(always)]
-        pub fn is_used(&self) {}
-    }
-}
-
-#[cfg(loom)]
-mod model {
-    use blitz_io_core::Watched;
-
-    /// Knows whether the memory is freed.
-    pub struct TaskMemory {
-        is_freed: Watched<bool>,
+impl TaskMemory {
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self
     }
 
-    impl TaskMemory {
-        pub fn new() -> Self {
-            Self {
-                is_freed: Watched::new(false),
-            }
-        }
-
-        /// Asserts that the memory is not freed.
-        pub fn is_used(&self) {
-            // SAFETY: the checker finds a release that comes at the same time.
-            (self.is_freed)
-                .with(|is_freed| assert!(!unsafe { *is_freed }, "used after its release"));
-        }
-
-        /// Records that the memory is freed, and must not be used from now on.
-        pub fn is_released(&self) {
-            self.is_freed.with_mut(|is_freed| {
-                // SAFETY: the checker finds whatever uses the task at the same time.
-                assert!(!unsafe { is_freed.replace(true) }, "released twice");
-            });
-        }
-    }
+    /// Does nothing.
+    #[inline(always)]
+    pub fn is_used(&self) {}
 }

@@ -7,7 +7,7 @@
 //! | `harness.rs` | the typed half of a task: allocation, poll, completion and drop |
 //! | `waker.rs` | its wakers |
 //! | `join_handle.rs`, `error.rs` | the handles, and the error of a join |
-//! | `memory.rs` | what the model checker knows of a task's memory |
+//! | `memory.rs`, `memory_model.rs` | the memory of a task, of which only the model checker knows something |
 //! | `owned.rs` | the tasks of a runtime |
 //! | `watch.rs` | what the record of a task reads from its header |
 
@@ -17,6 +17,7 @@ mod error;
 mod harness;
 mod header;
 mod join_handle;
+#[cfg_attr(loom, path = "memory_model.rs")]
 mod memory;
 #[cfg(loom)]
 pub mod model;
@@ -25,7 +26,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod waker;
-#[cfg(all(feature = "inspect", not(loom)))]
+#[cfg(feature = "inspect")]
 mod watch;
 
 pub use error::JoinError;

@@ -44,7 +44,7 @@ use blitz_io_futex::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use super::harness;
 use super::header::{self, Header, Id, Links, ListId, Notified, Schedule};
-#[cfg(all(feature = "sim", not(loom)))]
+#[cfg(feature = "sim")]
 use super::join_handle::AbortHandle;
 use super::join_handle::JoinHandle;
 
@@ -560,7 +560,7 @@ impl OwnedTasks {
     /// # Safety
     ///
     /// The caller is the owner.
-    #[cfg(all(feature = "sim", not(loom)))]
+    #[cfg(feature = "sim")]
     pub unsafe fn select_own(
         &self,
         shard: usize,

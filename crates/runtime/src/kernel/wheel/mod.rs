@@ -145,7 +145,7 @@ impl Wheel {
     /// Makes a wheel that is never moved or freed, and is still to be [opened](Self::open).
     #[must_use]
     pub fn leak() -> &'static Self {
-        Box::leak(Box::new(Self {
+        let wheel: &'static Self = Box::leak(Box::new(Self {
             lock: ListLock::new(),
             epoch: AtomicU64::new(CLOSED),
             origin: AtomicU64::new(0),
@@ -154,13 +154,15 @@ impl Wheel {
             promised: Cell::new(0),
             unpark: UnsafeCell::new(None),
             slots: Slots::new(),
-        }))
+        }));
+        wheel.slots.close();
+        wheel
     }
 
-    /// Gives it to a runtime that began at `origin`. It must not belong to one.
+    /// Gives it to a runtime that began at `origin`. It must hold no timers, and no thread may use it.
     pub fn open(&self, epoch: u64, origin: u64) {
         self.lock.locked(|| {
-            self.slots.close();
+            self.slots.restart();
             self.promised.set(0);
             self.earliest.store(u64::MAX, Ordering::Relaxed);
             self.seen.store(0, Ordering::Relaxed);

@@ -73,12 +73,15 @@ impl Slots {
         self.user.with_mut(|_| ());
     }
 
-    /// Makes them empty, at tick zero. They must hold no entries, and must not move from
-    /// now on.
+    /// Makes the rings. They must not move from now on.
     pub fn close(&self) {
+        self.rings.iter().flatten().for_each(Links::close);
+    }
+
+    /// Begins at tick zero again. They must hold no entries, so each ring is empty.
+    pub fn restart(&self) {
         self.elapsed.set(0);
         self.occupied.iter().for_each(|bits| bits.set(0));
-        self.rings.iter().flatten().for_each(Links::close);
     }
 
     /// Returns the tick up to which everything has been given out.

@@ -462,7 +462,7 @@ async fn due_timer() -> task::JoinHandle<()> {
         let start = std::time::Instant::now();
         let timer = task::spawn(time::sleep(ms(2)));
         task::yield_now().await;
-        // If this thread had no processor meanwhile, the runtime may have seen that the time is up.
+        // If this thread has lost its processor, the runtime may have seen that the time has passed.
         if start.elapsed() < ms(2) {
             std::thread::sleep(ms(10));
             return timer;

@@ -158,7 +158,8 @@ struct Ticket {
 ///     });
 /// });
 /// ```
-// The state is first: the C interface lets programs store and take a notification in inline functions.
+// `repr(C)` puts the state first, and is here because a parker of the C interface is this type, in the program's memory:
+// its inline functions store and take a notification, and call the library if there is more to do. See `Permits`.
 #[repr(C)]
 pub struct Notify {
     state: AtomicUsize,

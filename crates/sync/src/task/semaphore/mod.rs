@@ -47,7 +47,8 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// # Ok::<(), blitz_io::sync::AcquireError>(())
 /// # }).unwrap();
 /// ```
-#[repr(C)] // As `Permits`.
+// For the C interface: the layout is that of `Permits`.
+#[repr(transparent)]
 pub struct Semaphore {
     permits: Permits,
 }

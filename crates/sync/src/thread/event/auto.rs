@@ -96,11 +96,6 @@ pub(super) fn set(event: &AtomicU32) {
     }
 }
 
-#[cfg(loom)]
-pub(super) fn announced(event: &AtomicU32) -> u32 {
-    waiting(event.load(Ordering::Relaxed))
-}
-
 pub(super) fn reset(event: &AtomicU32) {
     event.fetch_and(!SET, Ordering::Acquire);
 }
@@ -176,7 +171,7 @@ fn released(word: u32) -> u32 {
 }
 
 #[inline]
-fn waiting(word: u32) -> u32 {
+pub(super) fn waiting(word: u32) -> u32 {
     (word / WAITING) & MAX
 }
 

@@ -51,7 +51,7 @@ use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_observe as observe;
 use std::time::Instant;
 
-const SLEEPERS: u32 = 2;
+pub(super) const SLEEPERS: u32 = 2;
 /// One reset. All bits from here up are the generation.
 const GENERATION: u32 = 4;
 
@@ -63,11 +63,6 @@ pub(super) fn set(event: &AtomicU32) {
     if before & (SET | SLEEPERS) == SLEEPERS {
         wake_all(address);
     }
-}
-
-#[cfg(loom)]
-pub(super) fn announced(event: &AtomicU32) -> u32 {
-    u32::from(event.load(Ordering::Relaxed) & SLEEPERS != 0)
 }
 
 pub(super) fn reset(event: &AtomicU32) {

@@ -260,10 +260,11 @@ impl Event {
     #[cfg(loom)]
     #[doc(hidden)]
     pub fn announced(&self) -> u32 {
+        let word = self.word.load(Ordering::Relaxed);
         if self.is_auto {
-            auto::announced(&self.word)
+            auto::waiting(word)
         } else {
-            manual::announced(&self.word)
+            u32::from(word & manual::SLEEPERS != 0)
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the recorder keeps of all threads: pairs of locks, and the lines of what polls do.
+//! The recorder's data of all threads: pairs of locks, and the lines of the operations in polls.
 //!
 //! A pair is kept once. Two lines of the program have [`SAMPLES`] pairs of locks at most: a program that makes a
 //! million locks at one line has them all in the same order, or shows the other order among the first ones.

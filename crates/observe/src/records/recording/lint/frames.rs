@@ -1,13 +1,16 @@
 //! The polls that a thread is in, and how long they take.
 //!
 //! Late by the clock is not late: a thread that lost its processor looks the same. So a poll is long if it had
-//! ten milliseconds of processor time, or took as long and gave the processor up itself, by a call that sleeps.
-//! The system's counters of both cost more than a short poll. A thread reads them after it has slept, and every two
+//! ten milliseconds of processor time, or gave the processor up itself, by a call that sleeps, and took as long
+//! without the time in which the thread was ready and others ran (`delay.rs`): one short sleep does not make it
+//! answer for the rest.
+//! The system's counters cost more than a short poll. A thread reads them after it has slept, and every two
 //! milliseconds; what the thread did in between counts for the poll.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use super::delay::Delay;
 use super::edges::address;
 use super::handed::{self, Handed};
 use super::lock::At;
@@ -38,8 +41,12 @@ const LOOKS: u32 = 16;
 pub(super) struct Frames {
     frames: Vec<Frame>,
     counters: Option<Counters>,
+    /// A reading from before the outermost poll.
+    delay: Option<Delay>,
     /// The looks for timers, by the line at which tasks were spawned.
     looks: HashMap<u64, u32>,
+    /// The memory of the last poll, for the next one.
+    spare: Waits,
 }
 
 /// One poll.
@@ -50,12 +57,12 @@ pub(super) struct Frame {
     /// The thread is no worker any more: it may block.
     may_block: bool,
     since: Instant,
-    /// The time of the waits that are counted by themselves.
+    /// The time of the waits that are counted separately.
     counted: Duration,
     before: Counters,
     /// The address in the task's own wakers; 0 if it has none yet.
     pub(super) header: usize,
-    /// What was handed to futures of the task before the poll.
+    /// The locks that were handed to futures of the task before the poll.
     pub(super) handed: Vec<Handed>,
     /// The task has woken itself in this poll.
     pub(super) is_rewoken: bool,
@@ -80,6 +87,9 @@ impl Frames {
         let known = self.counters.filter(|known| since - known.at <= FRESH);
         let before = known.unwrap_or_else(|| Counters::read(since));
         self.counters = Some(before);
+        if self.frames.is_empty() && !self.delay.is_some_and(|delay| delay.is_fresh(since)) {
+            self.delay = Some(Delay::read(since));
+        }
         self.frames.push(Frame {
             task,
             of,
@@ -91,7 +101,7 @@ impl Frames {
             header,
             handed: handed::of(header),
             is_rewoken: false,
-            waits: Waits::default(),
+            waits: std::mem::take(&mut self.spare),
         });
     }
 
@@ -107,10 +117,27 @@ impl Frames {
         let after = Counters::read(now);
         self.counters = Some(after);
         let processor = after.processor.saturating_sub(frame.before.processor);
-        // A wait that is counted by itself is one of the sleeps.
+        // A wait that is counted separately is one of the sleeps.
         let slept = after.sleeps > frame.before.sleeps && frame.counted.is_zero();
-        let is_long = processor >= LONG || slept;
+        let is_long = is_long(took, processor, slept, || self.delayed(now));
         Some((frame, is_long.then_some((took, processor))))
+    }
+
+    /// Returns the time for which the thread was ready and did not run, in the poll that has just ended and up to a
+    /// tenth of a second before it.
+    fn delayed(&mut self, now: Instant) -> Duration {
+        let after = Delay::read(now);
+        let before = self.delay.unwrap_or(after);
+        if self.frames.is_empty() {
+            self.delay = Some(after);
+        }
+        after.since(before)
+    }
+
+    /// Keeps the memory of a poll that has ended.
+    pub(super) fn keep(&mut self, mut waits: Waits) {
+        waits.clear();
+        self.spare = waits;
     }
 
     /// Counts a look for the timers of a task. Returns `false` if there were enough.
@@ -138,8 +165,18 @@ impl Frames {
     }
 }
 
+/// Returns `true` if a poll was long that took at least [`LONG`]. `slept`: it gave the processor up itself.
+fn is_long(
+    took: Duration,
+    processor: Duration,
+    slept: bool,
+    delayed: impl FnOnce() -> Duration,
+) -> bool {
+    processor >= LONG || slept && took.saturating_sub(delayed()) >= LONG
+}
+
 impl Frame {
-    /// A wait within the poll is counted by itself.
+    /// Counts a wait within the poll separately.
     pub(super) fn count(&mut self, took: Duration) {
         self.counted += took;
     }
@@ -175,5 +212,24 @@ impl Counters {
             processor: Duration::ZERO,
             sleeps: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_poll_is_long_by_what_it_does_and_not_by_what_other_threads_do() {
+        let ms = Duration::from_millis;
+        let is_long = |processor, slept, delayed| is_long(ms(30), processor, slept, || delayed);
+        assert!(is_long(ms(10), false, ms(20)));
+        assert!(is_long(ms(1), true, ms(0)));
+        assert!(is_long(ms(1), true, ms(20)));
+        // The processor was taken away.
+        assert!(!is_long(ms(9), false, ms(0)));
+        // And the poll gave it up for a moment.
+        assert!(!is_long(ms(1), true, ms(25)));
+        assert!(!is_long(ms(1), true, ms(90)));
     }
 }

@@ -17,14 +17,14 @@ use crate::records::recording::registry;
 /// A thread looks once in this many sends.
 const ONE_OF: u32 = 1_024;
 
-/// What was seen of a channel without a limit.
+/// Observations of a channel without a limit.
 pub(super) struct Growth {
     /// The channel.
     pub(super) side: Side,
     block: &'static Block,
     /// The task or thread that has sent last, as a word.
     pub(super) sender: u64,
-    /// The one that has received last, or 0.
+    /// The task or thread that received last, as a word, or 0.
     pub(super) receiver: u64,
     /// The number of looks at which it was longer than before.
     pub(super) longer: u64,

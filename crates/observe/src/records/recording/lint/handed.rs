@@ -33,7 +33,7 @@ pub(super) struct Handed {
     number: u64,
 }
 
-/// By the address in the waker.
+/// The map, whose key is the address in the waker.
 static HANDED: PerProcess<CountedMap<Vec<Handed>>> = PerProcess::new(CountedMap::default);
 /// The addresses of an object, by its block.
 static ADDRESSES: PerProcess<Mutex<HashMap<u64, Vec<u64>>>> = PerProcess::new(Mutex::default);

@@ -20,7 +20,7 @@ use super::writes;
 use crate::records::Waiter;
 use crate::records::kernel::counted_map::CountedMap;
 use crate::records::recording::block::{BESIDE_READERS, Block, MOVABLE};
-use crate::records::recording::registry;
+use crate::records::recording::{clock, registry};
 
 /// The most locks of a thread's list.
 pub(super) const HELD: usize = 64;
@@ -36,9 +36,11 @@ const WRITE: u64 = u64::MAX;
 /// One lock that is held.
 #[derive(Clone, Copy)]
 pub(super) struct Held {
-    owner: u64,
+    pub(super) owner: u64,
     pub(super) lock: Lock,
     pub(super) at: At,
+    /// The time at which its task was first suspended with a lock of tasks, in nanoseconds; 0 if it was not.
+    pub(super) suspended: u64,
 }
 
 /// The locks that a thread and its tasks hold.
@@ -78,7 +80,7 @@ impl Held {
     }
 }
 
-/// Returns the locks that keep all others out of what an owner does with the lock `of`.
+/// Returns the locks that exclude all others while an owner uses the lock `of`.
 fn gates<'a>(own: impl Iterator<Item = &'a Held>, of: (u64, u32)) -> [(u64, u32); GATES] {
     let mut gates = [(0, 0); GATES];
     let others = own.filter(|other| other.lock.is_exclusive() && other.lock.id() != of);
@@ -92,34 +94,46 @@ fn gates<'a>(own: impl Iterator<Item = &'a Held>, of: (u64, u32)) -> [(u64, u32)
 impl List {
     /// Adds a lock that the owner has taken. `waits`: it would have waited for it without a limit.
     pub(super) fn add(&mut self, owner: u64, lock: Lock, at: At, waits: bool) {
-        if waits {
+        // Most locks are taken without another one.
+        if waits && !self.held.is_empty() {
             self.note_edges(owner, lock, at);
+        }
+        if waits && lock.is_write() {
             self.note_write(owner, lock, at);
         }
         if self.held.len() < HELD {
-            self.held.push(Held { owner, lock, at });
+            self.held.push(Held {
+                owner,
+                lock,
+                at,
+                suspended: 0,
+            });
         } else {
             edges::lost(|lost| &mut lost.held);
         }
     }
 
-    /// Removes the lock with this block, which the task or thread is about to release.
-    pub(super) fn remove(&mut self, owner: u64, block: &'static Block) {
+    /// Removes the lock with this block, which the task or thread is about to release. Returns it if this thread had it.
+    pub(super) fn remove(&mut self, owner: u64, block: &'static Block) -> Option<Held> {
         let is_it = |held: &Held| ptr::eq(held.lock.block, block);
         let own = |held: &Held| is_it(held) && held.owner == owner;
         let list = &mut self.held;
+        // Most locks are released in the reverse order.
+        if list.last().is_some_and(own) {
+            return list.pop();
+        }
         let found = list.iter().rposition(own);
         if let Some(at) = found.or_else(|| list.iter().rposition(is_it)) {
-            list.remove(at);
-        } else {
-            let holder = block.holder.load(Ordering::Relaxed) & !FLAGS;
-            for task in [owner, holder] {
-                SUSPENDED.change(task, |list| {
-                    list.retain(|held| !is_it(held));
-                    !list.is_empty()
-                });
-            }
+            return Some(list.remove(at));
         }
+        let holder = block.holder.load(Ordering::Relaxed) & !FLAGS;
+        for task in [owner, holder] {
+            SUSPENDED.change(task, |list| {
+                list.retain(|held| !is_it(held));
+                !list.is_empty()
+            });
+        }
+        None
     }
 
     /// Records that `lock` was taken within each lock that its owner holds.
@@ -191,9 +205,6 @@ impl List {
 
     /// Records that the owner writes, with the locks that it holds then.
     fn note_write(&mut self, owner: u64, lock: Lock, at: At) {
-        if !lock.is_write() {
-            return;
-        }
         let key = hash(&[lock.block.id(), u64::from(lock.generation), owner, WRITE]);
         if self.seen.get(key as usize % SEEN) == Some(&key) {
             return;
@@ -218,7 +229,12 @@ impl List {
             return Vec::new();
         }
         let is_own = |held: &&Held| held.owner == task && held.is_valid();
-        let list: Vec<Held> = self.held.iter().filter(is_own).copied().collect();
+        let mut list: Vec<Held> = self.held.iter().filter(is_own).copied().collect();
+        for held in &mut list {
+            if held.suspended == 0 && !held.lock.is_of_threads() {
+                held.suspended = clock::cached();
+            }
+        }
         self.held.retain(|held| held.owner != task);
         if !list.is_empty() && SUSPENDED.add(task, list.clone(), PARKED).is_err() {
             edges::lost(|lost| &mut lost.tasks);

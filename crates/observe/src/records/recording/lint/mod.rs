@@ -22,7 +22,7 @@
 //! | tasks with a request | `requests.rs` | 65,536 |
 //! | tasks that were left when a runtime ended | `leaks.rs` | 4,096 |
 //!
-//! What does not fit is counted, and the report says so.
+//! Entries for which there is no room are counted, and the report has their number.
 //!
 //! # Recursion
 //!
@@ -31,6 +31,7 @@
 //! recorder's own locks are those of the standard library, and it calls no code of the program while it holds
 //! one.
 
+mod delay;
 mod edges;
 mod file;
 mod frames;

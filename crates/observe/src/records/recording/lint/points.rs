@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::edges::{self, Event, Side};
 use super::frames::{Frame, Polled};
+use super::held::Held;
 use super::local::{Local, with_local};
 use super::lock::{At, Lock};
 use super::{growth, handed, permits, requests};
@@ -11,7 +12,10 @@ use crate::Kind;
 use crate::records::Waiter;
 use crate::records::recording::block::Block;
 use crate::records::recording::place::{Target, Value};
-use crate::records::recording::registry;
+use crate::records::recording::{clock, registry};
+
+/// A lock of tasks that others want may be kept over awaits for a shorter time than this.
+const KEPT: Duration = Duration::from_secs(1);
 
 /// The current task or thread has taken a lock. `waits`: it would have waited for it without a limit.
 #[cold]
@@ -24,7 +28,35 @@ pub(in crate::records::recording) fn acquired(owner: Waiter, lock: Lock, at: At,
 #[cold]
 #[inline(never)]
 pub(in crate::records::recording) fn released(owner: Waiter, block: &'static Block) {
-    with_local(|local| local.held.remove(owner.word(), block));
+    with_local(|local| {
+        let held = local.held.remove(owner.word(), block);
+        if let Some(held) = held.filter(|held| held.suspended != 0) {
+            note_kept(local, &held);
+        }
+    });
+}
+
+/// Records a lock of tasks that was kept over an await for long, if a future waits for it.
+fn note_kept(local: &mut Local, held: &Held) {
+    let took = clock::cached().saturating_sub(held.suspended);
+    let took = Duration::from_nanos(took);
+    if took < KEPT || !registry::is_awaited(held.lock.block) {
+        return;
+    }
+    let frame = local.frames.current();
+    let frame = frame.filter(|frame| frame.task == held.owner);
+    edges::count(
+        |table| &mut table.guards,
+        Event {
+            side: Some(held.side()),
+            holder_at: None,
+            task_at: frame.and_then(|frame| frame.spawned_at),
+            task: held.owner,
+            count: 1,
+            longest: took,
+            processor: Duration::ZERO,
+        },
+    );
 }
 
 /// A poll begins.
@@ -72,6 +104,7 @@ pub(in crate::records::recording) fn poll_ends() {
         if let Some(times) = long {
             edges::count(|table| &mut table.polls, event(None, times));
         }
+        local.frames.keep(frame.waits);
     });
 }
 
@@ -180,7 +213,7 @@ fn of_frame(frame: &Frame, side: Side) -> Event {
     }
 }
 
-/// The task with this number is woken, by itself if it is the current one.
+/// The task with this number is woken. If it is the current task, it wakes itself.
 #[cold]
 #[inline(never)]
 pub(in crate::records::recording) fn woken(task: Waiter, by: u64) {

@@ -1,5 +1,5 @@
-//! What the futures of a task waited for in one poll: sockets without a deadline, and events that woke the task for
-//! nothing.
+//! The waits of a task's futures in one poll: for sockets without a deadline, and for events that woke the task
+//! without need.
 //!
 //! # Events
 //!
@@ -17,7 +17,7 @@ use super::lock::{At, Lock};
 use crate::records::recording::place::{Target, Value};
 use crate::{Kind, Mode};
 
-/// The most tasks of an event that are told apart.
+/// The maximum number of tasks of an event that have counts of their own.
 const TASKS: usize = 64;
 /// The most waits of a poll that are looked at.
 const WAITS: usize = 64;
@@ -42,7 +42,7 @@ struct Event {
     at: At,
 }
 
-/// How often tasks were woken by an event.
+/// Counts of the wake-ups by an event.
 pub(super) struct Storm {
     pub(super) side: Side,
     /// The line at which one of the tasks was spawned.
@@ -117,6 +117,14 @@ impl Waits {
                 self.ended.push(event);
             }
         }
+    }
+
+    /// Forgets all, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.sockets.clear();
+        self.ended.clear();
+        self.again.clear();
+        self.is_request = false;
     }
 
     /// Returns the sockets for which the poll has begun to wait, and still does.

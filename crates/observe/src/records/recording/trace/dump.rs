@@ -174,6 +174,7 @@ fn row(
         Code::WaitFor | Code::BlockFor | Code::WaitForEnd => {
             (event::number(event.target), 0, location(event.other))
         }
+        Code::JobQueued | Code::JobBegins | Code::JobEnds => (event::number(event.target), 0, 0),
         Code::Spawn => (0, event.other, location(event.target)),
         _ => (event.target, event.other, 0),
     };

@@ -67,14 +67,26 @@ pub(super) enum Code {
     Permits,
     /// It is about to give them back.
     PermitsBack,
-    /// A paused clock moves: later events are later by this number of nanoseconds, which is in place of the other one.
+    /// A paused clock moves: later events are later by this number of nanoseconds, which replaces the previous one.
     Advance,
     /// A task of a simulation begins an operation on an object.
     Operates,
+    /// A job of a fork-join pool is in a queue.
+    JobQueued,
+    /// A thread begins to run the job.
+    JobBegins,
+    /// The thread has run it.
+    JobEnds,
+    /// A message to another process is about to be sent. The target is its position, and the other word its segment.
+    Sent,
+    /// A message of another process is received.
+    Received,
+    /// The task or thread waits for a process, whose number is the target, in the segment of the other word.
+    Peer,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 20] = [
+    pub(super) const ALL: [Self; 26] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -95,6 +107,12 @@ impl Code {
         Self::PermitsBack,
         Self::Advance,
         Self::Operates,
+        Self::JobQueued,
+        Self::JobBegins,
+        Self::JobEnds,
+        Self::Sent,
+        Self::Received,
+        Self::Peer,
     ];
 }
 

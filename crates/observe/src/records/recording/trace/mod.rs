@@ -8,7 +8,7 @@
 //!
 //! - the environment has `BLITZ_TRACE` when the process first takes a lock or polls a task: `1`, or a folder, into
 //!   which the process writes `PID.blitz` when it exits;
-//! - a runtime asks for it ([`start`]);
+//! - a runtime starts it ([`start`]);
 //! - `blitz trace PID` asks through the inspector's socket.
 //!
 //! A paused clock of a runtime adds its moves to the times of later events, so that a simulation is recorded in simulated
@@ -18,6 +18,8 @@
 
 mod dump;
 mod event;
+mod jobs;
+mod messages;
 mod points;
 mod recorder;
 mod requests;
@@ -29,6 +31,8 @@ mod watch;
 use super::at_exit;
 use super::switch::Recorder;
 
+pub use jobs::{AwaitsJob, RunsJob, job_queued};
+pub use messages::{awaits_processes, received, sent};
 pub use points::{Source, Waking, advanced, spawned, woken};
 pub(in crate::records::recording) use points::{
     acquired, note_spawn, operates, permits_returned, permits_taken, poll_begins, poll_ends,

@@ -93,13 +93,21 @@ pub fn request<'a>(name: impl Into<Cow<'a, str>>) -> Request {
 
 impl Request {
     /// Returns a future that works for the request. The request ends with it.
-    pub fn instrument<F: Future>(mut self, future: F) -> Instrumented<F> {
-        self.leave();
-        self.forget_owner();
+    pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
         Instrumented {
             future,
-            request: self,
+            request: self.detached(),
         }
+    }
+
+    /// Returns the request. The current task or thread works for it no more, and [`enter`](Self::enter) says where it is
+    /// worked for.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn detached(mut self) -> Self {
+        self.leave();
+        self.forget_owner();
+        self
     }
 
     /// The current task or thread works for the request from now on.

@@ -108,7 +108,7 @@ fn the_current_task_is_known_while_it_runs_and_is_dropped() {
     struct Tells(Arc<Mutex<Vec<Option<Id>>>>);
     impl Drop for Tells {
         fn drop(&mut self) {
-            self.0.lock().unwrap().push(crate::task::try_id());
+            self.0.lock().unwrap().push(crate::api::task::try_id());
         }
     }
     let line = Line::new();
@@ -116,15 +116,19 @@ fn the_current_task_is_known_while_it_runs_and_is_dropped() {
     let (in_future, in_output) = (Tells(seen.clone()), Tells(seen.clone()));
     let join = line.spawn(async move {
         let _in_future = in_future;
-        _in_future.0.lock().unwrap().push(Some(crate::task::id()));
+        _in_future
+            .0
+            .lock()
+            .unwrap()
+            .push(Some(crate::api::task::id()));
         in_output
     });
     let id = Some(join.id());
     line.run();
     drop(join);
     assert_eq!(*seen.lock().unwrap(), [id, id, id]);
-    assert_eq!(crate::task::try_id(), None);
-    let caught = catch_unwind(AssertUnwindSafe(crate::task::id));
+    assert_eq!(crate::api::task::try_id(), None);
+    let caught = catch_unwind(AssertUnwindSafe(crate::api::task::id));
     let message = caught.unwrap_err();
     let message = message.downcast_ref::<String>().map(String::as_str);
     assert_eq!(message, Some("Can't get a task id when not inside a task"));
@@ -140,7 +144,7 @@ fn the_hook_for_the_end_of_a_task_is_not_in_it() {
     let (handle, tells) = (place.clone(), seen.clone());
     let waker = reentrant_waker(move || {
         drop(handle.lock().unwrap().take());
-        *tells.lock().unwrap() = Some(crate::task::try_id());
+        *tells.lock().unwrap() = Some(crate::api::task::try_id());
     });
     assert!(poll_once(Pin::new(&mut join), &waker).is_pending());
     *place.lock().unwrap() = Some(join);
@@ -156,15 +160,15 @@ fn tasks_run_in_tasks() {
     let mut join = outer.spawn(async move {
         let join = line.spawn(async {
             yield_once().await;
-            crate::task::id()
+            crate::api::task::id()
         });
         line.turn();
         // The inner task's request is not for this task.
         let this = poll_fn(|context| Poll::Ready(task_of(context.waker()))).await;
         assert!(!context::has_stepped_back(this.unwrap()));
         line.run();
-        assert_ne!(pin!(join).await.unwrap(), crate::task::id());
-        crate::task::id()
+        assert_ne!(pin!(join).await.unwrap(), crate::api::task::id());
+        crate::api::task::id()
     });
     let id = join.id();
     assert_eq!(outer.turn(), Some("done"));

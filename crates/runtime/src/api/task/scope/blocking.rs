@@ -1,0 +1,195 @@
+//! Children that run in parallel, while their parent's thread waits.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::abort;
+
+use blitz_io_core::{OnDrop, debug_is_name};
+use blitz_io_observe::{self as observe, Caller, Kind, Object, Wait, WaitKind};
+use blitz_io_sync::thread::Mutex;
+
+use super::super::{TaskTracker, block_in_place};
+use super::handle::{Abort, ScopedJoinHandle};
+use super::{Unclaimed, member::Member};
+use crate::api::enter::block_for_a_moment;
+use crate::api::runtime::Handle;
+use crate::kernel::task::{AbortHandle, Id};
+
+/// Starts children of a [`scope_blocking`].
+///
+/// ```
+/// use blitz_io::{runtime::Runtime, task::{BlockingScope, scope_blocking}};
+///
+/// fn double<'scope>(s: &'scope BlockingScope<'scope, '_>, numbers: &'scope mut [u32]) {
+///     for number in numbers {
+///         s.spawn(async move { *number *= 2 });
+///     }
+/// }
+///
+/// let mut numbers = [1, 2, 3];
+/// Runtime::new()?.block_on(async { scope_blocking(|s| double(s, &mut numbers)) });
+/// assert_eq!(numbers, [2, 4, 6]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct BlockingScope<'scope, 'env: 'scope> {
+    runtime: Handle,
+    /// Counts the children that have not been dropped.
+    children: TaskTracker,
+    /// The children, to abort them. `None` once they have been aborted; a child that is
+    /// started later is aborted at once.
+    tasks: Mutex<Option<Vec<AbortHandle>>>,
+    unclaimed: Unclaimed,
+    object: Object,
+    _scope: PhantomData<&'scope mut &'scope ()>,
+    _env: PhantomData<&'env mut &'env ()>,
+}
+
+/// Lets a function have children that borrow from it and run in parallel, as tasks of the
+/// current runtime. Blocks the thread until all of them have ended.
+///
+/// On a thread of a multi-thread runtime, other tasks go on during the call, as with
+/// [`block_in_place`]. The other futures that the calling task joins or selects from do
+/// not. On a thread that has only entered a runtime's [`Handle`], another thread has to
+/// drive that runtime.
+///
+/// # Panics
+///
+/// Outside of a runtime, and where [`block_in_place`] panics: within a current-thread
+/// runtime. If the closure panics: the children have been aborted and have ended then. If a
+/// child panics, and its result is not taken: when all other children have ended.
+///
+/// ```
+/// use blitz_io::{runtime::Runtime, task};
+///
+/// let runtime = Runtime::new()?;
+/// let sum = runtime.block_on(async {
+///     let numbers: Vec<u64> = (0..1000).collect();
+///     let (left, right) = numbers.split_at(500);
+///     task::scope_blocking(|s| {
+///         let left = s.spawn(async { left.iter().sum::<u64>() });
+///         let right = s.spawn(async { right.iter().sum::<u64>() });
+///         s.block_on(async { left.await.unwrap() + right.await.unwrap() })
+///     })
+/// });
+/// assert_eq!(sum, 499_500);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// The closure's own variables are dropped before the children are, so they must not
+/// borrow these:
+///
+/// ```compile_fail,E0373
+/// use blitz_io::task::scope_blocking;
+///
+/// scope_blocking(|s| {
+///     let inside = String::from("gone too soon");
+///     s.spawn(async { println!("{inside}") });
+/// });
+/// ```
+#[track_caller]
+pub fn scope_blocking<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> T,
+{
+    let runtime = Handle::current();
+    let made_at = Caller::here();
+    block_in_place(|| {
+        let scope = BlockingScope {
+            runtime,
+            children: TaskTracker::new(),
+            tasks: Mutex::new(Some(Vec::new())),
+            unclaimed: Unclaimed::default(),
+            object: Object::new(),
+            _scope: PhantomData,
+            _env: PhantomData,
+        };
+        // The children must not outlive this function.
+        let never_unwinds = OnDrop(|| abort());
+        let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+        if result.is_err() {
+            let tasks = scope.tasks.lock().take();
+            tasks.iter().flatten().for_each(AbortHandle::abort);
+        }
+        // Only children start others now, so there are none left once there are none.
+        scope.children.close();
+        {
+            let _waits = scope.record(made_at);
+            block_for_a_moment(scope.children.wait());
+        }
+        std::mem::forget(never_unwinds);
+        let panic = scope.unclaimed.lock().take();
+        match (result, panic) {
+            (Ok(output), None) => output,
+            (Err(panic), _) | (Ok(_), Some(panic)) => resume_unwind(panic),
+        }
+    })
+}
+
+impl<'scope> BlockingScope<'scope, '_> {
+    /// Starts a child, as a task of the runtime.
+    ///
+    /// ```
+    /// use blitz_io::{runtime::Runtime, task::scope_blocking};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let _entered = runtime.enter();
+    /// let mut numbers = [1, 2, 3, 4];
+    /// scope_blocking(|s| {
+    ///     for number in &mut numbers {
+    ///         s.spawn(async { *number *= 2 });
+    ///     }
+    /// });
+    /// assert_eq!(numbers, [2, 4, 6, 8]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn spawn<F>(&'scope self, future: F) -> ScopedJoinHandle<'scope, F::Output>
+    where
+        F: Future + Send + 'scope,
+        F::Output: Send + 'scope,
+    {
+        let id = Id::next();
+        let (member, result) = Member::new(future, id, self.unclaimed.clone());
+        // SAFETY: `scope_blocking` does not return before each child has been dropped: the
+        // tracker counts it until then. It does not return by a panic either.
+        let member = unsafe { member.erase() };
+        let task = self.runtime.spawn(self.children.track_future(member));
+        self.remember(task.abort_handle());
+        ScopedJoinHandle::new(id, result, Abort::Task(task.abort_handle()))
+    }
+
+    /// Blocks the thread until a future is ready, such as the handle of a child.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+
+    /// Records that the thread waits for the children.
+    fn record(&self, made_at: Caller) -> Wait {
+        let mut record = Wait::new(made_at);
+        if observe::IS_ENABLED {
+            let tasks = self.tasks.lock();
+            let mut ids = [0; observe::NAMES];
+            let live = tasks.iter().flatten().filter(|task| !task.is_finished());
+            for (place, task) in ids.iter_mut().zip(live) {
+                *place = task.id().as_u64();
+            }
+            self.object.set_members(Some(ids));
+            record.begin_blocking(WaitKind::new(Kind::Scope), &self.object, false);
+        }
+        record
+    }
+
+    fn remember(&self, task: AbortHandle) {
+        let mut tasks = self.tasks.lock();
+        let Some(tasks) = &mut *tasks else {
+            // A child that still ran after the closure had panicked has started it.
+            return task.abort();
+        };
+        if tasks.len() == tasks.capacity() {
+            tasks.retain(|task| !task.is_finished());
+        }
+        tasks.push(task);
+    }
+}
+
+debug_is_name!(impl BlockingScope<'_, '_>);
