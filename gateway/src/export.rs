@@ -129,8 +129,6 @@ struct Exporter<'a> {
     skipped: u64,
     sent: Sent,
     beat: Instant,
-    /// The run of the gateway of each receiver.
-    sources: HashMap<String, u128>,
     /// The reason why the acknowledgements of a host are refused, and the time since the last of them.
     refused: HashMap<String, (&'static str, Silence)>,
 }
@@ -198,7 +196,6 @@ impl<'a> Exporter<'a> {
             skipped: receiver.skipped(),
             sent: Sent::default(),
             beat: Instant::now(),
-            sources: HashMap::new(),
             refused: HashMap::new(),
         })
     }
@@ -356,9 +353,6 @@ impl<'a> Exporter<'a> {
         if self.window.acknowledged(host, ack) {
             self.beat();
         }
-        if self.window.remotes().contains_key(host) && self.sources.get(host) != Some(&ack.source) {
-            self.sources.insert(host.to_owned(), ack.source);
-        }
         if self.window.remotes().len() != known {
             self.note_receivers();
         }
@@ -374,8 +368,9 @@ impl<'a> Exporter<'a> {
         if ack.run != 0 && ack.run != self.ids.run && !follows(ack.run, self.ids.run) {
             return Err(OTHER_EXPORTER);
         }
-        match self.sources.get(host) {
-            Some(&known) if known != ack.source && !follows(known, ack.source) => {
+        let remote = self.window.remotes().get(host);
+        match remote.map(|remote| remote.source) {
+            Some(known) if known != 0 && known != ack.source && !follows(known, ack.source) => {
                 if follows(ack.source, known) {
                     Ok(false)
                 } else {
@@ -433,7 +428,6 @@ impl<'a> Exporter<'a> {
     fn tick(&mut self) {
         let lost = self.window.expire(TICK, self.shared.limits.lost_after());
         for host in &lost {
-            self.sources.remove(host);
             self.shared.remove_row(Direction::Export, self.name, host);
         }
         self.show_refused();

@@ -16,6 +16,7 @@ use zenoh::bytes::ZBytes;
 
 use crate::config::{Import, Kind};
 use crate::content::{Content, Message};
+use crate::contradiction::Contradiction;
 use crate::engine::Publisher;
 use crate::error::Error;
 use crate::inbox::Inbox;
@@ -80,7 +81,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
     while let Some(frame) = importer.link.next_of(left_over.take()).await {
         left_over = importer.frame(&mut sender, &Parts::of(&frame)).await?;
     }
-    if importer.link.is_contradicted {
+    if importer.link.is_contradicted() {
         // The exporter is alive, and the record of it is wrong: the next attempt starts without one.
         importer.store(&Entry::default()).await;
     }
@@ -104,8 +105,7 @@ struct Link<'a> {
     /// The time at which the first of these frames came.
     since: Instant,
     silence: &'a mut Silence,
-    /// The last frame of the exporter contradicts earlier ones: one of them is forged.
-    is_contradicted: bool,
+    contradiction: Contradiction,
     /// The last run of another gateway with the exporter's name, and the time of its last frame.
     other: Option<(u128, Instant)>,
     bytes: u64,
@@ -134,7 +134,7 @@ impl<'a> Link<'a> {
             unacknowledged: 0,
             since: Instant::now(),
             silence,
-            is_contradicted: false,
+            contradiction: Contradiction::default(),
             other: None,
             bytes: 0,
             refused: 0,
@@ -184,6 +184,7 @@ impl<'a> Link<'a> {
                 _ = self.tick.tick() => {
                     self.acknowledge();
                     self.silence.lasts(TICK);
+                    self.contradiction.lasts(TICK);
                     if self.silence.reaches(self.shared.limits.lost_after()) {
                         return None;
                     }
@@ -214,7 +215,9 @@ impl<'a> Link<'a> {
     fn trouble(&self) -> &'static str {
         let lost_after = self.shared.limits.lost_after();
         match self.other {
-            _ if self.is_contradicted => "its frames contradict each other: one of them was forged",
+            _ if self.is_contradicted() => {
+                "its frames contradict each other: one of them was forged"
+            }
             Some((_, since)) if since.elapsed() < lost_after => {
                 "another gateway has this name too: its frames are refused"
             }
@@ -225,10 +228,22 @@ impl<'a> Link<'a> {
     /// Notes a frame of the run. `fits` is `false` if the frame contradicts earlier ones. Only frames
     /// that fit are signs of life, so the import begins again if none of them does.
     fn heard(&mut self, fits: bool) {
-        self.is_contradicted = !fits;
         if fits {
-            self.silence.broken();
+            self.watch_again();
+        } else {
+            self.contradiction.seen();
         }
+    }
+
+    /// Forgets the silence of the exporter: it was heard, or nothing looked into the inbox.
+    fn watch_again(&mut self) {
+        self.silence.broken();
+        self.contradiction.over();
+    }
+
+    /// Returns `true` if frames of the exporter contradict each other: one of them is forged.
+    fn is_contradicted(&self) -> bool {
+        self.contradiction.is_shown(self.shared.limits.lost_after())
     }
 
     /// Returns `true` if `run` is the known run, or may be a later run of the same gateway.
@@ -291,7 +306,7 @@ impl<'a> Link<'a> {
         });
         self.tick.tick().await;
         // Nothing looks into the inbox while this waits.
-        self.silence.broken();
+        self.watch_again();
         self.acknowledge();
     }
 
@@ -304,7 +319,7 @@ impl<'a> Link<'a> {
                 loan = &mut claim => return Ok(loan?),
                 _ = self.tick.tick() => {
                     // Nothing looks into the inbox while this waits.
-                    self.silence.broken();
+                    self.watch_again();
                     self.acknowledge();
                 }
             }

@@ -7,6 +7,7 @@ mod access;
 mod attempts;
 pub mod config;
 mod content;
+pub mod contradiction;
 pub mod engine;
 pub mod error;
 mod export;

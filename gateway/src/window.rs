@@ -42,6 +42,8 @@ pub struct Remote {
     pub received: u64,
     /// See [`Ack::missing`].
     pub missing: u64,
+    /// See [`Ack::source`]: 0 if it is not known yet.
+    pub source: u128,
     silence: Silence,
     asks: bool,
 }
@@ -52,6 +54,7 @@ impl Remote {
             expected,
             received: 0,
             missing: 0,
+            source: 0,
             silence: Silence::default(),
             asks: false,
         }
@@ -163,9 +166,12 @@ impl<F: Clone> Window<F> {
             .or_insert_with(|| Remote::new(base));
         remote.silence.broken();
         (remote.received, remote.missing) = (ack.received, ack.missing);
-        if ack.run != self.run {
+        let source = std::mem::replace(&mut remote.source, ack.source);
+        if ack.run != self.run || ack.source != source {
             // The receiver has begun again, and needs all frames in the window.
             (remote.expected, remote.asks) = (base, false);
+        }
+        if ack.run != self.run {
             return true;
         }
         // A hostile receiver may name anything.

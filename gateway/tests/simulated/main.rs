@@ -4,6 +4,7 @@
 //! The programs that send and receive are no part of these hosts, so they survive. A seed decides about everything but the
 //! numbers of runs and segments, which are only compared.
 
+mod late;
 mod queues;
 mod routes;
 mod site;

@@ -18,6 +18,8 @@ pub const MAX_LEN: usize = 48;
 const CAPACITY: usize = 16;
 /// The time after which no fault begins.
 pub const FAULTS: Duration = Duration::from_secs(12);
+/// The time after which a host without a sign of life is lost.
+pub const LOST_AFTER: Duration = Duration::from_secs(3);
 /// The interval of looks at a state.
 pub const LOOK: Duration = Duration::from_millis(50);
 
@@ -49,7 +51,8 @@ impl Site {
         std::fs::create_dir(&directory).unwrap();
         let config = Config::parse(&format!(
             "host = {name:?}\ndirectory = {directory:?}\n[network]\nlisten = ['tcp/0.0.0.0:7447']\n\
-             connect = ['tcp/{peer}:7447']\n[limits]\nlost-after-ms = 3000\n{rules}"
+             connect = ['tcp/{peer}:7447']\n[limits]\nlost-after-ms = {}\n{rules}",
+            LOST_AFTER.as_millis()
         ));
         let config = config.unwrap();
         let place = self.place.clone();
