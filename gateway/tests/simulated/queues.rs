@@ -58,6 +58,7 @@ async fn run() {
     // Long after the last fault, no item is lost.
     let repeats = timeout(FAULTS * 5, receives).await;
     let repeats = repeats.expect("an item is lost").unwrap();
+    sim::sometimes("a gateway starts again", site.has_restarted());
     sim::sometimes("an item comes again", repeats > 0);
     drop(sender);
 }

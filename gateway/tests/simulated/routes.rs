@@ -14,6 +14,8 @@ const SENT: u64 = 120;
 const LONGEST: u64 = 200;
 /// The number of runs that gate a change.
 const RUNS: u64 = 150;
+/// The number of runs that are repeated.
+const TWICE: u64 = 10;
 /// The number of runs of the tests that take minutes, of each policy.
 const MANY: u64 = 5_000;
 
@@ -74,6 +76,7 @@ async fn run(policy: &'static str) {
     let receipt = timeout(FAULTS * 5, receives).await;
     let receipt = receipt.expect("a loss is not reported").unwrap();
     assert_eq!(receipt.received + receipt.missing, SENT);
+    sim::sometimes("a gateway starts again", site.has_restarted());
     sim::sometimes("a message is lost", receipt.missing > 0);
     // With `drop`, a message that another one overtakes is lost.
     let few = if policy == "block" { 0 } else { SENT / 10 };
@@ -95,6 +98,12 @@ fn each_loss_is_reported_and_nothing_comes_twice_with_the_policy_block() {
 #[test]
 fn each_loss_is_reported_and_nothing_comes_twice_with_the_policy_drop() {
     check("drop", RUNS);
+}
+
+#[test]
+fn a_seed_decides_about_a_run() {
+    let builder = Builder::new().seeds(TWICE).check_determinism(true);
+    builder.from_env().run(|| run("block"));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Two hosts with a gateway each, and their directories.
 
+use std::cell::Cell;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +28,8 @@ pub const LOOK: Duration = Duration::from_millis(50);
 /// Two hosts, which forget everything at the end of a run.
 pub struct Site {
     place: Arc<TempDir>,
+    /// Number of times that a gateway has started.
+    starts: Rc<Cell<u64>>,
 }
 
 impl Site {
@@ -33,6 +37,7 @@ impl Site {
     pub fn start(kind: &str, exports: &str, imports: &str) -> Self {
         let site = Self {
             place: Arc::new(tempfile::tempdir_in("/dev/shm").unwrap()),
+            starts: Rc::default(),
         };
         let export = format!("[[export]]\nkind = '{kind}'\nname = 'r'\n{exports}\n");
         let import = format!("[[import]]\nkind = '{kind}'\nname = 'r'\n{imports}\n");
@@ -55,8 +60,16 @@ impl Site {
             LOST_AFTER.as_millis()
         ));
         let config = config.unwrap();
-        let place = self.place.clone();
-        sim::host(name, move |_| run(config.clone(), place.clone()))
+        let (place, starts) = (self.place.clone(), self.starts.clone());
+        sim::host(name, move |_| {
+            starts.set(starts.get() + 1);
+            run(config.clone(), place.clone())
+        })
+    }
+
+    /// Returns `true` if a gateway has started more than once.
+    pub fn has_restarted(&self) -> bool {
+        self.starts.get() > 2
     }
 
     /// Returns the builder of a segment of a host.
