@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use blitz_io::ipc::{Receiver, RecvError, Route, Sender};
 use blitz_io::sim::{self, Builder};
-use blitz_io::time::{sleep, timeout};
+use blitz_io::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::site::{FAULTS, LOOK, Site, faults};
+use crate::site::{BOTH, FAULTS, Importers, LOOK, ONE, Site, faults};
 
 /// Number of messages.
 const SENT: u64 = 120;
 /// The longest time between two messages, in milliseconds.
 const LONGEST: u64 = 200;
 /// The number of runs that gate a change.
-const RUNS: u64 = 150;
+const RUNS: u64 = 100;
 /// The number of runs that are repeated.
 const TWICE: u64 = 10;
-/// The number of runs of the tests that take minutes, of each policy.
-const MANY: u64 = 5_000;
+/// The number of runs of each test that takes minutes.
+const MANY: u64 = 3_000;
 
 /// Sends all messages. Returns the sender: the messages in the ring are the sender's to keep.
 pub async fn send(mut sender: Sender) -> Sender {
@@ -62,58 +62,74 @@ pub async fn receive(mut receiver: Receiver) -> Receipt {
     receipt
 }
 
-async fn run(policy: &'static str) {
-    let site = Site::start("route", &format!("policy = '{policy}'"), "");
-    let to = site.segment(Route::builder(), "two").receiver("r").unwrap();
+async fn run(policy: &'static str, importers: Importers) {
+    let site = Site::start("route", importers, &format!("policy = '{policy}'"), "");
+    let receiver = |host: &&str| site.segment(Route::builder(), host).receiver("r").unwrap();
+    let receivers: Vec<Receiver> = importers.iter().map(receiver).collect();
     let from = site.segment(Route::builder(), "one").sender("r").unwrap();
     let connected = timeout(FAULTS, site.connected()).await;
     connected.expect("the gateways do not find each other");
     sim::inject(faults());
     let sends = blitz_io::spawn(send(from));
-    let receives = blitz_io::spawn(receive(to));
+    let receive = |receiver| blitz_io::spawn(receive(receiver));
+    let receives: Vec<_> = receivers.into_iter().map(receive).collect();
     let sender = sends.await.unwrap();
-    // Long after the last fault, each loss is reported.
-    let receipt = timeout(FAULTS * 5, receives).await;
-    let receipt = receipt.expect("a loss is not reported").unwrap();
-    assert_eq!(receipt.received + receipt.missing, SENT);
     sim::sometimes("a gateway starts again", site.has_restarted());
-    sim::sometimes("a message is lost", receipt.missing > 0);
-    // With `drop`, a message that another one overtakes is lost.
-    let few = if policy == "block" { 0 } else { SENT / 10 };
-    sim::sometimes("nothing or little is lost", receipt.missing <= few);
+    // Long after the last fault, each loss is reported.
+    let end = Instant::now() + FAULTS * 5;
+    for receipt in receives {
+        let receipt = timeout_at(end, receipt).await;
+        let receipt = receipt.expect("a loss is not reported").unwrap();
+        assert_eq!(receipt.received + receipt.missing, SENT);
+        sim::sometimes("a message is lost", receipt.missing > 0);
+        // With `drop`, a message that another one overtakes is lost.
+        let few = if policy == "block" { 0 } else { SENT / 10 };
+        sim::sometimes("nothing or little is lost", receipt.missing <= few);
+    }
     drop(sender);
 }
 
-fn check(policy: &'static str, runs: u64) {
+fn check(policy: &'static str, importers: Importers, runs: u64) {
     let builder = Builder::new().seeds(runs).max_time(FAULTS * 10).from_env();
-    let report = builder.run(move || run(policy));
+    let report = builder.run(move || run(policy, importers));
     assert!(report.never().is_empty(), "{report:?}");
 }
 
 #[test]
 fn each_loss_is_reported_and_nothing_comes_twice_with_the_policy_block() {
-    check("block", RUNS);
+    check("block", ONE, RUNS);
 }
 
 #[test]
 fn each_loss_is_reported_and_nothing_comes_twice_with_the_policy_drop() {
-    check("drop", RUNS);
+    check("drop", ONE, RUNS);
+}
+
+#[test]
+fn each_loss_is_reported_to_both_importers() {
+    check("block", BOTH, RUNS);
 }
 
 #[test]
 fn a_seed_decides_about_a_run() {
     let builder = Builder::new().seeds(TWICE).check_determinism(true);
-    builder.from_env().run(|| run("block"));
+    builder.from_env().run(|| run("block", ONE));
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn each_loss_is_reported_in_many_runs_with_the_policy_block() {
-    check("block", MANY);
+    check("block", ONE, MANY);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn each_loss_is_reported_in_many_runs_with_the_policy_drop() {
-    check("drop", MANY);
+    check("drop", ONE, MANY);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn each_loss_is_reported_to_both_importers_in_many_runs() {
+    check("block", BOTH, MANY);
 }

@@ -1,4 +1,4 @@
-//! Two hosts with a gateway each, and their directories.
+//! Hosts with a gateway each, and their directories.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -25,24 +25,35 @@ pub const LOST_AFTER: Duration = Duration::from_secs(3);
 /// The interval of looks at a state.
 pub const LOOK: Duration = Duration::from_millis(50);
 
-/// Two hosts, which forget everything at the end of a run.
+/// The hosts that import.
+pub type Importers = &'static [&'static str];
+/// One importer.
+pub const ONE: Importers = &["two"];
+/// Two importers, of which one may be slower.
+pub const BOTH: Importers = &["two", "three"];
+
+/// Hosts that forget everything at the end of a run.
 pub struct Site {
+    importers: Importers,
     place: Arc<TempDir>,
     /// Number of times that a gateway has started.
     starts: Rc<Cell<u64>>,
 }
 
 impl Site {
-    /// Starts both gateways. `one` exports, and `two` imports. The rules of both have these settings, too.
-    pub fn start(kind: &str, exports: &str, imports: &str) -> Self {
+    /// Starts all gateways. `one` exports, and the others import. The rules of both have these settings, too.
+    pub fn start(kind: &str, importers: Importers, exports: &str, imports: &str) -> Self {
         let site = Self {
+            importers,
             place: Arc::new(tempfile::tempdir_in("/dev/shm").unwrap()),
             starts: Rc::default(),
         };
         let export = format!("[[export]]\nkind = '{kind}'\nname = 'r'\n{exports}\n");
         let import = format!("[[import]]\nkind = '{kind}'\nname = 'r'\n{imports}\n");
-        site.host("one", "two", export);
-        site.host("two", "one", import);
+        site.host("one", importers, &export);
+        for importer in importers {
+            site.host(importer, &["one"], &import);
+        }
         site
     }
 
@@ -51,12 +62,16 @@ impl Site {
         self.place.path().join(host)
     }
 
-    fn host(&self, name: &'static str, peer: &str, rules: String) -> Host {
+    fn host(&self, name: &'static str, peers: &[&str], rules: &str) -> Host {
         let directory = self.directory(name);
         std::fs::create_dir(&directory).unwrap();
+        let peers: Vec<String> = peers
+            .iter()
+            .map(|peer| format!("tcp/{peer}:7447"))
+            .collect();
         let config = Config::parse(&format!(
             "host = {name:?}\ndirectory = {directory:?}\n[network]\nlisten = ['tcp/0.0.0.0:7447']\n\
-             connect = ['tcp/{peer}:7447']\n[limits]\nlost-after-ms = {}\n{rules}",
+             connect = {peers:?}\n[limits]\nlost-after-ms = {}\n{rules}",
             LOST_AFTER.as_millis()
         ));
         let config = config.unwrap();
@@ -69,7 +84,7 @@ impl Site {
 
     /// Returns `true` if a gateway has started more than once.
     pub fn has_restarted(&self) -> bool {
-        self.starts.get() > 2
+        self.starts.get() > 1 + self.importers.len() as u64
     }
 
     /// Returns the builder of a segment of a host.
@@ -78,11 +93,16 @@ impl Site {
         builder.max_len(MAX_LEN).capacity(CAPACITY)
     }
 
-    /// Waits until the exporter of the route knows its receiver: it begins with the messages that are sent then.
+    /// Waits until the exporter of the route knows all receivers: they begin with the messages that are sent then.
     pub async fn connected(&self) {
         let file = format!("gateway/route+r+{MAX_LEN}.receivers");
         let receivers = self.directory("one").join(file);
-        while !std::fs::read_to_string(&receivers).is_ok_and(|hosts| hosts.contains("two")) {
+        let knows = |hosts: String| {
+            self.importers
+                .iter()
+                .all(|importer| hosts.contains(importer))
+        };
+        while !std::fs::read_to_string(&receivers).is_ok_and(knows) {
             sleep(LOOK).await;
         }
     }
