@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The time in which frames did not fit, since the last one that did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Contradiction {
-    /// Whether there was such a frame in this interval.
+    /// Such a frame came in this interval.
     is_seen: bool,
     lasted: Duration,
 }

@@ -235,7 +235,7 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Forgets the silence of the exporter: it was heard, or nothing looked into the inbox.
+    /// Begins to watch the exporter anew: a frame of it fits, or nothing looked into the inbox.
     fn watch_again(&mut self) {
         self.silence.broken();
         self.contradiction.over();
