@@ -14,6 +14,9 @@
 //! 3. The sender regularly announces its next ordinal, with its round. So a receiver that misses the last
 //!    frames, or the beginning of the round, or whose question was lost, asks again.
 //!
+//! A receiver that begins again, as the number of its run shows, does not know any ordinal that it had acknowledged. So it gets
+//! the whole window, even frames that only a slower receiver needs.
+//!
 //! If frames keep their order on the way, each loss costs one round. If they do not, an early frame
 //! may cost a round too many. Nothing is lost either way.
 
