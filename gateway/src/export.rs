@@ -6,17 +6,16 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use blitz_io::ipc::{self, Message, Receiver, RecvError};
 use blitz_io::select;
 use blitz_io::sync::mpsc;
-use zenoh::Wait;
+use blitz_io::time::Instant;
 use zenoh::bytes::ZBytes;
-use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::CongestionControl;
 
 use crate::config::{Export, Policy, is_allowed};
+use crate::engine::{Delivery, Publisher, Subscriber};
 use crate::error::Error;
 use crate::keys::{self, Name};
 use crate::runs::{self, follows};
@@ -39,17 +38,16 @@ pub async fn export(shared: &Shared, name: &Name, rule: &Export) -> Result<(), E
         other => other?,
     };
     let (_subscriber, mut incoming) = acknowledgements(shared, name, rule).await?;
-    let publisher = shared
-        .session
-        .declare_publisher(name.data(&shared.host))
-        .congestion_control(match policy {
+    let delivery = Delivery {
+        congestion: match policy {
             Policy::Block => CongestionControl::Block,
             Policy::Drop => CongestionControl::Drop,
-        })
+        },
         // A frame is a batch already: the engine need not wait for others to send with it.
-        .express(true)
-        .await
-        .map_err(Error::engine("cannot publish"))?;
+        is_express: true,
+    };
+    let key = name.data(&shared.host);
+    let publisher = shared.session.publisher(key, delivery).await?;
     let mut exporter = Exporter::new(shared, name, rule, &receiver, publisher)?;
     exporter.beat();
     let mut tick = ticks(TICK);
@@ -85,25 +83,22 @@ async fn acknowledgements(
     shared: &Shared,
     name: &Name,
     rule: &Export,
-) -> Result<(Subscriber<()>, mpsc::Receiver<(String, Ack)>), Error> {
+) -> Result<(Subscriber, mpsc::Receiver<(String, Ack)>), Error> {
     let (acks, incoming) = mpsc::channel(ACKS);
     let (rule, hosts) = (rule.clone(), shared.hosts.clone());
-    let subscriber = shared
-        .session
-        .declare_subscriber(name.ack(&shared.host, "*"))
-        .callback(move |sample| {
-            let Some(host) = keys::importer(sample.key_expr().as_str()) else {
-                return;
-            };
-            if !is_allowed(hosts.as_deref(), host) || !rule.allows(host) {
-                return;
-            }
-            if let Ok(Frame::Ack(ack)) = parse(&sample.payload().to_bytes()) {
-                _ = acks.try_send((host.to_owned(), ack));
-            }
-        })
-        .await
-        .map_err(Error::engine("cannot subscribe"))?;
+    let heard = move |key: &str, frame: &ZBytes| {
+        let Some(host) = keys::importer(key) else {
+            return;
+        };
+        if !is_allowed(hosts.as_deref(), host) || !rule.allows(host) {
+            return;
+        }
+        if let Ok(Frame::Ack(ack)) = parse(&frame.to_bytes()) {
+            _ = acks.try_send((host.to_owned(), ack));
+        }
+    };
+    let key = name.ack(&shared.host, "*");
+    let subscriber = shared.session.subscribe(key, heard).await?;
     Ok((subscriber, incoming))
 }
 
@@ -120,7 +115,7 @@ enum Next {
 struct Exporter<'a> {
     shared: &'a Shared,
     name: &'a Name,
-    publisher: Publisher<'a>,
+    publisher: Publisher,
     window: Window<ZBytes>,
     /// The file with the hosts of the receivers, so that the next run waits for them.
     receivers: PathBuf,
@@ -134,8 +129,6 @@ struct Exporter<'a> {
     skipped: u64,
     sent: Sent,
     beat: Instant,
-    /// The run of the gateway of each receiver.
-    sources: HashMap<String, u128>,
     /// The reason why the acknowledgements of a host are refused, and the time since the last of them.
     refused: HashMap<String, (&'static str, Silence)>,
 }
@@ -166,7 +159,7 @@ impl<'a> Exporter<'a> {
         name: &'a Name,
         rule: &Export,
         receiver: &Receiver,
-        publisher: Publisher<'a>,
+        publisher: Publisher,
     ) -> Result<Self, Error> {
         let run = runs::begin(&shared.state.join(name.file("run")))
             .map_err(Error::system("cannot make the number of the run"))?;
@@ -203,7 +196,6 @@ impl<'a> Exporter<'a> {
             skipped: receiver.skipped(),
             sent: Sent::default(),
             beat: Instant::now(),
-            sources: HashMap::new(),
             refused: HashMap::new(),
         })
     }
@@ -313,7 +305,7 @@ impl<'a> Exporter<'a> {
     /// the other tasks of the waiting thread to another thread.
     fn publish(&self, frame: ZBytes) {
         // Errors are ignored: a closed session ends the gateway, and the window keeps unsent frames.
-        _ = self.publisher.put(frame).wait();
+        self.publisher.put(frame);
     }
 
     /// Returns the head of a frame that begins with this ordinal and position.
@@ -361,9 +353,6 @@ impl<'a> Exporter<'a> {
         if self.window.acknowledged(host, ack) {
             self.beat();
         }
-        if self.window.remotes().contains_key(host) && self.sources.get(host) != Some(&ack.source) {
-            self.sources.insert(host.to_owned(), ack.source);
-        }
         if self.window.remotes().len() != known {
             self.note_receivers();
         }
@@ -379,8 +368,9 @@ impl<'a> Exporter<'a> {
         if ack.run != 0 && ack.run != self.ids.run && !follows(ack.run, self.ids.run) {
             return Err(OTHER_EXPORTER);
         }
-        match self.sources.get(host) {
-            Some(&known) if known != ack.source && !follows(known, ack.source) => {
+        let remote = self.window.remotes().get(host);
+        match remote.map(|remote| remote.source) {
+            Some(known) if known != 0 && known != ack.source && !follows(known, ack.source) => {
                 if follows(ack.source, known) {
                     Ok(false)
                 } else {
@@ -438,7 +428,6 @@ impl<'a> Exporter<'a> {
     fn tick(&mut self) {
         let lost = self.window.expire(TICK, self.shared.limits.lost_after());
         for host in &lost {
-            self.sources.remove(host);
             self.shared.remove_row(Direction::Export, self.name, host);
         }
         self.show_refused();

@@ -10,12 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use blitz_io::ipc::{self, SegmentInfo};
 use blitz_io::sync::{CancellationToken, mpsc};
 use blitz_io::time::Interval;
-use zenoh::Session;
 use zenoh::bytes::ZBytes;
-use zenoh::pubsub::Subscriber;
-use zenoh_runtime::ZRuntime;
 
 use crate::config::{Config, Export, Import, Kind, Limits, Network, is_allowed, matches};
+use crate::engine::{Engine, Subscriber};
 use crate::error::Error;
 use crate::import::Source;
 use crate::inbox::{self, Inbox};
@@ -76,7 +74,7 @@ struct Exported {
 
 struct Imported {
     stop: CancellationToken,
-    subscribers: Vec<Subscriber<()>>,
+    subscribers: Vec<Subscriber>,
 }
 
 impl Drop for Imported {
@@ -166,12 +164,31 @@ impl Gateway {
     /// [`Error`] if another gateway uses the same directory of records, or the engine cannot
     /// start with this configuration.
     pub async fn start(config: Config) -> Result<Self, Error> {
-        let state = match config.state_directory() {
-            Some(state) => state,
-            None => user_directory()?.join("gateway"),
-        };
+        let state = state_of(&config)?;
         let lock = lock(&state)?;
-        let session = open(&config, &state).await?;
+        let session = Engine::Zenoh(open(&config, &state).await?);
+        Self::start_on(session, config, state, lock).await
+    }
+
+    /// Starts a gateway on the network of a simulation. It runs on the host that calls this.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    #[cfg(feature = "sim")]
+    pub async fn start_simulated(config: Config) -> Result<Self, Error> {
+        let state = state_of(&config)?;
+        let lock = lock(&state)?;
+        let session = crate::engine::simulated::Session::open(&config.network).await?;
+        Self::start_on(Engine::Simulated(session), config, state, lock).await
+    }
+
+    async fn start_on(
+        session: Engine,
+        config: Config,
+        state: PathBuf,
+        lock: File,
+    ) -> Result<Self, Error> {
         let shared = Arc::new(Shared::new(session, &config, state));
         let (start, mut starts) = mpsc::channel::<(Source, CancellationToken)>(64);
         let sources = Arc::new(Sources {
@@ -185,8 +202,7 @@ impl Gateway {
         blitz_io::spawn(async move {
             while let Some((source, stop)) = starts.recv().await {
                 let (sources, shared) = (of_task.clone(), shared_of_task.clone());
-                // On the engine's reading threads, so no other thread must wake to deliver a frame.
-                ZRuntime::RX.spawn(async move {
+                shared_of_task.session.spawn(async move {
                     attempts::import(&shared, &source, &stop).await;
                     if let Some(sources) = sources.upgrade() {
                         sources.remove(&source);
@@ -278,24 +294,17 @@ impl Gateway {
                 self.shared.host.clone(),
                 self.shared.hosts.clone(),
             );
-            let subscriber = self
-                .shared
-                .session
-                .declare_subscriber(key)
-                .callback(move |sample| {
-                    let Some((name, host)) = keys::parse(sample.key_expr().as_str()) else {
-                        return;
-                    };
-                    let allowed = is_allowed(hosts.as_deref(), host) && rule.allows(host);
-                    if host != own && matches(&rule.name, &name.name) && allowed {
-                        sources.deliver(&rule, &stop, name, host, sample.payload());
-                    }
-                });
-            imported.subscribers.push(
-                subscriber
-                    .await
-                    .map_err(Error::engine("cannot subscribe"))?,
-            );
+            let arrived = move |key: &str, frame: &ZBytes| {
+                let Some((name, host)) = keys::parse(key) else {
+                    return;
+                };
+                let allowed = is_allowed(hosts.as_deref(), host) && rule.allows(host);
+                if host != own && matches(&rule.name, &name.name) && allowed {
+                    sources.deliver(&rule, &stop, name, host, frame);
+                }
+            };
+            let subscriber = self.shared.session.subscribe(key, arrived).await?;
+            imported.subscribers.push(subscriber);
         }
         Ok(imported)
     }
@@ -323,10 +332,11 @@ impl Gateway {
             let Some(kind) = kind_of(segment) else {
                 continue;
             };
+            let is_other = |pid| pid != std::process::id() || self.shared.session.is_simulated();
             let used = segment
                 .participants
                 .iter()
-                .any(|one| one.alive && one.pid != std::process::id());
+                .any(|one| one.alive && is_other(one.pid));
             let name = Name {
                 kind,
                 name: segment.name.clone(),
@@ -422,6 +432,14 @@ pub fn user_directory() -> Result<PathBuf, Error> {
         .ok_or(Error::NoDirectory)
 }
 
+/// Returns the directory of records.
+fn state_of(config: &Config) -> Result<PathBuf, Error> {
+    match config.state_directory() {
+        Some(state) => Ok(state),
+        None => Ok(user_directory()?.join("gateway")),
+    }
+}
+
 /// Makes the directory, for this user only, and locks it.
 fn lock(state: &Path) -> Result<File, Error> {
     let failed = |error| Error::system(format!("cannot use {}", state.display()))(error);
@@ -448,7 +466,7 @@ pub fn local_socket(state: &Path) -> PathBuf {
     state.join("engine.socket")
 }
 
-async fn open(config: &Config, state: &Path) -> Result<Session, Error> {
+async fn open(config: &Config, state: &Path) -> Result<zenoh::Session, Error> {
     let refused = |error| Error::engine("the engine refuses its configuration")(error);
     let mut network = config.network.clone();
     if network.is_empty() {

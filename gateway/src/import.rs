@@ -7,17 +7,17 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use blitz_io::ipc::{Loan, Sender};
 use blitz_io::select;
-use blitz_io::time::{self, Interval};
-use zenoh::Wait;
+use blitz_io::time::{self, Instant, Interval};
 use zenoh::bytes::ZBytes;
-use zenoh::pubsub::Publisher;
 
 use crate::config::{Import, Kind};
 use crate::content::{Content, Message};
+use crate::contradiction::Contradiction;
+use crate::engine::Publisher;
 use crate::error::Error;
 use crate::inbox::Inbox;
 use crate::keys::Name;
@@ -81,7 +81,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
     while let Some(frame) = importer.link.next_of(left_over.take()).await {
         left_over = importer.frame(&mut sender, &Parts::of(&frame)).await?;
     }
-    if importer.link.is_contradicted {
+    if importer.link.is_contradicted() {
         // The exporter is alive, and the record of it is wrong: the next attempt starts without one.
         importer.store(&Entry::default()).await;
     }
@@ -92,7 +92,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
 struct Link<'a> {
     shared: &'a Shared,
     source: &'a Source,
-    publisher: Publisher<'a>,
+    publisher: Publisher,
     /// The number of this run: see `runs.rs`.
     run: u128,
     tick: Interval,
@@ -105,8 +105,7 @@ struct Link<'a> {
     /// The time at which the first of these frames came.
     since: Instant,
     silence: &'a mut Silence,
-    /// The last frame of the exporter contradicts earlier ones: one of them is forged.
-    is_contradicted: bool,
+    contradiction: Contradiction,
     /// The last run of another gateway with the exporter's name, and the time of its last frame.
     other: Option<(u128, Instant)>,
     bytes: u64,
@@ -135,7 +134,7 @@ impl<'a> Link<'a> {
             unacknowledged: 0,
             since: Instant::now(),
             silence,
-            is_contradicted: false,
+            contradiction: Contradiction::default(),
             other: None,
             bytes: 0,
             refused: 0,
@@ -185,6 +184,7 @@ impl<'a> Link<'a> {
                 _ = self.tick.tick() => {
                     self.acknowledge();
                     self.silence.lasts(TICK);
+                    self.contradiction.lasts(TICK);
                     if self.silence.reaches(self.shared.limits.lost_after()) {
                         return None;
                     }
@@ -215,7 +215,9 @@ impl<'a> Link<'a> {
     fn trouble(&self) -> &'static str {
         let lost_after = self.shared.limits.lost_after();
         match self.other {
-            _ if self.is_contradicted => "its frames contradict each other: one of them was forged",
+            _ if self.is_contradicted() => {
+                "its frames contradict each other: one of them was forged"
+            }
             Some((_, since)) if since.elapsed() < lost_after => {
                 "another gateway has this name too: its frames are refused"
             }
@@ -226,10 +228,22 @@ impl<'a> Link<'a> {
     /// Notes a frame of the run. `fits` is `false` if the frame contradicts earlier ones. Only frames
     /// that fit are signs of life, so the import begins again if none of them does.
     fn heard(&mut self, fits: bool) {
-        self.is_contradicted = !fits;
         if fits {
-            self.silence.broken();
+            self.watch_again();
+        } else {
+            self.contradiction.seen();
         }
+    }
+
+    /// Begins to watch the exporter anew: a frame of it fits, or nothing looked into the inbox.
+    fn watch_again(&mut self) {
+        self.silence.broken();
+        self.contradiction.over();
+    }
+
+    /// Returns `true` if frames of the exporter contradict each other: one of them is forged.
+    fn is_contradicted(&self) -> bool {
+        self.contradiction.is_shown(self.shared.limits.lost_after())
     }
 
     /// Returns `true` if `run` is the known run, or may be a later run of the same gateway.
@@ -280,7 +294,7 @@ impl<'a> Link<'a> {
             ..ack
         };
         // Errors are ignored: the next acknowledgement supersedes this one.
-        _ = self.publisher.put(Writer::ack(&ack)).wait();
+        self.publisher.put(Writer::ack(&ack));
     }
 
     /// Shows why the record cannot be written, and gives the exporter a sign of life. Returns when it is
@@ -292,7 +306,7 @@ impl<'a> Link<'a> {
         });
         self.tick.tick().await;
         // Nothing looks into the inbox while this waits.
-        self.silence.broken();
+        self.watch_again();
         self.acknowledge();
     }
 
@@ -305,7 +319,7 @@ impl<'a> Link<'a> {
                 loan = &mut claim => return Ok(loan?),
                 _ = self.tick.tick() => {
                     // Nothing looks into the inbox while this waits.
-                    self.silence.broken();
+                    self.watch_again();
                     self.acknowledge();
                 }
             }

@@ -7,6 +7,8 @@ mod access;
 mod attempts;
 pub mod config;
 mod content;
+pub mod contradiction;
+pub mod engine;
 pub mod error;
 mod export;
 pub mod gateway;

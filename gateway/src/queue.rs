@@ -15,18 +15,18 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use blitz_io::ipc::{
     self, Message, MessageState, Receiver, RecvError, SendError, SendOptions, Sender,
 };
 use blitz_io::sync::{Notify, mpsc};
+use blitz_io::time::Instant;
 use blitz_io::{select, time};
-use zenoh::Wait;
-use zenoh::pubsub::Publisher;
-use zenoh::qos::CongestionControl;
+use zenoh::bytes::ZBytes;
 
 use crate::config::{self, is_allowed};
+use crate::engine::{Engine, Publisher};
 use crate::error::Error;
 use crate::import::Source;
 use crate::importers::{Held, IN_FLIGHT, Importers};
@@ -144,14 +144,10 @@ struct Given<'a> {
 impl Given<'_> {
     /// Sends the item to the importer until that does not hold it any more. Returns `true` if a consumer is
     /// done with it.
-    async fn send(&self, session: &zenoh::Session, name: &Name, own: &str, bytes: &[u8]) -> bool {
+    async fn send(&self, session: &Engine, name: &Name, own: &str, bytes: &[u8]) -> bool {
         let frame = Writer::job(&Job { id: self.id, bytes });
         loop {
-            let put = session.put(name.job(&self.host, own), frame.clone());
-            _ = put
-                .congestion_control(CongestionControl::Drop)
-                .express(true)
-                .wait();
+            session.put(name.job(&self.host, own), frame.clone(), true);
             match time::timeout(AGAIN, self.is_done()).await {
                 Ok(is_done) => return is_done,
                 Err(_) => self.export.lock().repeats += 1,
@@ -222,22 +218,19 @@ pub async fn export(shared: &Shared, name: &Name, rule: &config::Export) -> Resu
     let export = Arc::new(Export::default());
     let (of_callback, hosts) = (export.clone(), shared.limits.hosts);
     let (rule, admitted) = (rule.clone(), shared.hosts.clone());
-    let _subscriber = shared
-        .session
-        .declare_subscriber(name.ack(&shared.host, "*"))
-        .callback(move |sample| {
-            let Some(host) = keys::importer(sample.key_expr().as_str()) else {
-                return;
-            };
-            if !is_allowed(admitted.as_deref(), host) || !rule.allows(host) {
-                return;
-            }
-            if let Ok(frame) = parse(&sample.payload().to_bytes()) {
-                of_callback.heard(host, &frame, hosts);
-            }
-        })
-        .await
-        .map_err(Error::engine("cannot subscribe"))?;
+    let heard = move |key: &str, frame: &ZBytes| {
+        let Some(host) = keys::importer(key) else {
+            return;
+        };
+        if !is_allowed(admitted.as_deref(), host) || !rule.allows(host) {
+            return;
+        }
+        if let Ok(frame) = parse(&frame.to_bytes()) {
+            of_callback.heard(host, &frame, hosts);
+        }
+    };
+    let key = name.ack(&shared.host, "*");
+    let _subscriber = shared.session.subscribe(key, heard).await?;
     shared.row(Direction::Export, name, "", |row| *row = Row::default());
     let (failed, mut failures) = mpsc::channel(1);
     let mut workers = blitz_io::task::JoinSet::new();
@@ -270,7 +263,7 @@ fn report(shared: &Shared, name: &Name, export: &Export, run: u128) {
         ..Head::default()
     };
     let beat = Writer::batch(&head).finish();
-    _ = shared.session.put(name.data(&shared.host), beat).wait();
+    shared.session.put(name.data(&shared.host), beat, false);
     let state = export.lock();
     shared.row(Direction::Export, name, "", |row| {
         (row.messages, row.bytes, row.repeats) = (state.messages, state.bytes, state.repeats);
@@ -281,7 +274,7 @@ fn report(shared: &Shared, name: &Name, export: &Export, run: u128) {
 /// Gives items to importers, one after the other. Returns the error that ends the loop.
 async fn give_items(
     mut receiver: Receiver,
-    session: &zenoh::Session,
+    session: &Engine,
     name: &Name,
     host: &str,
     export: &Export,
@@ -373,7 +366,7 @@ struct Import<'a> {
     /// The exporter, in the heads of its frames.
     origin: u64,
     sender: Sender,
-    publisher: Publisher<'static>,
+    publisher: Publisher,
     items: Items,
     /// The most items of the exporter that are in the local queue.
     room: usize,
@@ -415,7 +408,7 @@ impl Import<'_> {
 
     /// Tells the exporter that a consumer is done with an item.
     fn tell_done(&self, id: JobId) {
-        _ = self.publisher.put(Writer::done(Done(id))).wait();
+        self.publisher.put(Writer::done(Done(id)));
     }
 }
 
@@ -461,7 +454,7 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
             import.tell_done(id);
         }
         if is_due(&mut told, TICK) {
-            _ = import.publisher.put(Writer::credit(credit)).wait();
+            import.publisher.put(Writer::credit(credit));
             import.row.lag = import.items.pending.len() as u64;
             show(&import.row);
             silence.lasts(TICK);

@@ -25,8 +25,12 @@ use std::path::Path;
 use ring::digest::{Context, SHA256};
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// The length of a chain. The next one begins without a proof.
-const LENGTH: u64 = 1 << 14;
+/// The length of a chain. The next one begins without a proof. Simulations begin many chains, so theirs are short.
+const LENGTH: u64 = if cfg!(feature = "sim") {
+    1 << 8
+} else {
+    1 << 14
+};
 /// The most runs that may lie between two that a peer knows.
 const APART: usize = 64;
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use zenoh::Session;
-use zenoh::pubsub::Publisher;
+use blitz_io::time::Instant;
 use zenoh::qos::CongestionControl;
 
 use crate::config::{Config, Import, Limits};
+use crate::engine::{Delivery, Engine, Publisher};
 use crate::error::Error;
 use crate::keys::Name;
 
@@ -49,7 +49,7 @@ pub struct Row {
 /// The session, the configuration and the counters of a gateway.
 pub struct Shared {
     /// The engine.
-    pub session: Session,
+    pub session: Engine,
     /// The name of this host.
     pub host: String,
     /// See [`Network::hosts`](crate::config::Network::hosts).
@@ -65,7 +65,7 @@ pub struct Shared {
 
 impl Shared {
     /// Creates the shared state of a gateway, which keeps these settings while it runs.
-    pub fn new(session: Session, config: &Config, state: PathBuf) -> Self {
+    pub fn new(session: Engine, config: &Config, state: PathBuf) -> Self {
         Self {
             session,
             host: config.host.clone(),
@@ -120,7 +120,7 @@ impl Shared {
         let mut text = format!(
             "host {}, zenoh {}\n{:<7} {:<8} {:<24} {:>8} {:<16} {:>12} {:>14} {:>8} {:>8} {:>8} {:>8}  {}\n",
             self.host,
-            self.session.zid(),
+            self.session.id(),
             "way",
             "kind",
             "name",
@@ -163,16 +163,13 @@ impl Shared {
     }
 
     /// Declares the publisher of an importer's acknowledgements to the exporter `host`.
-    pub async fn acknowledgements(
-        &self,
-        name: &Name,
-        host: &str,
-    ) -> Result<Publisher<'static>, Error> {
-        self.session
-            .declare_publisher(name.ack(host, &self.host))
-            .congestion_control(CongestionControl::Drop)
-            .await
-            .map_err(Error::engine("cannot publish"))
+    pub async fn acknowledgements(&self, name: &Name, host: &str) -> Result<Publisher, Error> {
+        let delivery = Delivery {
+            congestion: CongestionControl::Drop,
+            is_express: false,
+        };
+        let key = name.ack(host, &self.host);
+        self.session.publisher(key, delivery).await
     }
 
     /// Returns the builder of the segment of an import. A remote host must not choose how much memory the

@@ -14,6 +14,9 @@
 //! 3. The sender regularly announces its next ordinal, with its round. So a receiver that misses the last
 //!    frames, or the beginning of the round, or whose question was lost, asks again.
 //!
+//! A receiver that begins again, as the number of its run shows, does not know any ordinal that it had acknowledged. So it gets
+//! the whole window, even frames that only a slower receiver needs.
+//!
 //! If frames keep their order on the way, each loss costs one round. If they do not, an early frame
 //! may cost a round too many. Nothing is lost either way.
 
@@ -42,6 +45,8 @@ pub struct Remote {
     pub received: u64,
     /// See [`Ack::missing`].
     pub missing: u64,
+    /// See [`Ack::source`]: 0 if it is not known yet.
+    pub source: u128,
     silence: Silence,
     asks: bool,
 }
@@ -52,6 +57,7 @@ impl Remote {
             expected,
             received: 0,
             missing: 0,
+            source: 0,
             silence: Silence::default(),
             asks: false,
         }
@@ -163,9 +169,12 @@ impl<F: Clone> Window<F> {
             .or_insert_with(|| Remote::new(base));
         remote.silence.broken();
         (remote.received, remote.missing) = (ack.received, ack.missing);
-        if ack.run != self.run {
+        let source = std::mem::replace(&mut remote.source, ack.source);
+        if ack.run != self.run || ack.source != source {
             // The receiver has begun again, and needs all frames in the window.
             (remote.expected, remote.asks) = (base, false);
+        }
+        if ack.run != self.run {
             return true;
         }
         // A hostile receiver may name anything.

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod config;
+mod contradiction;
 mod errors;
 mod importers;
 mod keys;

@@ -203,6 +203,39 @@ fn a_receiver_that_asked_still_asks_until_it_has_received() {
     assert_eq!(window.repeat(), None);
 }
 
+/// A slower receiver keeps frames in the window that the first one had before. It waited for those until the slower one
+/// had them, too.
+#[test]
+fn a_receiver_that_begins_again_gets_the_whole_window() {
+    let mut window: Window<u64> = Window::new(RUN, 0, true, 1000, 2);
+    let ack = |source, expected, resend| Ack {
+        run: RUN,
+        source,
+        expected,
+        resend,
+        ..Ack::default()
+    };
+    window.acknowledged("one", &ack(1, 0, false));
+    window.acknowledged("two", &ack(1, 0, false));
+    for number in 0..3 {
+        window.push((number, number), (number + 1, number + 1), number, 100);
+    }
+    window.acknowledged("one", &ack(1, 2, false));
+    window.acknowledged("one", &ack(2, 0, true));
+    let repeat = window.repeat().map(|repeat| repeat.frames);
+    assert_eq!(repeat, Some(vec![0, 1, 2]));
+    let round = window.round();
+    window.acknowledged(
+        "one",
+        &Ack {
+            round,
+            ..ack(2, 2, true)
+        },
+    );
+    let repeat = window.repeat().map(|repeat| repeat.frames);
+    assert_eq!(repeat, Some(vec![2]));
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Send,
