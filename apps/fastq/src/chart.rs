@@ -1,7 +1,7 @@
 //! Pictures of the HTML report, as SVG.
 
 use crate::bins;
-use crate::number::{number, push_tenths};
+use crate::number::{number, push_fixed};
 use std::fmt::Write;
 
 /// A line of a chart.
@@ -103,9 +103,9 @@ impl Axes {
             if nth > 0 {
                 out.push(' ');
             }
-            push_tenths(out, self.x(bins::start(at)));
+            push_fixed(out, self.x(bins::start(at)), 1);
             out.push(',');
-            push_tenths(out, self.y(value));
+            push_fixed(out, self.y(value), 1);
         }
         out.push_str("\"/>");
     }

@@ -27,17 +27,39 @@ pub fn push(out: &mut String, value: f64) {
     }
 }
 
-/// Appends a number with one digit after the point.
-pub fn push_tenths(out: &mut String, value: f64) {
-    let tenths = (0.0..100_000.0).contains(&value).then(|| value * 10.0);
-    match tenths.and_then(rounded) {
-        Some(tenths) => {
-            let _ = write!(out, "{}.{}", tenths / 10, tenths % 10);
-        }
+/// Appends a number with this many digits after the point, one or two.
+pub fn push_fixed(out: &mut String, value: f64, places: usize) {
+    let product = value * POWERS[places];
+    let is_usual = (0.0..1e6).contains(&product) && value.is_sign_positive();
+    match is_usual.then(|| rounded(product)).flatten() {
+        Some(digits) => push_with_point(out, digits, places),
         None => {
-            let _ = write!(out, "{value:.1}");
+            let _ = write!(out, "{value:.places$}");
         }
     }
+}
+
+/// Appends digits, the last `places` of them after a point.
+fn push_with_point(out: &mut String, mut digits: u32, places: usize) {
+    // A million has seven digits, and there is the point.
+    let mut text = [b'0'; 8];
+    let mut at = text.len();
+    let mut left = places;
+    loop {
+        at -= 1;
+        text[at] = b'0' + (digits % 10) as u8;
+        digits /= 10;
+        if left > 0 {
+            left -= 1;
+            if left == 0 {
+                at -= 1;
+                text[at] = b'.';
+            }
+        } else if digits == 0 {
+            break;
+        }
+    }
+    out.extend(text[at..].iter().map(|&byte| char::from(byte)));
 }
 
 /// Rounds a product below a million; `None` if it is close to the middle of two integers.
@@ -184,9 +206,11 @@ mod tests {
         let mut usual = 0;
         for value in values {
             assert_eq!(number(value), any(value), "{value:e}");
-            let mut tenths = String::new();
-            push_tenths(&mut tenths, value);
-            assert_eq!(tenths, format!("{value:.1}"), "{value:e}");
+            for places in 1..=2 {
+                let mut fixed = String::new();
+                push_fixed(&mut fixed, value, places);
+                assert_eq!(fixed, format!("{value:.places$}"), "{value:e}");
+            }
             usual += u32::from(digits(value).is_some());
         }
         assert!(usual > 400_000, "{usual}");
