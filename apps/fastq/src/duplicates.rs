@@ -311,16 +311,19 @@ fn set(words: &mut [u64], place: u64) -> bool {
     known
 }
 
+/// An empty slot.
+const FREE: u32 = u32::MAX;
+
 /// A hash table of places. A slot has the lower 32 bits of a place. The upper ones, three at most, are in the position
 /// of the slot: a place uses only slots whose positions end with them. So a slot takes half the memory of a place, and
 /// with it half the cache misses and page faults, of which most of the work consists.
 struct Table {
-    /// Zero is an empty slot. Their number is a power of two.
+    /// Their number is a power of two.
     slots: Vec<u32>,
     used: usize,
     bits: u64,
-    /// The places whose lower bits are zero: a bit for each value of the upper ones.
-    zeros: u8,
+    /// The places whose lower bits are those of an empty slot: a bit for each value of the upper ones.
+    others: u8,
 }
 
 impl Table {
@@ -330,10 +333,10 @@ impl Table {
             "the upper bits of a place are three at most"
         );
         Self {
-            slots: vec![0; 1 << 10],
+            slots: vec![FREE; 1 << 10],
             used: 0,
             bits,
-            zeros: 0,
+            others: 0,
         }
     }
 
@@ -346,9 +349,9 @@ impl Table {
     #[inline]
     fn insert(&mut self, place: u64) -> bool {
         let (lower, upper) = (place as u32, (place >> u32::BITS) as usize);
-        if lower == 0 {
-            let known = self.zeros & 1 << upper != 0;
-            self.zeros |= 1 << upper;
+        if lower == FREE {
+            let known = self.others & 1 << upper != 0;
+            self.others |= 1 << upper;
             return known;
         }
         let step = self.step();
@@ -359,7 +362,7 @@ impl Table {
         let mut at = hash as usize & mask & !(step - 1) | upper;
         loop {
             match self.slots[at] {
-                0 => {
+                FREE => {
                     self.slots[at] = lower;
                     self.used += 1;
                     return false;
@@ -380,7 +383,7 @@ impl Table {
     }
 
     fn grow(&mut self) {
-        let slots = vec![0; self.larger()];
+        let slots = vec![FREE; self.larger()];
         let mut larger = Self {
             slots,
             used: 0,
@@ -396,11 +399,11 @@ impl Table {
         let place = |upper: usize, lower: u32| (upper as u64) << u32::BITS | u64::from(lower);
         let step = self.step();
         let slots = self.slots.iter().enumerate();
-        let slots = slots.filter(|&(_, &lower)| lower != 0);
-        let zeros = (0..step).filter(|upper| self.zeros & 1 << upper != 0);
+        let slots = slots.filter(|&(_, &lower)| lower != FREE);
+        let others = (0..step).filter(|upper| self.others & 1 << upper != 0);
         slots
             .map(move |(at, &lower)| place(at & (step - 1), lower))
-            .chain(zeros.map(move |upper| place(upper, 0)))
+            .chain(others.map(move |upper| place(upper, FREE)))
     }
 }
 
@@ -423,13 +426,13 @@ mod tests {
         assert!(matches!(bits, Bits::Many(_)));
     }
 
-    /// Places of all sizes that share their lower bits, some of which are zero.
+    /// Places of all sizes that share their lower bits, some of which are those of an empty slot.
     #[test]
     fn places_with_the_same_lower_bits_are_others() {
         for upper in [0, 1, 2, 3] {
             let mut bits = Bits::new(1 << (32 + upper));
             let mut model = std::collections::HashSet::new();
-            for lower in (0..4000u64).chain((0..4000).map(|at| at << 19)) {
+            for lower in (0..4000u64).chain((0..4000).map(|at| u64::from(u32::MAX) - (at << 19))) {
                 for high in (0..1 << upper).filter(|high| (lower + high) % 3 != 0) {
                     let place = high << 32 | lower;
                     assert_eq!(bits.set(place), !model.insert(place), "{place:x}");
