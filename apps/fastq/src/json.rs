@@ -218,7 +218,7 @@ fn section(out: &mut String, name: &str, stats: &Summary, sequences: &[(String, 
         ("quality_curves", &stats.qualities),
         ("content_curves", &stats.contents),
     ] {
-        let _ = write!(out, "\t\t\"{name}\": {{\n");
+        let _ = writeln!(out, "\t\t\"{name}\": {{");
         for (at, (name, curve)) in curves.iter().enumerate() {
             let _ = write!(out, "{}\t\t\t\"{name}\":[", if at > 0 { ",\n" } else { "" });
             for (at, &value) in curve.iter().enumerate() {
