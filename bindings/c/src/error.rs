@@ -224,7 +224,7 @@ pub(crate) fn record(error: c_int, details: impl Display) -> c_int {
     error
 }
 
-/// Returns `BLITZ_EINVAL`, with what is wrong.
+/// Returns `BLITZ_EINVAL`, and keeps details of it.
 #[cold]
 #[inline(never)]
 pub(crate) fn invalid(details: impl Display) -> c_int {

@@ -453,7 +453,7 @@ static void details_are_those_of_the_last_error(void) {
     CHECK(blitz_last_error()[0] == 0);
 }
 
-// What was wrong is said where one number has several meanings.
+// Details tell apart the reasons of one number.
 static void invalid_arguments_have_details(void) {
     blitz_mutex mutex = BLITZ_MUTEX_INIT;
     EXPECT(BLITZ_EINVAL, blitz_mutex_unlock(&mutex));

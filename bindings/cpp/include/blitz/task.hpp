@@ -273,7 +273,7 @@ T sync_wait(task<T> coroutine) {
 
 namespace blitz {
 
-// Says what is missing where a program uses it.
+// Names the missing standard where a program uses it.
 template <class T = void>
 class task {
     static_assert(sizeof(T*) == 0, "blitz::task needs coroutines: compile with -std=c++20");
