@@ -1,7 +1,7 @@
 //! Pictures of the HTML report, as SVG.
 
 use crate::bins;
-use crate::number::number;
+use crate::number::{number, push_fixed};
 use std::fmt::Write;
 
 /// A line of a chart.
@@ -92,20 +92,22 @@ impl Axes {
 
     fn draw_line(&self, out: &mut String, line: &Line<'_>) {
         let stride = line.values.len().div_ceil(POINTS).max(1);
-        let points: Vec<_> = line
-            .values
-            .iter()
-            .enumerate()
-            .step_by(stride)
-            .filter(|(_, value)| value.is_finite())
-            .map(|(at, &value)| format!("{:.1},{:.1}", self.x(bins::start(at)), self.y(value)))
-            .collect();
         let _ = write!(
             out,
-            "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>",
-            line.colour,
-            points.join(" ")
+            "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"",
+            line.colour
         );
+        let values = line.values.iter().enumerate().step_by(stride);
+        let points = values.filter(|(_, value)| value.is_finite());
+        for (nth, (at, &value)) in points.enumerate() {
+            if nth > 0 {
+                out.push(' ');
+            }
+            push_fixed(out, self.x(bins::start(at)), 1);
+            out.push(',');
+            push_fixed(out, self.y(value), 1);
+        }
+        out.push_str("\"/>");
     }
 }
 

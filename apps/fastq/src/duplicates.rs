@@ -254,30 +254,19 @@ impl Seen {
 
 /// A large array of bits of which few are set, or many.
 enum Bits {
-    Few {
-        slots: Vec<u64>,
-        used: usize,
-        bits: u64,
-    },
+    Few(Table),
     Many(Vec<u64>),
 }
 
-/// The value of an empty slot: no array has this many bits.
-const FREE: u64 = u64::MAX;
-
 impl Bits {
     fn new(bits: u64) -> Self {
-        Self::Few {
-            slots: vec![FREE; 1 << 10],
-            used: 0,
-            bits,
-        }
+        Self::Few(Table::new(bits))
     }
 
     /// Returns the number of bits.
     fn len(&self) -> u64 {
         match self {
-            Self::Few { bits, .. } => *bits,
+            Self::Few(table) => table.bits,
             Self::Many(words) => words.len() as u64 * 64,
         }
     }
@@ -285,67 +274,136 @@ impl Bits {
     /// Sets a bit. Returns `true` if it was set before.
     fn set(&mut self, place: u64) -> bool {
         match self {
-            Self::Many(words) => {
-                let word = &mut words[(place / 64) as usize];
-                let bit = 1 << (place % 64);
-                let known = *word & bit != 0;
-                *word |= bit;
-                known
-            }
-            Self::Few { slots, used, .. } => {
-                if insert(slots, place) {
-                    return true;
-                }
-                *used += 1;
-                if *used * 4 > slots.len() * 3 {
+            Self::Many(words) => set(words, place),
+            Self::Few(table) => {
+                let known = table.insert(place);
+                if !known && table.is_full() {
                     self.grow();
                 }
-                false
+                known
             }
         }
     }
 
     #[cold]
     fn grow(&mut self) {
-        let Self::Few { slots, bits, .. } = self else {
+        let Self::Few(table) = self else {
             return;
         };
-        let places = std::mem::take(slots);
-        let known = places.into_iter().filter(|&place| place != FREE);
-        if slots_for(known.size_hint().1.unwrap_or(0)) as u64 * 64 >= *bits {
-            let mut words = vec![0u64; (*bits / 64) as usize];
-            known.for_each(|place| words[(place / 64) as usize] |= 1 << (place % 64));
-            *self = Self::Many(words);
-        } else {
-            let mut larger = vec![FREE; slots_for(known.size_hint().1.unwrap_or(0))];
-            known.for_each(|place| {
-                insert(&mut larger, place);
-            });
-            *slots = larger;
+        if table.larger() as u64 * u64::from(u32::BITS) < table.bits {
+            table.grow();
+            return;
         }
+        let mut words = vec![0u64; (table.bits / 64) as usize];
+        for place in table.places() {
+            set(&mut words, place);
+        }
+        *self = Self::Many(words);
     }
 }
 
-fn slots_for(slots: usize) -> usize {
-    slots * 2
+/// Sets a bit of an array. Returns `true` if it was set before.
+fn set(words: &mut [u64], place: u64) -> bool {
+    let word = &mut words[(place / 64) as usize];
+    let bit = 1 << (place % 64);
+    let known = *word & bit != 0;
+    *word |= bit;
+    known
 }
 
-/// Inserts a place into a table whose number of slots is a power of two. Returns `true` if
-/// the table had it.
-fn insert(slots: &mut [u64], place: u64) -> bool {
-    let mask = slots.len() - 1;
-    // The multiplier is 2^64 divided by the golden ratio: it spreads places that are close
-    // together.
-    let mut at = (place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize & mask;
-    loop {
-        if slots[at] == place {
-            return true;
+/// An empty slot.
+const FREE: u32 = u32::MAX;
+
+/// A hash table of places. A slot has the lower 32 bits of a place. The upper ones, three at most, are in the position
+/// of the slot: a place uses only slots whose positions end with them. So a slot takes half the memory of a place, and
+/// with it half the cache misses and page faults, of which most of the work consists.
+struct Table {
+    /// Their number is a power of two.
+    slots: Vec<u32>,
+    used: usize,
+    bits: u64,
+    /// The places whose lower bits are those of an empty slot: a bit for each value of the upper ones.
+    others: u8,
+}
+
+impl Table {
+    fn new(bits: u64) -> Self {
+        assert!(
+            bits <= 1 << 35,
+            "the upper bits of a place are three at most"
+        );
+        Self {
+            slots: vec![FREE; 1 << 10],
+            used: 0,
+            bits,
+            others: 0,
         }
-        if slots[at] == FREE {
-            slots[at] = place;
-            return false;
+    }
+
+    /// Returns the distance of the slots that a place may use.
+    fn step(&self) -> usize {
+        (self.bits >> u32::BITS).max(1) as usize
+    }
+
+    /// Inserts a place. Returns `true` if the table had it.
+    #[inline]
+    fn insert(&mut self, place: u64) -> bool {
+        let (lower, upper) = (place as u32, (place >> u32::BITS) as usize);
+        if lower == FREE {
+            let known = self.others & 1 << upper != 0;
+            self.others |= 1 << upper;
+            return known;
         }
-        at = (at + 1) & mask;
+        let step = self.step();
+        let mask = self.slots.len() - 1;
+        // The multiplier is 2^64 divided by the golden ratio: it spreads places that are close
+        // together.
+        let hash = u64::from(lower).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+        let mut at = hash as usize & mask & !(step - 1) | upper;
+        loop {
+            match self.slots[at] {
+                FREE => {
+                    self.slots[at] = lower;
+                    self.used += 1;
+                    return false;
+                }
+                known if known == lower => return true,
+                _ => at = (at + step) & mask,
+            }
+        }
+    }
+
+    /// Returns `true` if more places would take long to find.
+    fn is_full(&self) -> bool {
+        self.used * 4 > self.slots.len() * 3
+    }
+
+    fn larger(&self) -> usize {
+        self.slots.len() * 2
+    }
+
+    fn grow(&mut self) {
+        let slots = vec![FREE; self.larger()];
+        let mut larger = Self {
+            slots,
+            used: 0,
+            ..*self
+        };
+        for place in self.places() {
+            larger.insert(place);
+        }
+        *self = larger;
+    }
+
+    fn places(&self) -> impl Iterator<Item = u64> + '_ {
+        let place = |upper: usize, lower: u32| (upper as u64) << u32::BITS | u64::from(lower);
+        let step = self.step();
+        let slots = self.slots.iter().enumerate();
+        let slots = slots.filter(|&(_, &lower)| lower != FREE);
+        let others = (0..step).filter(|upper| self.others & 1 << upper != 0);
+        slots
+            .map(move |(at, &lower)| place(at & (step - 1), lower))
+            .chain(others.map(move |upper| place(upper, FREE)))
     }
 }
 
@@ -366,6 +424,29 @@ mod tests {
             assert_eq!(bits.set(place), !model.insert(place));
         }
         assert!(matches!(bits, Bits::Many(_)));
+    }
+
+    /// Places of all sizes that share their lower bits, some of which are those of an empty slot.
+    #[test]
+    fn places_with_the_same_lower_bits_are_others() {
+        for upper in [0, 1, 2, 3] {
+            let mut bits = Bits::new(1 << (32 + upper));
+            let mut model = std::collections::HashSet::new();
+            for lower in (0..4000u64).chain((0..4000).map(|at| u64::from(u32::MAX) - (at << 19))) {
+                for high in (0..1 << upper).filter(|high| (lower + high) % 3 != 0) {
+                    let place = high << 32 | lower;
+                    assert_eq!(bits.set(place), !model.insert(place), "{place:x}");
+                }
+            }
+            assert!(model.iter().all(|&place| bits.set(place)));
+            let Bits::Few(table) = &bits else {
+                panic!("few of the bits are set");
+            };
+            assert_eq!(
+                table.places().collect::<std::collections::HashSet<_>>(),
+                model
+            );
+        }
     }
 
     fn read(seq: &[u8]) -> Read4<'_> {

@@ -1,6 +1,7 @@
 //! The HTML report: one file that needs nothing else and includes its pictures.
 
 use crate::chart::{self, Line};
+use crate::number::push_fixed;
 use crate::report::{Found, Report};
 use crate::stats::{BASES, Summary};
 use std::fmt::Write;
@@ -322,10 +323,9 @@ fn kmers(out: &mut String, stats: &Summary) {
         out.push_str("<tr>");
         for (kmer, times) in line {
             let shade = *times as f64 / most as f64;
-            let _ = write!(
-                out,
-                "<td style=\"background:rgba(42,111,151,{shade:.2})\" title=\"{times}\">{kmer}</td>"
-            );
+            out.push_str("<td style=\"background:rgba(42,111,151,");
+            push_fixed(out, shade, 2);
+            let _ = write!(out, ")\" title=\"{times}\">{kmer}</td>");
         }
         out.push_str("</tr>\n");
     }

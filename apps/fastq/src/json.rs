@@ -1,7 +1,7 @@
 //! The JSON report: keys, order and number formats of fastp.
 
 use crate::bins;
-use crate::number::number;
+use crate::number::{self, number};
 use crate::report::Report;
 use crate::stats::Summary;
 use std::fmt::Write;
@@ -218,25 +218,34 @@ fn section(out: &mut String, name: &str, stats: &Summary, sequences: &[(String, 
         ("quality_curves", &stats.qualities),
         ("content_curves", &stats.contents),
     ] {
-        let lines: Vec<_> = curves
-            .iter()
-            .map(|(name, curve)| {
-                format!("\t\t\t\"{name}\":[{}]", list(curve, |&value| number(value)))
-            })
-            .collect();
-        let _ = writeln!(out, "\t\t\"{name}\": {{\n{}\n\t\t}},", lines.join(",\n"));
+        let _ = writeln!(out, "\t\t\"{name}\": {{");
+        for (at, (name, curve)) in curves.iter().enumerate() {
+            let _ = write!(out, "{}\t\t\t\"{name}\":[", if at > 0 { ",\n" } else { "" });
+            for (at, &value) in curve.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                number::push(out, value);
+            }
+            out.push(']');
+        }
+        out.push_str("\n\t\t},\n");
     }
     let entries = stats.qualities.first().map_or(0, |(_, curve)| curve.len());
     if entries > bins::EXACT {
         let cycles = list(0..entries, |bin| (bins::start(bin) + 1).to_string());
         let _ = writeln!(out, "\t\t\"curve_cycles\": [{cycles}],");
     }
-    let kmers: Vec<_> = stats
-        .kmers()
-        .map(|(kmer, count)| format!("\t\t\t\"{kmer}\":{count}"))
-        .collect();
-    let rows: Vec<_> = kmers.chunks(16).map(|row| row.join(",")).collect();
-    let _ = writeln!(out, "\t\t\"kmer_count\": {{\n{}\n\t\t}},", rows.join(",\n"));
+    out.push_str("\t\t\"kmer_count\": {\n");
+    for (at, (kmer, count)) in stats.kmers().enumerate() {
+        let between = match at % 16 {
+            _ if at == 0 => "",
+            0 => ",\n",
+            _ => ",",
+        };
+        let _ = write!(out, "{between}\t\t\t\"{kmer}\":{count}");
+    }
+    out.push_str("\n\t\t},\n");
     let found: Vec<_> = sequences
         .iter()
         .map(|(seq, count, _)| format!("\t\t\t\"{}\":{count}", escaped(seq)))

@@ -15,7 +15,9 @@ use crate::report::Report;
 use crate::source::{self, Source, Work};
 use blitz_io::pipeline::gzip::Decompressor;
 use blitz_io::pipeline::{self, Error, Stages};
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Processes reads and compresses the results; each thread has one. Its counts are added to
@@ -178,8 +180,9 @@ pub fn finish(
     mut html: Output,
     outputs: Outputs,
 ) -> Result<(), Failure> {
-    json.write(crate::json::write(report).as_bytes())?;
-    html.write(crate::html::write(report).as_bytes())?;
+    let [json_report, html_report] = write_both(report);
+    json.write(json_report.as_bytes())?;
+    html.write(html_report.as_bytes())?;
     outputs.finish()?;
     json.finish()?;
     html.finish()?;
@@ -189,6 +192,22 @@ pub fn finish(
         options.json, options.html, options.command
     );
     Ok(())
+}
+
+/// Makes the reports for JSON and HTML, at the same time: nothing else is left to do.
+fn write_both(report: &Report) -> [String; 2] {
+    thread::scope(|scope| {
+        let html = thread::Builder::new().spawn_scoped(scope, || crate::html::write(report));
+        let json = crate::json::write(report);
+        match html {
+            Ok(html) => [
+                json,
+                html.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            ],
+            // The system has no thread for it.
+            Err(_) => [json, crate::html::write(report)],
+        }
+    })
 }
 
 /// Number of batches in memory for each thread: one in work, and others that wait for the

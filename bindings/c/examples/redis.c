@@ -1,6 +1,9 @@
 // A client library that knows nothing of fibers waits in one: hiredis, through blitz_fd_wait.
 //
 // The program starts a server of its own (redis-server) on a Unix socket in a new folder.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // mkdtemp, also with -std=c11
+#endif
 #include <blitz.h>
 #include <hiredis/hiredis.h>
 #include <stdio.h>

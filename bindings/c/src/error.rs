@@ -224,6 +224,13 @@ pub(crate) fn record(error: c_int, details: impl Display) -> c_int {
     error
 }
 
+/// Returns `BLITZ_EINVAL`, and keeps details of it.
+#[cold]
+#[inline(never)]
+pub(crate) fn invalid(details: impl Display) -> c_int {
+    record(BLITZ_EINVAL, details)
+}
+
 /// Returns an error from an entry: without details of its own, it clears those of an older one.
 #[inline]
 pub(crate) fn returned(error: c_int) -> c_int {

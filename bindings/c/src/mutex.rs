@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use blitz_io::sync::{Semaphore, TryAcquireError};
 use blitz_io_core::Spin;
 
-use crate::error::{BLITZ_EAGAIN, BLITZ_ECLOSED, BLITZ_EINVAL, Outcome, entry};
+use crate::error::{BLITZ_EAGAIN, BLITZ_ECLOSED, Outcome, entry, invalid};
 use crate::storage::Storage;
 use crate::wait::{self, Limit, is_fiber};
 
@@ -174,6 +174,6 @@ pub(crate) fn unlock(mutex: &Semaphore) -> Outcome {
     if mutex.add_permits_if(1, |free| free == 0) {
         Ok(())
     } else {
-        Err(BLITZ_EINVAL)
+        Err(invalid("the mutex is not locked"))
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use blitz_io::sync::Semaphore;
 
-use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry};
+use crate::error::{BLITZ_EAGAIN, Outcome, entry, invalid};
 use crate::mutex::{take_masked, try_take, wait_for};
 use crate::storage::Storage;
 use crate::wait::Limit;
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn blitz_rwlock_try_write(lock: *mut blitz_rwlock) -> c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blitz_rwlock_unlock_read(lock: *mut blitz_rwlock) -> c_int {
     // While a writer has the lock, no permit is free.
-    entry(|| release(lock, 1, |free| free != 0 && free != ALL as usize))
+    entry(|| release(lock, 1, "reading", |free| free != 0 && free != ALL as usize))
 }
 
 /// Ends a lock for writing. Does not wait.
@@ -167,14 +167,21 @@ pub unsafe extern "C" fn blitz_rwlock_unlock_read(lock: *mut blitz_rwlock) -> c_
 #[doc = safety!()]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blitz_rwlock_unlock_write(lock: *mut blitz_rwlock) -> c_int {
-    entry(|| release(lock, ALL, |free| free == 0))
+    entry(|| release(lock, ALL, "writing", |free| free == 0))
 }
 
 #[inline]
-fn release(lock: *mut blitz_rwlock, permits: u32, is_held: impl Fn(usize) -> bool) -> Outcome {
+fn release(
+    lock: *mut blitz_rwlock,
+    permits: u32,
+    what_for: &str,
+    is_held: impl Fn(usize) -> bool,
+) -> Outcome {
     if blitz_rwlock::of(lock)?.add_permits_if(permits as usize, is_held) {
         Ok(())
     } else {
-        Err(BLITZ_EINVAL)
+        Err(invalid(format_args!(
+            "the lock is not locked for {what_for}"
+        )))
     }
 }

@@ -9,8 +9,8 @@ use blitz_io::task::JoinHandle;
 
 use crate::args::{Foreign, arg, put, put_if_wanted, text};
 use crate::error::{
-    BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, in_process, of_io,
-    of_join, record, returned,
+    BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, in_process, invalid,
+    of_io, of_join, record, returned,
 };
 use crate::exclusive::Exclusive;
 use crate::fiber::{self, Fiber};
@@ -167,7 +167,10 @@ fn start_fiber(
         if let Some(settings) = read_if_given(settings)? {
             if settings.stack_size != 0 {
                 if !(BLITZ_STACK_MIN..=BLITZ_STACK_MAX).contains(&settings.stack_size) {
-                    return Err(BLITZ_EINVAL);
+                    return Err(invalid(format_args!(
+                        "the stack has {} bytes, and not {BLITZ_STACK_MIN} to {BLITZ_STACK_MAX}",
+                        settings.stack_size
+                    )));
                 }
                 builder = builder.stack_size(settings.stack_size);
             }

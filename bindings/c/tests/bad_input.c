@@ -453,6 +453,27 @@ static void details_are_those_of_the_last_error(void) {
     CHECK(blitz_last_error()[0] == 0);
 }
 
+// Details tell apart the reasons of one number.
+static void invalid_arguments_have_details(void) {
+    blitz_mutex mutex = BLITZ_MUTEX_INIT;
+    EXPECT(BLITZ_EINVAL, blitz_mutex_unlock(&mutex));
+    CHECK(strstr(blitz_last_error(), "not locked") != NULL);
+    blitz_rwlock lock = BLITZ_RWLOCK_INIT;
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_read(&lock));
+    CHECK(strstr(blitz_last_error(), "for reading") != NULL);
+    EXPECT(BLITZ_EINVAL, blitz_rwlock_unlock_write(&lock));
+    CHECK(strstr(blitz_last_error(), "for writing") != NULL);
+    blitz_sender *sender;
+    blitz_receiver *receiver;
+    EXPECT(BLITZ_EINVAL, blitz_mpsc_new(4, 0, &sender, &receiver));
+    CHECK(strstr(blitz_last_error(), "capacity is 0") != NULL);
+    EXPECT(BLITZ_EINVAL, blitz_oneshot_new(BLITZ_ELEMENT_MAX + 1, &sender, &receiver));
+    CHECK(strstr(blitz_last_error(), "size of an element") != NULL);
+    blitz_stream *stream;
+    EXPECT(BLITZ_EINVAL, blitz_tcp_connect("localhost", BLITZ_NEVER, &stream));
+    CHECK(strstr(blitz_last_error(), "localhost:80") != NULL);
+}
+
 static void another_interface_is_noticed(void) {
     OK(blitz_check_abi(BLITZ_ABI_VERSION));
     EXPECT(BLITZ_EABI, blitz_check_abi(BLITZ_ABI_VERSION + 1));
@@ -468,6 +489,7 @@ int main(void) {
         {"memory_that_is_no_object_is_noticed", memory_that_is_no_object_is_noticed},
         {"settings_of_another_size_are_checked", settings_of_another_size_are_checked},
         {"details_are_those_of_the_last_error", details_are_those_of_the_last_error},
+        {"invalid_arguments_have_details", invalid_arguments_have_details},
         {"another_interface_is_noticed", another_interface_is_noticed},
     };
     return RUN_TESTS(tests);

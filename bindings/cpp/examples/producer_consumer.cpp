@@ -11,14 +11,14 @@ int main() {
     std::vector<blitz::join_handle<void>> producers;
     std::vector<blitz::join_handle<std::size_t>> consumers;
     for (int p = 0; p < 4; p++)
-        producers.push_back(blitz::spawn([tx = tx, p]() mutable {
+        producers.push_back(blitz::spawn([sender = tx, p]() mutable {
             for (int i = 0; i < 1000; i++)
-                if (tx.send(std::to_string(p) + ":" + std::to_string(i)) != blitz::status::ok) return;
+                if (sender.send(std::to_string(p) + ":" + std::to_string(i)) != blitz::status::ok) return;
         }));
     for (int c = 0; c < 2; c++)
-        consumers.push_back(blitz::spawn([rx = rx]() mutable {
+        consumers.push_back(blitz::spawn([receiver = rx]() mutable {
             std::size_t count = 0;
-            for ([[maybe_unused]] const std::string& text : rx) count++;
+            for ([[maybe_unused]] const std::string& text : receiver) count++;
             return count;
         }));
     // The consumers end when the last sender is gone.

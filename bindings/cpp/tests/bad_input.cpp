@@ -71,6 +71,13 @@ TEST(BadInput, AnObjectThatWasMovedFromIsInvalid) {
         EXPECT_EQ(fiber.join(), 1);
         expect_error(errc::invalid, [&] { (void)fiber.join(); });
         expect_error(errc::invalid, [&] { blitz::join_handle<void>().join(); });
+        // Not the details of an older error of the library.
+        EXPECT_THROW((void)blitz::connect_tcp("localhost"), blitz::error);
+        try {
+            (void)fiber.join();
+        } catch (const blitz::error& error) {
+            EXPECT_NE(std::string(error.what()).find("no task"), std::string::npos) << error.what();
+        }
         blitz::runtime runtime;
         move_away(runtime);
         expect_error(errc::invalid, [&] { runtime.shutdown(); });

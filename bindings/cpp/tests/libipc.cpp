@@ -401,6 +401,52 @@ TEST(LibipcProcesses, BeginAgainAfterAllHaveDied) {
     begins_again_after_all_have_died<ipc::channel>();
 }
 
+// The clients of a service come and go, more of them than cpp-ipc has connections. Some end, and some are killed, before or
+// after they have their answer.
+TEST(LibipcProcesses, AnswerClientsThatComeAgainAndAgain) {
+    const std::string name = new_name();
+    const std::string questions = name + ".questions", answers = name + ".answers";
+    const pid_t serves = in_child([&] {
+        ipc::channel rx(questions.c_str(), ipc::receiver);
+        ipc::channel tx(answers.c_str(), ipc::sender);
+        for (;;) {
+            const ipc::buff_t question = rx.recv();
+            if (question.empty()) return false;
+            tx.send(question);
+        }
+    });
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    enum { leaves, dies_before, dies_after, ways };
+    for (int round = 0; round < 100; round++) {
+        const int way = round % ways;
+        const pid_t client = in_child([&] {
+            const auto waits = [&] { return write(ready[1], "x", 1) == 1 && pause() == 0; };
+            ipc::channel rx(answers.c_str(), ipc::receiver);
+            ipc::channel tx(questions.c_str(), ipc::sender);
+            if (!tx.wait_for_recv(1) || !tx.send(&round, sizeof(round))) return false;
+            if (way == dies_before) return waits();
+            int answer = -1;
+            while (answer != round) {
+                const ipc::buff_t message = rx.recv();
+                if (message.empty()) return false;
+                answer = *message.get<const int*>();
+            }
+            return way == leaves || waits();
+        });
+        char byte;
+        if (way == leaves) {
+            expect_success(client);
+        } else {
+            ASSERT_EQ(read(ready[0], &byte, 1), 1);
+            kill_and_wait(client);
+        }
+    }
+    kill_and_wait(serves);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 TEST(LibipcShm, IsSharedAndCounted) {
     const std::string name = "libipc-" + std::to_string(getpid()) + "-shm";
     EXPECT_EQ(ipc::shm::acquire(nullptr, 8), nullptr);

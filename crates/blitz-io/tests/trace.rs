@@ -19,7 +19,7 @@ use std::{fs, thread};
 use blitz_io::pool::ThreadPoolBuilder;
 use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::sync::{Semaphore, mpsc, oneshot};
-use blitz_io::task::{spawn_blocking, yield_now};
+use blitz_io::task::{parallel_scope, spawn_blocking, yield_now};
 use blitz_io::time::sleep;
 use blitz_io::trace::{RequestLayer, Spans, request};
 use blitz_io::{inspect::Named, spawn};
@@ -133,6 +133,46 @@ fn asks() -> Vec<String> {
         // The other task is not the request's: it kept the request waiting.
         format!("channel oneshot::Receiver at {answer};timer Sleep at {others}"),
     ]
+}
+
+#[test]
+fn a_request_follows_the_children_of_a_parallel_scope() {
+    repeat("scopes of tasks", || {
+        let nap = runtime().block_on(async {
+            let _request = request("scopes of tasks");
+            let nap = at(2);
+            parallel_scope(|scope| async move {
+                scope.spawn(async { sleep(MOMENT).await });
+            })
+            .await;
+            nap
+        });
+        vec![format!("timer Sleep at {nap}")]
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_wait_for_a_signal_is_no_wait_for_a_socket() {
+    use blitz_io::signal::unix::{SignalKind, signal};
+
+    repeat("signals", || {
+        let listens = runtime().block_on(async {
+            let listens = at(1);
+            let mut signal = signal(SignalKind::user_defined1()).unwrap();
+            let sender = spawn_blocking(|| {
+                thread::sleep(MOMENT);
+                let pid = std::process::id().to_string();
+                Command::new("kill").args(["-USR1", &pid]).status()
+            });
+            let request = request("signals");
+            signal.recv().await.unwrap();
+            drop(request);
+            assert!(sender.await.unwrap().unwrap().success());
+            listens
+        });
+        vec![format!("event signal at {listens}")]
+    });
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::fmt::Write;
 
 use crate::alike::excerpt;
 use crate::graph::Graph as Waits;
-use crate::names::{of_segment, of_target, of_time, of_waiter, short, within_process};
+use crate::names::{
+    of_segment, of_target, of_time, of_waiter, role_of_reader, short, within_process,
+};
 use crate::snapshot::{
     Certainty, Finding, ProcessState, Snapshot, Wait, Waiter, process_and_number,
 };
@@ -81,9 +83,15 @@ fn draw(snapshot: &Snapshot, findings: &[Finding], more: HashMap<Waiter, usize>)
             continue;
         }
         let Some(object) = &wait.object else { continue };
-        for &waiter in object.holder.iter().chain(&object.readers) {
-            let holder = graph.waiter(snapshot, findings, waiter);
-            graph.edge(to, holder, "held by", color, "dashed");
+        let holder = object.holder.iter().map(|&waiter| ("held by", waiter));
+        let role = match role_of_reader(wait) {
+            "read by" => "held by",
+            member => member,
+        };
+        let readers = object.readers.iter().map(|&waiter| (role, waiter));
+        for (role, waiter) in holder.chain(readers) {
+            let waiter = graph.waiter(snapshot, findings, waiter);
+            graph.edge(to, waiter, role, color, "dashed");
         }
     }
     graph.text(snapshot)

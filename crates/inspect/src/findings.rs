@@ -74,7 +74,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::graph::{Graph, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown};
+use crate::graph::{
+    Graph, is_for_failure, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown,
+};
 use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
@@ -221,7 +223,8 @@ pub(crate) fn finding_of(earlier: &Snapshot, later: &Snapshot, waiter: Waiter) -
 }
 
 /// Returns a wait of a stuck waiter, and a stuck waiter that would have to end it. A wait that is polled
-/// comes before one whose lock was handed over. The wait of a pipeline's worker for the others comes last.
+/// comes before one whose lock was handed over. The wait of a pipeline's worker for the others comes last, and so does
+/// that of a scope for the failure of a child.
 fn next_of<'a>(
     graph: &Graph<'a>,
     stuck: &BTreeSet<Waiter>,
@@ -237,7 +240,10 @@ fn next_of<'a>(
             .map(|next| (wait, next))
     };
     let mut waits: Vec<&Wait> = graph.effective_waits(waiter).collect();
-    waits.sort_by_key(|wait| (graph.is_handed(wait), is_pipeline_worker(wait)));
+    waits.sort_by_key(|wait| {
+        let is_last = is_pipeline_worker(wait) || is_for_failure(wait);
+        (graph.is_handed(wait), is_last)
+    });
     waits.iter().find_map(ender)
 }
 

@@ -398,7 +398,7 @@ impl<'a> Graph<'a> {
                 Mode::Receive => object.sender,
                 _ => object.holder,
             }),
-            EndedBy::AnyMember => Enders {
+            EndedBy::AnyMember | EndedBy::FailedMember => Enders {
                 waiters: object.readers.clone(),
                 is_certain: object.unnamed == 0,
                 needs_all: true,
@@ -619,6 +619,17 @@ pub(crate) fn is_queued_job(wait: &Wait) -> bool {
 /// Returns `true` if a worker of a pipeline waits for the other workers.
 pub(crate) fn is_pipeline_worker(wait: &Wait) -> bool {
     wait.semantics.ended_by == EndedBy::OtherMembers
+}
+
+/// Returns `true` if only a failure of a member ends the wait: another one is what the waiter is about.
+pub(crate) fn is_for_failure(wait: &Wait) -> bool {
+    wait.semantics.ended_by == EndedBy::FailedMember
+}
+
+/// Returns `true` if only a failure of a member ends the wait, and there is no member.
+pub(crate) fn has_no_member(wait: &Wait) -> bool {
+    let is_empty = |object: &Object| object.readers.is_empty() && object.unnamed == 0;
+    is_for_failure(wait) && wait.object.as_ref().is_some_and(is_empty)
 }
 
 /// Returns `true` if a thread is parked, or may be: `std::thread::park` leaves no record.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use blitz_io_observe::Mode;
+use blitz_io_observe::{Kind, Mode};
 
 use crate::graph::is_unknown;
 use crate::snapshot::{End, Object, Process, Snapshot, Wait, Waiter, process_and_number};
@@ -140,6 +140,29 @@ fn of_shutdown(snapshot: &Snapshot, wait: &Wait) -> String {
         [] => wait.kind.clone(),
         names => format!("{}, which waits for {}", wait.kind, names.join(", ")),
     }
+}
+
+/// Returns the word for a thread or task among the readers of the object of a wait.
+pub(crate) fn role_of_reader(wait: &Wait) -> &'static str {
+    if wait.semantics.mode != Mode::Join {
+        return "read by";
+    }
+    match &*wait.kind {
+        kind if kind == Kind::Scope.name() || kind == Kind::ScopeFailure.name() => "child",
+        _ => "member",
+    }
+}
+
+/// Says how many children or members the wait is for, if it is one for several.
+pub(crate) fn of_members(wait: &Wait) -> Option<String> {
+    let object = wait.object.as_ref()?;
+    let members = match role_of_reader(wait) {
+        "child" => "children",
+        "member" => "members",
+        _ => return None,
+    };
+    let count = object.readers.len() + object.unnamed as usize;
+    (count > 1).then(|| format!("{count} {members}"))
 }
 
 fn of_object(object: &Object) -> String {

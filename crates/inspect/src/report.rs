@@ -6,7 +6,9 @@ use blitz_io_observe::{Kind, Mode};
 
 use crate::alike::{blocks, without_waits};
 use crate::graph::Graph;
-use crate::names::{of_target, of_time, of_waiter, short, since_taken, within_process};
+use crate::names::{
+    of_members, of_target, of_time, of_waiter, role_of_reader, short, since_taken, within_process,
+};
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter,
 };
@@ -316,12 +318,13 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
     if let Some(channel) = snapshot.channel(object.id) {
         wrap(text, "    ", &of_channel(channel));
     }
+    if let Some(members) = of_members(wait) {
+        wrap(text, "    ", &members);
+    }
+    let role = role_of_reader(wait);
     for &reader in &object.readers {
-        wrap(
-            text,
-            "    ",
-            &format!("read by {}", of_waiter(snapshot, reader)),
-        );
+        let name = of_waiter(snapshot, reader);
+        wrap(text, "    ", &format!("{role} {name}"));
     }
     if object.holder.is_none() && !object.readers.is_empty() && !object.taken_at.is_empty() {
         wrap(
@@ -330,12 +333,12 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
             &format!("taken last at {}", short(&object.taken_at)),
         );
     }
+    let readers = match wait.semantics.mode {
+        Mode::Join => "more",
+        _ => "readers that are not known",
+    };
     if object.unnamed != 0 {
-        wrap(
-            text,
-            "    ",
-            &format!("and {} readers that are not known", object.unnamed),
-        );
+        wrap(text, "    ", &format!("and {} {readers}", object.unnamed));
     }
 }
 

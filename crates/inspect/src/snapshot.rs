@@ -527,9 +527,9 @@ pub struct Object {
     /// too, for versions that do not know this.
     #[serde(default)]
     pub is_beside_readers: bool,
-    /// The readers that are known; of a `JoinSet`, its tasks.
+    /// The readers that are known; of a `JoinSet`, scope or pipeline, its members.
     pub readers: Vec<Waiter>,
-    /// The number of readers that are not known; of a `JoinSet`, not 0 if its tasks are not known.
+    /// The number of readers or members that are not known.
     pub unnamed: u32,
     /// The location at which the object was taken last, or an empty string.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::graph::{Graph, is_beside_readers};
+use crate::graph::{Graph, has_no_member, is_beside_readers};
 use crate::snapshot::{Spawned, Wait, Waiter};
 
 /// A set of waiters, and the tasks of a snapshot that are not in it.
@@ -28,6 +28,9 @@ pub(crate) fn wait_stays(
     certain: bool,
 ) -> bool {
     let all = stuck.all;
+    if has_no_member(wait) {
+        return true;
+    }
     let enders = graph.enders(wait);
     if enders.waiters.is_empty() && !certain {
         // See `makers.rs`.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::graph::Graph;
-use crate::names::{of_target, of_time, of_waiter, short};
+use crate::names::{of_target, of_time, of_waiter, role_of_reader, short};
 use crate::snapshot::{Snapshot, Waiter};
 
 /// Writes the chain of waits of a thread or task: what it waits for, which threads or tasks have that,
@@ -72,7 +72,7 @@ impl Tree<'_> {
             let readers = object
                 .readers
                 .iter()
-                .map(|&reader| ("read by", Some(reader)));
+                .map(|&reader| (role_of_reader(wait), Some(reader)));
             for (role, waiter) in roles.into_iter().chain(readers) {
                 if let Some(waiter) = waiter.filter(|&waiter| waiter != wait.waiter) {
                     self.waiter(role, waiter, depth + 1);

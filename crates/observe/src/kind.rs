@@ -86,11 +86,14 @@ kinds! {
     Shutdown          "end of a runtime"                   RunningJobs   Join            Nothing,
     Sleep             "Sleep"                              Nobody        Other           Nothing,
     Scope             "scope"                              AllMembers    Join            Nothing,
+    ScopeFailure      "scope (failure of a child)"         FailedMember  Join            Nothing,
+    TaskTracker       "TaskTracker"                        Nobody        Join            Nothing,
     Pipeline          "pipeline"                           AllMembers    Join            Nothing,
     PipelineWorker    "pipeline (worker)"                  OtherMembers  Join            Nothing,
     Cancelled         "CancellationToken"                  Nobody        Event           Nothing,
     Readable          "descriptor (read)"                  Nobody        Other           Nothing,
     Writable          "descriptor (write)"                 Nobody        Other           Nothing,
+    Signal            "signal"                             Nobody        Other           Nothing,
     FileRead          "file (read)"                        Nobody        Other           Nothing,
     FileWrite         "file (write)"                       Nobody        Other           Nothing,
     FileSync          "file (sync)"                        Nobody        Other           Nothing,
@@ -162,6 +165,8 @@ words! {
         AllMembers "all-members",
         /// Any member of the object.
         AnyMember "any-member",
+        /// A member of the object that fails: each of them may. Without members, nothing ends the wait.
+        FailedMember "failed-member",
         /// Any other member of the object.
         OtherMembers "other-members",
         /// The last user of the object, which is a likely ender only: of a semaphore, the last task to

@@ -205,6 +205,18 @@ const PROGRAMS: &[(&str, Program)] = &[
         Tasks(|| Box::pin(tasks::scope_without_an_end())),
     ),
     (
+        "parallel_scope_holds_lock",
+        Tasks(|| Box::pin(tasks::parallel_scope_holds_lock())),
+    ),
+    (
+        "parallel_scope_without_an_end",
+        Tasks(|| Box::pin(tasks::parallel_scope_without_an_end())),
+    ),
+    (
+        "tracker_without_an_end",
+        Tasks(|| Box::pin(tasks::tracker_without_an_end())),
+    ),
+    (
         "busy_first_poll",
         Tasks(|| Box::pin(tasks::busy_first_poll())),
     ),
@@ -410,6 +422,11 @@ const PROGRAMS: &[(&str, Program)] = &[
         Tasks(|| Box::pin(or_panic(system::peer_never_accepts()))),
     ),
     #[cfg(unix)]
+    #[cfg(unix)]
+    (
+        "signal_that_never_comes",
+        Tasks(|| Box::pin(or_panic(system::signal_that_never_comes()))),
+    ),
     (
         "child_fills_its_pipe",
         Tasks(|| Box::pin(or_panic(system::child_fills_its_pipe()))),

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use blitz_io::io::AsyncReadExt;
 use blitz_io::net::{TcpListener, TcpSocket, TcpStream};
 use blitz_io::process::Command;
+#[cfg(unix)]
+use blitz_io::signal::{self, unix::SignalKind};
 use blitz_io::sync::Mutex;
 use blitz_io::task::spawn_blocking;
 use blitz_io::{fs, inspect::Named};
@@ -53,6 +55,16 @@ pub async fn peer_never_accepts() -> io::Result<()> {
 pub async fn child_fills_its_pipe() -> io::Result<()> {
     let mut child = Command::new("yes").stdout(Stdio::piped()).spawn()?;
     _ = spawn("parent", async move { child.wait().await }).await;
+    Ok(())
+}
+
+/// Two tasks wait for signals that are not sent.
+#[cfg(unix)]
+pub async fn signal_that_never_comes() -> io::Result<()> {
+    let mut terminate = signal::unix::signal(SignalKind::terminate())?;
+    let stop = spawn("stop", async move { terminate.recv().await });
+    let interrupt = spawn("ctrl-c", signal::ctrl_c());
+    _ = (stop.await, interrupt.await);
     Ok(())
 }
 

@@ -425,3 +425,41 @@ pub async fn scope_without_an_end() {
     })
     .await;
 }
+
+/// The body of a parallel scope waits for a child which wants a lock that the body has.
+pub async fn parallel_scope_holds_lock() {
+    let lock = Arc::new(Mutex::new(0).named("total"));
+    _ = spawn("owner", async move {
+        task::parallel_scope(|scope| async move {
+            let held = lock.lock().await;
+            let wanted = lock.clone();
+            let adds = async move { *wanted.lock().await += 1 };
+            _ = scope.spawn(adds).await;
+            drop(held);
+        })
+        .await;
+    })
+    .await;
+}
+
+/// A parallel scope waits for ten children, each of which waits for a token that no task cancels.
+pub async fn parallel_scope_without_an_end() {
+    let token = CancellationToken::new();
+    _ = spawn("parent", async move {
+        task::parallel_scope(|scope| async move {
+            for _ in 0..10 {
+                scope.spawn(token.clone().cancelled_owned());
+            }
+        })
+        .await;
+    })
+    .await;
+}
+
+/// A task waits until a tracker has no tasks, and it has one.
+pub async fn tracker_without_an_end() {
+    let tracker = task::TaskTracker::new();
+    let _token = tracker.token();
+    tracker.close();
+    _ = spawn("stop", async move { tracker.wait().await }).await;
+}

@@ -820,6 +820,46 @@ fn scope_without_an_end() {
     is_listed(program, "CancellationToken", None, 1, "tasks.rs");
 }
 
+/// The scope may abort its children, so it is not certain.
+#[test]
+fn parallel_scope_holds_lock() {
+    let program = "parallel_scope_holds_lock";
+    let (answer, finding) = finds(program, Certainty::Probable, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).1, ["total"]);
+    let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["JoinHandle", "Mutex"]);
+    let mut waits = answer.snapshot.waits.iter();
+    let scope = waits.find(|wait| wait.kind == "scope (failure of a child)");
+    let scope = scope.expect("the body of the scope runs");
+    assert!(scope.location.contains("tasks.rs"), "{scope:#?}");
+    let children = &scope.object.as_ref().expect("it has a child").readers;
+    assert!(children.len() == 1 && finding.waiters.contains(&children[0]));
+}
+
+#[test]
+fn parallel_scope_without_an_end() {
+    let name = "parallel_scope_without_an_end";
+    is_listed(name, "scope", None, 1, "tasks.rs");
+    is_listed(name, "CancellationToken", None, 10, "tasks.rs");
+    let mut program = Program::start(name);
+    let scope_of = |answer: &Answer| {
+        let mut waits = answer.snapshot.waits.iter();
+        waits.find(|wait| wait.kind == "scope")?.object.clone()
+    };
+    let answer = program.until(|answer| scope_of(answer).is_some());
+    let scope = scope_of(&answer).unwrap();
+    assert_eq!((scope.readers.len(), scope.unnamed), (8, 2), "{scope:#?}");
+    let text = report(&answer.snapshot, &answer.findings);
+    assert!(text.contains("    10 children\n    child task "), "{text}");
+    assert!(text.contains("    and 2 more\n"), "{text}");
+}
+
+#[test]
+fn tracker_without_an_end() {
+    is_listed("tracker_without_an_end", "TaskTracker", None, 1, "tasks.rs");
+}
+
 #[test]
 fn notified_too_early() {
     is_listed("notified_too_early", "Notify", Some("exit"), 1, "tasks.rs");
@@ -947,6 +987,15 @@ fn child_fills_its_pipe() {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let parent = format!("PPid:\t{}\n", program.0.id());
     assert!(status.contains(&parent), "{status}");
+}
+
+#[test]
+fn signal_that_never_comes() {
+    let program = "signal_that_never_comes";
+    is_listed(program, "signal", None, 2, "system.rs");
+    let mut program = Program::start(program);
+    assert_eq!(source_of(&mut program, "stop", "signal"), "SIGTERM");
+    assert_eq!(source_of(&mut program, "ctrl-c", "signal"), "SIGINT");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 
 use crate::args::{arg, bytes, bytes_mut, check, put};
 use crate::element::{BLITZ_ELEMENT_MAX, with_element};
-use crate::error::{BLITZ_EEMPTY, BLITZ_EFULL, BLITZ_EINVAL, Outcome, entry, entry_or};
+use crate::error::{BLITZ_EEMPTY, BLITZ_EFULL, Outcome, entry, entry_or, invalid};
 use crate::time::BLITZ_NEVER;
 use crate::wait::Limit;
 pub use end::{blitz_receiver, blitz_sender};
@@ -38,7 +38,9 @@ fn make(
         check(sender)?;
         check(receiver)?;
         if size > BLITZ_ELEMENT_MAX {
-            return Err(BLITZ_EINVAL);
+            return Err(invalid(format_args!(
+                "the size of an element is {size}, and not at most {BLITZ_ELEMENT_MAX}"
+            )));
         }
         let (sends, receives) = ends()?;
         put(sender, sends.as_ptr())?;
@@ -64,8 +66,16 @@ pub unsafe extern "C" fn blitz_mpsc_new(
     make(size, sender, receiver, || match capacity {
         BLITZ_UNBOUNDED => Ok(with_element!(size, T => mpsc::unbounded::<T>(size))),
         1..=CAPACITY_MAX => Ok(with_element!(size, T => mpsc::bounded::<T>(size, capacity))),
-        _ => Err(BLITZ_EINVAL),
+        _ => Err(no_capacity(capacity, 1)),
     })
+}
+
+/// Returns the error for a capacity that this channel cannot have.
+#[cold]
+fn no_capacity(capacity: usize, least: usize) -> c_int {
+    invalid(format_args!(
+        "the capacity is {capacity}, and not {least} to {CAPACITY_MAX}"
+    ))
 }
 
 /// Makes a channel with many senders and many receivers; each element goes to one receiver. An
@@ -88,7 +98,7 @@ pub unsafe extern "C" fn blitz_mpmc_new(
         BLITZ_UNBOUNDED | 0..=CAPACITY_MAX => {
             Ok(with_element!(size, T => mpmc::channel::<T>(size, capacity)))
         }
-        _ => Err(BLITZ_EINVAL),
+        _ => Err(no_capacity(capacity, 0)),
     })
 }
 
@@ -129,7 +139,7 @@ pub unsafe extern "C" fn blitz_broadcast_new(
 ) -> c_int {
     make(size, sender, receiver, || match capacity {
         1..=CAPACITY_MAX => Ok(with_element!(size, T => broadcast::channel::<T>(size, capacity))),
-        _ => Err(BLITZ_EINVAL),
+        _ => Err(no_capacity(capacity, 1)),
     })
 }
 

@@ -104,8 +104,10 @@ pub unsafe extern "C" fn blitz_address_format(
 pub(crate) async fn lookup(host: &str) -> io::Result<Vec<SocketAddr>> {
     match blitz_io::net::lookup_host(host).await {
         Ok(found) => Ok(found.collect()),
-        // A text without a port, or an error of the system.
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(error),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            let text = format!("\"{host}\" is not a host and a port, as in \"localhost:80\"");
+            Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+        }
         Err(error) if error.raw_os_error().is_some() => Err(error),
         Err(error) => Err(io::Error::other(UnknownHost(error))),
     }

@@ -2,6 +2,8 @@
 #ifndef BLITZ_BLITZ_HPP
 #define BLITZ_BLITZ_HPP
 
+#include <blitz/detail/cpp17.hpp>
+// Above all others, so that its error is the first.
 #include <blitz.h>
 
 #include <blitz/address.hpp>

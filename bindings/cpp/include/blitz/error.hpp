@@ -3,6 +3,7 @@
 #define BLITZ_ERROR_HPP
 
 #include <blitz.h>
+#include <blitz/detail/cpp17.hpp>
 
 #include <string>
 #include <system_error>

@@ -110,7 +110,7 @@ private:
     };
 
     bool finish(std::uint64_t deadline) {
-        if (!state_) detail::throw_error(BLITZ_EINVAL);
+        if (!state_) throw error(BLITZ_EINVAL, "the handle has no task: it was joined, detached or moved from");
         if (!task_) return true;
 #ifdef __cpp_lib_jthread
         if (stops_ && !stop_watching(deadline)) return false;

@@ -269,5 +269,17 @@ T sync_wait(task<T> coroutine) {
 
 }  // namespace blitz
 
+#else
+
+namespace blitz {
+
+// Names the missing standard where a program uses it.
+template <class T = void>
+class task {
+    static_assert(sizeof(T*) == 0, "blitz::task needs coroutines: compile with -std=c++20");
+};
+
+}  // namespace blitz
+
 #endif
 #endif

@@ -818,6 +818,7 @@ fn each_kind_is_judged_by_its_semantics() {
             | EndedBy::Writer
             | EndedBy::Readers
             | EndedBy::AnyMember
+            | EndedBy::FailedMember
             | EndedBy::Task => Some(Certainty::Certain),
             EndedBy::LastUser => Some(Certainty::Probable),
             // There is no other member, no running closure and no participant.

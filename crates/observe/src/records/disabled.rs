@@ -162,7 +162,7 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn set_members(&self, _tasks: Option<[u64; NAMES]>) {}
+    pub fn set_members(&self, _tasks: [u64; NAMES], _more: usize) {}
 
     /// Does nothing.
     ///

@@ -29,13 +29,12 @@ use super::unix::{SignalKind, listen};
 /// ```
 #[track_caller]
 pub fn ctrl_c() -> impl Future<Output = io::Result<()>> {
-    #[cfg(unix)]
     let caller = blitz_io_observe::Caller::here();
     async move {
         #[cfg(unix)]
         listen(SignalKind::interrupt(), caller)?.recv().await;
         #[cfg(windows)]
-        super::windows::ctrl_c()?.recv().await;
+        super::windows::ctrl_c_at(caller)?.recv().await;
         Ok(())
     }
 }

@@ -34,8 +34,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use blitz_io_aio::Interest;
 use blitz_io_core::{PerProcess, coop, generation};
-use blitz_io_driver::{Described, Direction, Driver, PollEvented, current, shut_down_error};
-use blitz_io_observe::Descriptor;
+use blitz_io_driver::{Direction, Driver, PollEvented, current, shut_down_error};
 use blitz_io_sync::thread::Mutex;
 use mio::unix::pipe;
 
@@ -117,11 +116,6 @@ impl SignalPipe {
         drop(pipes);
         pipe.pass_on();
         Ok(pipe)
-    }
-
-    /// Returns the descriptor, for reports of waits.
-    pub(super) fn descriptor(&self) -> Descriptor {
-        self.receiver.described()
     }
 
     /// Adds a listener for a signal, which is positive and not forbidden, and returns its number.

@@ -120,7 +120,6 @@ impl From<SignalKind> for std::os::raw::c_int {
 #[must_use = "streams do nothing unless polled"]
 #[derive(Debug)]
 pub struct Signal {
-    /// Ends before the pipe.
     record: Wait,
     pipe: Arc<SignalPipe>,
     signal: libc::c_int,
@@ -210,8 +209,8 @@ impl Signal {
         coop::poll_with(cx, |cx| {
             let polled = self.pipe.poll(self.number, cx.waker());
             if polled.is_pending() {
-                let kind = WaitKind::new(Kind::Readable);
-                (self.record).begin_ready(kind, self.pipe.descriptor(), cx.waker());
+                let number = u64::from(self.signal.unsigned_abs());
+                (self.record).begin_with(WaitKind::new(Kind::Signal), number, cx.waker());
             } else {
                 self.record.end();
             }

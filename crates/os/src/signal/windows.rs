@@ -6,6 +6,7 @@
 use std::io;
 use std::task::{Context, Poll};
 
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 use blitz_io_sync::thread::Mutex;
 use windows_sys::Win32::System::Console::{
     CTRL_BREAK_EVENT, CTRL_C_EVENT, CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT,
@@ -22,10 +23,12 @@ static HANDLES: Mutex<bool> = Mutex::new(false);
 #[derive(Debug)]
 struct Listener {
     number: u64,
+    event: u32,
+    record: Wait,
 }
 
 impl Listener {
-    fn new(event: u32) -> io::Result<Self> {
+    fn new(event: u32, caller: Caller) -> io::Result<Self> {
         let mut handles = HANDLES.lock();
         if !*handles {
             // SAFETY: the handler is a function, which remains valid.
@@ -35,11 +38,22 @@ impl Listener {
             *handles = true;
         }
         let number = LISTENERS.add(event);
-        Ok(Self { number })
+        Ok(Self {
+            number,
+            event,
+            record: Wait::new(caller),
+        })
     }
 
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        LISTENERS.poll(self.number, cx.waker())
+        let polled = LISTENERS.poll(self.number, cx.waker());
+        if polled.is_pending() {
+            let kind = WaitKind::new(Kind::Signal);
+            (self.record).begin_with(kind, self.event.into(), cx.waker());
+        } else {
+            self.record.end();
+        }
+        polled
     }
 }
 
@@ -95,8 +109,14 @@ pub struct CtrlC(Listener);
 /// # Ok(())
 /// # }
 /// ```
+#[track_caller]
 pub fn ctrl_c() -> io::Result<CtrlC> {
-    Listener::new(CTRL_C_EVENT).map(CtrlC)
+    ctrl_c_at(Caller::here())
+}
+
+/// Creates the listener, whose waits are at a location of the program.
+pub(super) fn ctrl_c_at(caller: Caller) -> io::Result<CtrlC> {
+    Listener::new(CTRL_C_EVENT, caller).map(CtrlC)
 }
 
 impl CtrlC {
@@ -143,8 +163,9 @@ pub struct CtrlBreak(Listener);
 /// # Ok(())
 /// # }
 /// ```
+#[track_caller]
 pub fn ctrl_break() -> io::Result<CtrlBreak> {
-    Listener::new(CTRL_BREAK_EVENT).map(CtrlBreak)
+    Listener::new(CTRL_BREAK_EVENT, Caller::here()).map(CtrlBreak)
 }
 
 impl CtrlBreak {
@@ -193,8 +214,9 @@ pub struct CtrlClose(Listener);
 /// # Ok(())
 /// # }
 /// ```
+#[track_caller]
 pub fn ctrl_close() -> io::Result<CtrlClose> {
-    Listener::new(CTRL_CLOSE_EVENT).map(CtrlClose)
+    Listener::new(CTRL_CLOSE_EVENT, Caller::here()).map(CtrlClose)
 }
 
 impl CtrlClose {
@@ -243,8 +265,9 @@ pub struct CtrlLogoff(Listener);
 /// # Ok(())
 /// # }
 /// ```
+#[track_caller]
 pub fn ctrl_logoff() -> io::Result<CtrlLogoff> {
-    Listener::new(CTRL_LOGOFF_EVENT).map(CtrlLogoff)
+    Listener::new(CTRL_LOGOFF_EVENT, Caller::here()).map(CtrlLogoff)
 }
 
 impl CtrlLogoff {
@@ -293,8 +316,9 @@ pub struct CtrlShutdown(Listener);
 /// # Ok(())
 /// # }
 /// ```
+#[track_caller]
 pub fn ctrl_shutdown() -> io::Result<CtrlShutdown> {
-    Listener::new(CTRL_SHUTDOWN_EVENT).map(CtrlShutdown)
+    Listener::new(CTRL_SHUTDOWN_EVENT, Caller::here()).map(CtrlShutdown)
 }
 
 impl CtrlShutdown {

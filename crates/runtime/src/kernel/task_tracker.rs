@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
+use blitz_io_observe::{Caller, Kind, Object, WaitKind};
 use blitz_io_sync::task::{Notified, Notify};
 use pin_project_lite::pin_project;
 
@@ -137,9 +138,16 @@ impl TaskTracker {
     /// # });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn wait(&self) -> TaskTrackerWaitFuture<'_> {
+        self.wait_at(Caller::here())
+    }
+
+    /// Like [`wait`](Self::wait), for a line of the program.
+    #[inline]
+    pub(crate) fn wait_at(&self, caller: Caller) -> TaskTrackerWaitFuture<'_> {
         TaskTrackerWaitFuture {
-            future: self.inner.ended.notified(),
+            future: self.inner.ended.notified_at(caller),
             inner: (!self.inner.is_done()).then_some(&*self.inner),
         }
     }
@@ -304,11 +312,24 @@ impl Future for TaskTrackerWaitFuture<'_> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.poll_as(context, WaitKind::new(Kind::TaskTracker), None)
+    }
+}
+
+impl TaskTrackerWaitFuture<'_> {
+    /// Polls it, as a wait of this kind, for this object or else for the tracker.
+    #[inline]
+    pub(crate) fn poll_as(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        kind: WaitKind,
+        object: Option<&Object>,
+    ) -> Poll<()> {
         let this = self.project();
         let Some(inner) = *this.inner else {
             return Poll::Ready(());
         };
-        if !inner.is_done() && this.future.poll(context).is_pending() {
+        if !inner.is_done() && this.future.poll_as(context, kind, object).is_pending() {
             return Poll::Pending;
         }
         *this.inner = None;

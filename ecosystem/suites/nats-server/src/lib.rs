@@ -130,14 +130,18 @@ impl Server {
         self.port_in_log().expect("it was in the log before")
     }
 
-    /// Returns the address for clients. The server's greeting says whether it wants TLS.
+    /// Returns the address for clients. The server's greeting says whether it wants TLS. The certificate of the tests
+    /// is one for `localhost`.
     pub fn client_url(&self) -> String {
         let port = self.client_port();
         let mut greeting = String::new();
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         BufReader::new(stream).read_line(&mut greeting).unwrap();
-        let tls = greeting.contains("\"tls_required\":true");
-        format!("{}://127.0.0.1:{port}", if tls { "tls" } else { "nats" })
+        if greeting.contains("\"tls_required\":true") {
+            format!("tls://localhost:{port}")
+        } else {
+            format!("nats://127.0.0.1:{port}")
+        }
     }
 
     /// Ends the server and starts it again with its data.

@@ -5,6 +5,7 @@
 #include <blitz.h>
 
 #include <atomic>
+#include <blitz/detail/cpp17.hpp>
 #include <blitz/detail/waiting.hpp>
 #include <cstdint>
 

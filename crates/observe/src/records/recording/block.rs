@@ -90,9 +90,9 @@ pub struct Facts {
     pub taken_at: Option<&'static Location<'static>>,
     /// The address in the waker of the future that the object was handed to; 0 if there is none.
     handed: usize,
-    /// The readers that are known; of a `JoinSet`, its tasks.
+    /// The readers that are known; of a set of tasks, its members.
     pub readers: Vec<Waiter>,
-    /// Number of readers that are not known; of a `JoinSet`, whether its tasks are not known.
+    /// Number of readers, or members of a set, that are not known.
     pub unnamed: u32,
     /// The task or thread that has sent last.
     pub sender: Option<Waiter>,

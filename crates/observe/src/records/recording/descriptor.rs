@@ -30,7 +30,7 @@ impl Descriptor {
 /// Describes a source, and the event for which a task waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// `socket`, `pipe`, `process`, `file` or `descriptor`.
+    /// `socket`, `pipe`, `process`, `file`, `signal` or `descriptor`.
     pub kind: &'static str,
     /// The event, such as `read from 127.0.0.1:80`.
     pub what: String,
@@ -50,9 +50,9 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// Returns the source of a wait of this kind for this descriptor, if the kind is that of such waits.
-    pub(super) fn of(&mut self, kind: Kind, descriptor: u64) -> Option<Source> {
-        let fd = descriptor.try_into().ok()?;
+    /// Returns the source of a wait of this kind for this descriptor or signal, if the kind is that of such waits.
+    pub(super) fn of(&mut self, kind: Kind, number: u64) -> Option<Source> {
+        let fd = number.try_into().ok()?;
         let on_file = |verb| Some(Source::new("file", format!("{verb} {}", file(fd))));
         let writes = match kind {
             Kind::Readable => false,
@@ -60,6 +60,7 @@ impl Sources {
             Kind::FileRead => return on_file("read"),
             Kind::FileWrite => return on_file("write"),
             Kind::FileSync => return on_file("sync"),
+            Kind::Signal => return Some(Source::new(kind.name(), signal_name(fd))),
             _ => return None,
         };
         Some(self.socket(fd, writes).unwrap_or_else(|| other(fd, writes)))
@@ -120,6 +121,40 @@ fn other(fd: i32, writes: bool) -> Source {
         return source;
     }
     Source::new("descriptor", format!("{verb} {fd}"))
+}
+
+/// Returns the name of a signal.
+#[cfg(unix)]
+fn signal_name(number: i32) -> String {
+    let name = match number {
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGCHLD => "SIGCHLD",
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGIO => "SIGIO",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGWINCH => "SIGWINCH",
+        _ => return number.to_string(),
+    };
+    name.to_owned()
+}
+
+/// Returns the name of an event of the Windows console.
+#[cfg(not(unix))]
+fn signal_name(number: i32) -> String {
+    let name = match number {
+        0 => "Ctrl-C",
+        1 => "Ctrl-Break",
+        2 => "Ctrl-Close",
+        5 => "Ctrl-Logoff",
+        6 => "Ctrl-Shutdown",
+        _ => return number.to_string(),
+    };
+    name.to_owned()
 }
 
 /// Questions about a socket, in the system's own types.

@@ -280,14 +280,12 @@ impl Object {
         self.acquired_shared();
     }
 
-    /// Records that the object is a set that waits for one of these tasks to end. 0 is no task; `None`:
-    /// they are too many.
-    pub fn set_members(&self, tasks: Option<[u64; NAMES]>) {
+    /// Records that the object is a set of these tasks, and of `more` without a name. 0 is no task.
+    pub fn set_members(&self, tasks: [u64; NAMES], more: usize) {
         let block = self.block();
-        block
-            .unnamed
-            .store(u32::from(tasks.is_none()), Ordering::Relaxed);
-        for (place, id) in block.readers.iter().zip(tasks.unwrap_or_default()) {
+        let more = more.try_into().unwrap_or(u32::MAX);
+        block.unnamed.store(more, Ordering::Relaxed);
+        for (place, id) in block.readers.iter().zip(tasks) {
             let word = if id == 0 { 0 } else { Waiter::task(id).word() };
             place.store(word, Ordering::Relaxed);
         }

@@ -16,7 +16,7 @@ use blitz_io_core::Node;
 use blitz_io_core::coop;
 use blitz_io_core::deadline;
 use blitz_io_core::spin::Spin;
-use blitz_io_observe::{Blocking, Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Blocking, Caller, Kind, Object, Wait, WaitKind};
 
 /// The progress of a waiter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,9 +51,14 @@ impl Waiter {
         }
     }
 
-    /// Polls the wait; without a waker it only enables.
+    /// Polls the wait, as one of this kind for this object; without a waker it only enables.
     #[inline]
-    fn poll(self: Pin<&mut Self>, notify: &Notify, waker: Option<&Waker>) -> Poll<()> {
+    fn poll(
+        self: Pin<&mut Self>,
+        notify: &Notify,
+        waker: Option<&Waker>,
+        (kind, object): (WaitKind, &Object),
+    ) -> Poll<()> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         match this.progress {
@@ -75,8 +80,7 @@ impl Waiter {
             return Poll::Ready(());
         }
         if let Some(waker) = waker {
-            let kind = WaitKind::new(Kind::Notify);
-            this.record.begin(kind, &notify.object, waker);
+            this.record.begin(kind, object, waker);
         }
         Poll::Pending
     }
@@ -277,10 +281,7 @@ impl Notify {
     #[inline]
     #[track_caller]
     pub fn notified(&self) -> Notified<'_> {
-        Notified {
-            notify: self,
-            waiter: self.new_waiter(),
-        }
+        self.notified_at(Caller::here())
     }
 
     /// Like [`notified`](Notify::notified), but the future keeps the `Notify` alive.
@@ -300,16 +301,25 @@ impl Notify {
     #[track_caller]
     pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
         OwnedNotified {
-            waiter: self.new_waiter(),
+            waiter: self.new_waiter(Caller::here()),
             notify: self,
         }
     }
 
+    /// Like [`notified`](Notify::notified), for a line of the program.
+    #[doc(hidden)]
     #[inline]
-    #[track_caller]
-    fn new_waiter(&self) -> Waiter {
+    pub fn notified_at(&self, caller: Caller) -> Notified<'_> {
+        Notified {
+            notify: self,
+            waiter: self.new_waiter(caller),
+        }
+    }
+
+    #[inline]
+    fn new_waiter(&self, caller: Caller) -> Waiter {
         let calls = calls_in(self.state.load(Ordering::Acquire));
-        Waiter::new(calls, Caller::here())
+        Waiter::new(calls, caller)
     }
 }
 
@@ -339,7 +349,7 @@ impl Notified<'_> {
     /// # });
     /// ```
     pub fn enable(self: Pin<&mut Self>) -> bool {
-        self.poll_with(None).is_ready()
+        self.try_enable()
     }
 
     /// Blocks the thread until the notification comes.
@@ -392,7 +402,7 @@ impl Notified<'_> {
 impl OwnedNotified {
     /// Joins the queue without waiting. See [`Notified::enable`].
     pub fn enable(self: Pin<&mut Self>) -> bool {
-        self.poll_with(None).is_ready()
+        self.try_enable()
     }
 
     /// Blocks the thread until the notification comes. See
@@ -423,9 +433,31 @@ macro_rules! notified {
             }
 
             #[inline]
-            fn poll_with(self: Pin<&mut Self>, waker: Option<&Waker>) -> Poll<()> {
+            fn try_enable(self: Pin<&mut Self>) -> bool {
                 let (notify, waiter) = self.project();
-                waiter.poll(notify, waker)
+                let of = (WaitKind::new(Kind::Notify), &notify.object);
+                waiter.poll(notify, None, of).is_ready()
+            }
+
+            /// Polls the future of a `Notify` in another primitive: records name it as a wait of this kind, for this
+            /// object or else for the `Notify`.
+            #[doc(hidden)]
+            #[inline]
+            pub fn poll_as(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                kind: WaitKind,
+                object: Option<&Object>,
+            ) -> Poll<()> {
+                self.notify.object.touch();
+                ready!(coop::point(context));
+                let (notify, waiter) = self.project();
+                let object = object.unwrap_or(&notify.object);
+                let polled = waiter.poll(notify, Some(context.waker()), (kind, object));
+                if polled.is_ready() {
+                    coop::acted();
+                }
+                polled
             }
 
             #[inline]
@@ -443,13 +475,7 @@ macro_rules! notified {
 
             #[inline]
             fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-                self.notify.object.touch();
-                ready!(coop::point(context));
-                let polled = self.poll_with(Some(context.waker()));
-                if polled.is_ready() {
-                    coop::acted();
-                }
-                polled
+                self.poll_as(context, WaitKind::new(Kind::Notify), None)
             }
         }
 

@@ -480,18 +480,18 @@ impl<T> JoinSet<T> {
     #[inline]
     fn note_wait(&mut self, waker: &Waker) {
         if IS_ENABLED {
-            let members = self.members();
-            self.object.set_members(members);
+            let (members, more) = self.members();
+            self.object.set_members(members, more);
         }
         let kind = WaitKind::new(Kind::JoinSet);
         self.record.begin(kind, &self.object, waker);
     }
 
-    /// Returns the numbers of the tasks, unless they are too many.
-    fn members(&mut self) -> Option<[u64; NAMES]> {
+    /// Returns the numbers of the tasks, or their count if they are too many.
+    fn members(&mut self) -> ([u64; NAMES], usize) {
         let mut members = [0; NAMES];
         if self.len() > NAMES {
-            return None;
+            return (members, self.len());
         }
         let mut places = members.iter_mut();
         self.slots.for_each(|handle| {
@@ -499,7 +499,7 @@ impl<T> JoinSet<T> {
                 *place = handle.id().as_u64();
             }
         });
-        Some(members)
+        (members, 0)
     }
 }
 

@@ -169,11 +169,11 @@ impl<'scope> BlockingScope<'scope, '_> {
         if observe::IS_ENABLED {
             let tasks = self.tasks.lock();
             let mut ids = [0; observe::NAMES];
-            let live = tasks.iter().flatten().filter(|task| !task.is_finished());
-            for (place, task) in ids.iter_mut().zip(live) {
+            let mut live = tasks.iter().flatten().filter(|task| !task.is_finished());
+            for (place, task) in ids.iter_mut().zip(live.by_ref()) {
                 *place = task.id().as_u64();
             }
-            self.object.set_members(Some(ids));
+            self.object.set_members(ids, live.count());
             record.begin_blocking(WaitKind::new(Kind::Scope), &self.object, false);
         }
         record

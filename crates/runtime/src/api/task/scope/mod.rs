@@ -45,6 +45,7 @@
 mod blocking;
 mod children;
 mod handle;
+mod listed;
 mod member;
 mod parallel;
 

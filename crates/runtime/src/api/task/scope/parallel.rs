@@ -15,10 +15,12 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use blitz_io_core::debug_is_name;
+use blitz_io_observe::{Caller, Kind, WaitKind};
 use blitz_io_sync::task::Notify;
 use blitz_io_sync::thread::Mutex;
 
 use super::super::{TaskTracker, spawn, spawn_blocking};
+use super::listed::Listed;
 use crate::kernel::task::{AbortHandle, JoinHandle};
 
 type Panic = Box<dyn Any + Send>;
@@ -50,6 +52,7 @@ struct Shared {
     tasks: Mutex<Option<Vec<AbortHandle>>>,
     panic: Mutex<Option<Panic>>,
     failed: Notify,
+    listed: Listed,
 }
 
 /// Lets an async function have children that run in parallel, as tasks of the current runtime. The future
@@ -97,7 +100,16 @@ struct Shared {
 /// assert_eq!(sum, 499_500);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub async fn parallel_scope<F, Fut>(f: F) -> Fut::Output
+#[track_caller]
+pub fn parallel_scope<F, Fut>(f: F) -> impl Future<Output = Fut::Output> + use<F, Fut>
+where
+    F: FnOnce(TaskScope) -> Fut,
+    Fut: Future,
+{
+    run(f, Caller::here())
+}
+
+async fn run<F, Fut>(f: F, caller: Caller) -> Fut::Output
 where
     F: FnOnce(TaskScope) -> Fut,
     Fut: Future,
@@ -107,13 +119,16 @@ where
         tasks: Mutex::new(Some(Vec::new())),
         panic: Mutex::new(None),
         failed: Notify::new(),
+        listed: Listed::default(),
     }));
     let shared = AbortOnDrop(scope.0.clone());
     let output = {
-        let mut failed = pin!(shared.0.failed.notified());
+        let kind = WaitKind::new(Kind::ScopeFailure);
+        let object = shared.0.listed.object();
+        let mut failed = pin!(shared.0.failed.notified_at(caller));
         let mut body = pin!(caught(async move { f(scope).await }));
         poll_fn(|context| {
-            if failed.as_mut().poll(context).is_ready() {
+            if (failed.as_mut().poll_as(context, kind, Some(object))).is_ready() {
                 return Poll::Ready(None);
             }
             body.as_mut().poll(context).map(Some)
@@ -130,7 +145,10 @@ where
         None => None,
     };
     shared.0.children.close();
-    shared.0.children.wait().await;
+    let mut all_ended = pin!(shared.0.children.wait_at(caller));
+    let kind = WaitKind::new(Kind::Scope);
+    poll_fn(|context| (all_ended.as_mut()).poll_as(context, kind, Some(shared.0.listed.object())))
+        .await;
     match (shared.0.panic.lock().take(), output) {
         (None, Some(output)) => output,
         (Some(panic), _) => resume_unwind(panic),
@@ -161,18 +179,20 @@ impl TaskScope {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let shared = self.0.clone();
+        let entry = Entry::new(&self.0);
+        let key = entry.key;
         let child = async move {
+            let entry = entry;
             match caught(future).await {
                 Ok(output) => output,
                 Err(panic) => {
-                    shared.fail(panic);
+                    entry.shared.fail(panic);
                     // That has aborted this task too.
                     pending().await
                 }
             }
         };
-        self.remember(spawn(self.0.children.track_future(child)))
+        self.remember(key, spawn(self.0.children.track_future(child)))
     }
 
     /// Runs a function that may block on the blocking pool, as a child. One that has begun is not aborted:
@@ -197,19 +217,23 @@ impl TaskScope {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let shared = self.0.clone();
         let counted = self.0.children.token();
-        self.remember(spawn_blocking(move || {
+        let entry = Entry::new(&self.0);
+        let key = entry.key;
+        let job = spawn_blocking(move || {
             let _counted = counted;
+            let entry = entry;
             catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|panic| {
-                shared.fail(panic);
+                entry.shared.fail(panic);
                 // The scope has the panic's value; the handle has an error too.
                 resume_unwind(Box::new("a child of a scope panicked"))
             })
-        }))
+        });
+        self.remember(key, job)
     }
 
-    fn remember<T>(&self, child: JoinHandle<T>) -> JoinHandle<T> {
+    fn remember<T>(&self, key: u64, child: JoinHandle<T>) -> JoinHandle<T> {
+        self.0.listed.started(key, child.id());
         let mut tasks = self.0.tasks.lock();
         match &mut *tasks {
             Some(tasks) => {
@@ -241,6 +265,28 @@ impl Shared {
         // An aborted task may be dropped in the call, and its destructors may start children.
         let tasks = self.tasks.lock().take();
         tasks.iter().flatten().for_each(AbortHandle::abort);
+    }
+}
+
+/// The entry of a child in the list for records, until its future is dropped.
+struct Entry {
+    shared: Arc<Shared>,
+    key: u64,
+}
+
+impl Entry {
+    fn new(shared: &Arc<Shared>) -> Self {
+        let key = shared.listed.add();
+        Self {
+            shared: shared.clone(),
+            key,
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.shared.listed.remove(self.key);
     }
 }
 
