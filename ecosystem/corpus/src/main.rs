@@ -7,6 +7,7 @@
 //! Arguments are names of programs.
 
 #[path = "../../../crates/sim/examples/corpus/bugs.rs"]
+#[allow(dead_code, reason = "the names of faults are for `blitz sim`")]
 mod bugs;
 mod network;
 mod schedules;

@@ -23,12 +23,18 @@ pub const PROGRAMS: [(&str, Program); 2] = [
 ];
 
 const PORT: u16 = 1_000;
+/// What the programs say of their faults.
+const LOST: &str = "a confirmed entry is not there";
+const MADE: &str = "connections were made for one place";
 
 /// Returns the number of runs until the first failure or the limit, and whether there was one.
 pub fn search(program: Program, first: u64) -> (u64, bool) {
     let start = Instant::now();
     for runs in 1.. {
-        if program(first + runs).is_err() {
+        if let Err(error) = program(first + runs) {
+            let error = error.to_string();
+            let is_fault = error == LOST || error.ends_with(MADE);
+            assert!(is_fault, "another failure: {error}");
             return (runs, true);
         }
         if start.elapsed() > LIMIT {
@@ -75,7 +81,7 @@ fn late_answer(seed: u64) -> Result {
                 }
                 let stored = log.lock().unwrap()[index as usize];
                 if answer[0] == index && stored != term {
-                    return Err("a confirmed entry is not there".into());
+                    return Err(LOST.into());
                 }
             }
         }
@@ -153,7 +159,7 @@ fn late_connection(seed: u64) -> Result {
         }
         match pool.made.load(Ordering::SeqCst) {
             0 | 1 => Ok(()),
-            made => Err(format!("{made} connections were made for one place").into()),
+            made => Err(format!("{made} {MADE}").into()),
         }
     });
     sim.run()
