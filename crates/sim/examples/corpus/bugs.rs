@@ -4,14 +4,13 @@
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread::{self, Thread};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-#[path = "monitor.rs"]
-mod monitor;
-use monitor::Monitor;
+use super::system::Monitor;
+use super::system::atomic::{AtomicBool, AtomicU32, Ordering};
+use super::system::thread::{self, Thread};
+use super::system::{mpsc, spawn_background};
 
 /// A program with a fault.
 pub struct Bug {
@@ -62,7 +61,7 @@ fn blocking_pool() {
         idle: Monitor::new((0, 0)),
     });
     let of_thread = pool.clone();
-    thread::spawn(move || {
+    spawn_background(move || {
         loop {
             while let Some(done) = of_thread.jobs.with(VecDeque::pop_front) {
                 let _ = done.send(());
@@ -144,7 +143,7 @@ fn driver() {
     let work = Arc::new(Monitor::new(0u32));
     let asked = Arc::new(Monitor::new(0u32));
     let (of_helper, for_helper) = (work.clone(), asked.clone());
-    thread::spawn(move || {
+    spawn_background(move || {
         loop {
             for_helper.wait(|asked| {
                 let any = *asked > 0;
@@ -504,13 +503,15 @@ fn ready_queue() {
 }
 
 /// The time limit for a connection covers the wait for a place and the connection itself. A connection that
-/// is ready too late is thrown away, and the next one has to make another.
+/// is ready too late is thrown away, and the next one has to make another. Clients come one after the other.
 fn late_connection() {
+    const LIMIT: Duration = Duration::from_millis(500);
+    const PAUSE: Duration = Duration::from_millis(100);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
+    spawn_background(move || {
         for stream in listener.incoming() {
-            thread::spawn(move || {
+            spawn_background(move || {
                 let mut stream = stream.unwrap();
                 let mut greeting = [0; 5];
                 stream.read_exact(&mut greeting).unwrap();
@@ -526,13 +527,13 @@ fn late_connection() {
         made: AtomicU32,
     }
     let pool: Arc<Pool> = Arc::default();
-    let clients: Vec<_> = (0..4)
-        .map(|_| {
+    let clients: Vec<_> = (0..12)
+        .map(|before| {
             let pool = pool.clone();
             thread::spawn(move || {
+                thread::sleep(PAUSE * before);
                 let start = Instant::now();
-                let limit = Duration::from_secs(2);
-                let place = pool.is_used.wait_for(limit, |used| {
+                let place = pool.is_used.wait_for(LIMIT, |used| {
                     (!core::mem::replace(used, true)).then_some(())
                 });
                 if place.is_none() {
@@ -545,7 +546,7 @@ fn late_connection() {
                     stream.read_exact(&mut [0; 5]).unwrap();
                     stream
                 });
-                if start.elapsed() < limit {
+                if start.elapsed() < LIMIT {
                     pool.idle.with(|idle| *idle = Some(connection));
                 }
                 pool.is_used.with(|used| *used = false);

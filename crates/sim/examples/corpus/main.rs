@@ -1,12 +1,15 @@
-//! Finds the faults of `bugs`, and prints for each: schedules and time until the first failure, choices and bytes
-//! after shrinking, and what a loop of the program itself finds in as much time, without and with random delays
-//! where its threads enter the kernel (`crates/testing/delays.c`).
+//! Finds the faults of `bugs`, and prints for each: schedules and time until the first failure (the median of searches
+//! from different seeds), choices and bytes after shrinking, and what a loop of the program itself finds in ten
+//! seconds, without and with random delays where its threads enter the kernel (`crates/testing/delays.c`).
 //!
 //! ```sh
 //! cargo run --release -p blitz-io-sim --example corpus
 //! ```
+//!
+//! Arguments are names of programs. `ecosystem/corpus` searches the same programs with shuttle and turmoil.
 
 mod bugs;
+mod system;
 
 use std::env;
 use std::ffi::OsStr;
@@ -22,8 +25,14 @@ use tempfile::TempDir;
 
 /// The file of the library that delays threads.
 const DELAYS: &str = "delays.so";
-/// Time of the search for each fault.
+/// Time of each search for a fault.
 const LIMIT: Duration = Duration::from_secs(60);
+/// Searches for each fault.
+const SEARCHES: u64 = 5;
+/// The distance between the first seeds of two searches.
+const DISTANCE: u64 = 1_000_003;
+/// Time of a loop of the program itself.
+const LOOP: Duration = Duration::from_secs(10);
 /// A run without simulation that takes longer hangs.
 const HANGS: Duration = Duration::from_secs(10);
 
@@ -37,7 +46,7 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "| fault | like | schedules | seconds | choices | bytes | replays | loop of its own, as long | with delays |"
+        "| fault | like | schedules | seconds | choices | bytes | replays | loop of its own | with delays |"
     );
     println!("|---|---|--:|--:|--:|--:|--:|---|---|");
     let delays = delays().expect("the C compiler makes a library");
@@ -60,13 +69,27 @@ fn main() -> ExitCode {
 
 type Failure = Box<dyn std::error::Error>;
 
+/// The end of a successful search.
+struct Found {
+    schedules: u64,
+    took: Duration,
+    plan: Plan,
+    outcome: Outcome,
+}
+
 fn row(bug: &Bug, delays: &Path) -> Result<String, Failure> {
     let program = program(bug);
     let mut simulator = Simulator::start(&program)?;
-    let start = Instant::now();
-    let (schedules, plan, outcome) = find(&mut simulator, bug)?.ok_or("not found")?;
-    let took = start.elapsed();
-    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| {})?;
+    let mut all = vec![];
+    for search in 0..SEARCHES {
+        all.extend(find(&mut simulator, bug, search * DISTANCE)?);
+    }
+    all.sort_by_key(|found| found.schedules);
+    let count = all.len();
+    // Searches that find nothing would come last.
+    let median = all.get(SEARCHES as usize / 2);
+    let median = median.ok_or_else(|| format!("found by {count} of {SEARCHES} searches"))?;
+    let (small, smallest) = shrink(&mut simulator, &median.plan, &median.outcome, |_, _| {})?;
     let trace = Trace::new(&program, &small, &smallest)?;
     let mut simulator = Simulator::start(&program)?;
     let mut same = 0;
@@ -75,14 +98,14 @@ fn row(bug: &Bug, delays: &Path) -> Result<String, Failure> {
         same += u32::from((again.verdict, again.hash) == (trace.verdict, trace.hash));
     }
     Ok(format!(
-        "{schedules} | {:.2} | {} | {} | {same} of 100 | {} | {}",
-        took.as_secs_f64(),
+        "{} | {:.2} | {} | {} | {same} of 100 | {} | {}",
+        median.schedules,
+        median.took.as_secs_f64(),
         small.script.len(),
         trace.encode().len(),
-        native(&program, took, &[])?,
+        native(&program, &[])?,
         native(
             &program,
-            took,
             &[
                 ("LD_PRELOAD", delays.as_os_str()),
                 ("DELAYS_ONE_IN", OsStr::new("30")),
@@ -115,10 +138,11 @@ fn program(bug: &Bug) -> Program {
     program
 }
 
-fn find(simulator: &mut Simulator, bug: &Bug) -> Result<Option<(u64, Plan, Outcome)>, Failure> {
+/// Runs the seeds from `first` on until one fails.
+fn find(simulator: &mut Simulator, bug: &Bug, first: u64) -> Result<Option<Found>, Failure> {
     let faults: Faults = bug.faults.parse()?;
     let start = Instant::now();
-    for seed in 0.. {
+    for seed in first.. {
         let mut plan = Plan::new(Schedule::Portfolio, seed);
         plan.faults = faults.of_seed(seed);
         let outcome = simulator.run(&plan)?;
@@ -126,7 +150,12 @@ fn find(simulator: &mut Simulator, bug: &Bug) -> Result<Option<(u64, Plan, Outco
             return Err(format!("{}: {}", outcome.verdict, outcome.report).into());
         }
         if outcome.verdict.is_failure() {
-            return Ok(Some((seed + 1, plan, outcome)));
+            return Ok(Some(Found {
+                schedules: seed - first + 1,
+                took: start.elapsed(),
+                plan,
+                outcome,
+            }));
         }
         if start.elapsed() > LIMIT {
             break;
@@ -135,15 +164,11 @@ fn find(simulator: &mut Simulator, bug: &Bug) -> Result<Option<(u64, Plan, Outco
     Ok(None)
 }
 
-/// Runs the program itself with these variables for `time`, and at least for a second.
-fn native(
-    program: &Program,
-    time: Duration,
-    variables: &[(&str, &OsStr)],
-) -> Result<String, Failure> {
+/// Runs the program itself with these variables, again and again.
+fn native(program: &Program, variables: &[(&str, &OsStr)]) -> Result<String, Failure> {
     let start = Instant::now();
     let mut runs = 0;
-    while start.elapsed() < time.max(Duration::from_secs(1)) {
+    while start.elapsed() < LOOP {
         runs += 1;
         let mut child = Command::new(&program.path)
             .args(&program.arguments)

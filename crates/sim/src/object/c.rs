@@ -92,6 +92,7 @@ pub type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) 
 
 // SAFETY: the declarations are those of the headers of glibc.
 unsafe extern "C" {
+    pub fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
     pub fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     pub fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
     pub fn dl_iterate_phdr(

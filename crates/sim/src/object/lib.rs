@@ -65,4 +65,5 @@ mod timers;
 mod trap;
 mod tree;
 mod tsc;
+mod vdso;
 mod wires;

@@ -42,6 +42,7 @@ use crate::thread;
 use crate::trap;
 use crate::tree::{self, Tree};
 use crate::tsc;
+use crate::vdso;
 use crate::wires::Wires;
 
 /// The variable without which this object does nothing.
@@ -105,6 +106,9 @@ unsafe extern "C" fn serve(argc: c_int, argv: *mut *mut c_char, envp: *mut *mut 
     c::pthread_key_create(&mut key, thread::ended);
     step::install(main as *const () as usize);
     let is_filtered = outside::is_allowed() || trap::install();
+    if !outside::is_allowed() && is_filtered {
+        vdso::replace();
+    }
     let server = Server::new();
     let mut is_restart = false;
     loop {

@@ -8,9 +8,11 @@
 //!
 //! Two kinds of threads reach the handler without the baton: one that has not had it yet, and one that
 //! ends. Both are inside of libc, so their calls go to the kernel. They may wait there for a lock of libc that the
-//! thread with the baton releases. So a release that comes as a system call wakes waiters in the kernel, too. While a
-//! thread is created, a release that concerns no simulated waiter is no point: it depends on time whether the
-//! new thread had to wait.
+//! thread with the baton releases. So a release that comes as a system call wakes waiters in the kernel, too.
+//!
+//! While a thread is created, both threads may be inside of libc at the same time, and it depends on time which one
+//! has to wait for a lock. So a wait, a yield, and a release that concerns no simulated waiter are no points
+//! then: they go to the kernel.
 
 use core::ffi::{c_int, c_void};
 
@@ -140,11 +142,16 @@ pub struct Context {
     pub flags_register: usize,
 }
 
-/// Returns `true` for the calls of a thread that begins or ends: it waits for a lock of libc, asks where its stack is, or
-/// prints the last words of libc or of a sanitizer.
+/// Returns `true` for the calls of a thread that begins or ends: it waits for a lock of libc or of a sanitizer, asks
+/// where its stack is or what time it is, or prints the last words of one of them.
 fn is_of_libc(number: usize, first: usize) -> bool {
-    matches!(number, nr::FUTEX | nr::SCHED_GETAFFINITY)
-        || (number, first) == (nr::WRITE, STANDARD_ERROR)
+    const CALLS: [usize; 4] = [
+        nr::FUTEX,
+        nr::SCHED_YIELD,
+        nr::SCHED_GETAFFINITY,
+        nr::CLOCK_GETTIME,
+    ];
+    CALLS.contains(&number) || (number, first) == (nr::WRITE, STANDARD_ERROR)
 }
 
 unsafe extern "C" fn handle(_: c_int, info: *const i32, context: *mut Context) {
@@ -164,7 +171,14 @@ unsafe extern "C" fn handle(_: c_int, info: *const i32, context: *mut Context) {
         s.me().tid == sys::gettid()
     };
     let is_wake = number == nr::FUTEX && matches!(a[1] & FUTEX_OPERATION, WAKE | WAKE_BITSET);
-    let result = if holds && is_wake && sim().is_creating && !futex::has_waiters(a) {
+    let is_beside = holds
+        && sim().is_creating
+        && match number {
+            nr::FUTEX => !(is_wake && futex::has_waiters(a)),
+            nr::SCHED_YIELD => true,
+            _ => false,
+        };
+    let result = if is_beside {
         sys::call(number, a)
     } else if holds {
         let result = dispatch::call(number, a, registers[16]);

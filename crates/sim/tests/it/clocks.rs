@@ -117,3 +117,30 @@ int main(void) {
 }"#);
     passes_twice(&compiled.program, Faults::NONE, 20);
 }
+
+/// A library may look up libc's own functions, past those that this crate has in their places.
+#[test]
+fn libcs_own_clocks_show_the_simulated_time() {
+    let compiled = c(r#"
+#include <dlfcn.h>
+#include <sys/time.h>
+int main(void) {
+    void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    int (*own_clock)(clockid_t, struct timespec *) = dlsym(libc, "clock_gettime");
+    int (*own_day)(struct timeval *, void *) = dlsym(libc, "gettimeofday");
+    time_t (*own_time)(time_t *) = dlsym(libc, "time");
+    assert(own_clock && own_day && own_time && own_clock != clock_gettime);
+    struct timespec before, after;
+    own_clock(CLOCK_MONOTONIC, &before);
+    sleep(3600);
+    own_clock(CLOCK_MONOTONIC, &after);
+    assert(after.tv_sec - before.tv_sec == 3600);
+    struct timeval day;
+    own_day(&day, NULL);
+    assert(own_time(NULL) == time(NULL) && day.tv_sec == time(NULL));
+    for (int i = 0; i < 1000; i++) own_clock(CLOCK_REALTIME, &after);
+    printf("%ld\n", after.tv_nsec);
+    return 0;
+}"#);
+    passes_twice(&compiled.program, Faults::NONE, 40);
+}

@@ -8,6 +8,8 @@ use crate::support::{find, is_simulated, test};
 
 #[path = "../../examples/corpus/bugs.rs"]
 mod bugs;
+#[path = "../../examples/corpus/system.rs"]
+mod system;
 use bugs::BUGS;
 
 /// The variable with the name of the program.

@@ -216,10 +216,18 @@ fn a_breakpoint_of_the_program_ends_it() {
     assert_eq!(outcome.verdict, Verdict::Killed(5), "{}", outcome.report);
 }
 
-/// Two threads add to a counter without an atomic operation and without a call.
+/// Two threads add to a counter without an atomic operation and without a call. The empty assembly keeps the compiler from
+/// making one instruction of it.
 const LOST_UPDATE: &str = r#"
 static volatile int counter;
-static void *add(void *x) { for (int i = 0; i < 3; i++) counter = counter + 1; return x; }
+static void *add(void *x) {
+    for (int i = 0; i < 3; i++) {
+        int seen = counter;
+        __asm__ volatile ("" : "+r"(seen));
+        counter = seen + 1;
+    }
+    return x;
+}
 int main(void) {
     pthread_t t;
     pthread_create(&t, NULL, add, NULL);
