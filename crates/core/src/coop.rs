@@ -308,11 +308,11 @@ fn waited(left: u64) {
 fn refuses(waker: &Waker) -> bool {
     let left = LEFT.get();
     let kind = kind(left);
-    if kind == CAPTURE {
-        return is_captured(waker);
-    }
     if is_simulated(kind) {
         return is_preempted(waker);
+    }
+    if kind == CAPTURE {
+        return is_captured(waker);
     }
     if kind == POLL {
         if left == SPENT {
@@ -349,17 +349,26 @@ const fn is_simulated(kind: u64) -> bool {
 }
 
 /// An operation of a simulated poll begins. Returns `true` if it is turned away; its task is woken then.
-#[cold]
+#[inline]
 fn is_preempted(waker: &Waker) -> bool {
     // A waker without data belongs to no task that would be polled again.
-    let asks = LEFT.get() == SIMULATED | REFUSED && !waker.data().is_null();
-    if kind(LEFT.get()) == PREEMPTED || asks && decisions::preempts() {
+    let left = LEFT.get();
+    let asks = left == SIMULATED | REFUSED && !waker.data().is_null();
+    if kind(left) == PREEMPTED || asks && decisions::preempts() {
         LEFT.set(PREEMPTED | SPENT);
         waker.wake_by_ref();
         return true;
     }
     LEFT.set(SIMULATED | SPENT);
     false
+}
+
+/// Returns `true` in a poll that a simulation has preempted: its task is polled again in any case. For a waker of the
+/// scheduler. Without the feature it is `false`.
+#[inline(always)]
+#[must_use]
+pub fn is_preempting() -> bool {
+    decisions::IS_DECIDED && kind(LEFT.get()) == PREEMPTED
 }
 
 /// Begins an operation that costs no unit, or takes one at the end only. Returns `Pending` if it is turned away,

@@ -14,14 +14,17 @@ impl Random {
     }
 
     /// Returns a number below `below`.
+    #[inline]
     pub(super) fn below(&mut self, below: u32) -> u32 {
         self.0.below(below)
     }
 
+    #[inline]
     pub(super) fn number(&mut self) -> u64 {
         self.0.next_u64()
     }
 
+    #[inline]
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
         match choice.what {
             What::Timer => u32::from(self.below(EARLY) == 0),

@@ -183,7 +183,7 @@ impl Core {
             }
             let has_timer = wheels.is_some_and(|wheels| wheels.has_timers(0));
             match decisions::next(has_timer) {
-                Next::Task(index) => return self.with_queue(|queue| queue.remove(index)),
+                Next::Task(index) => return self.with_queue(|queue| take_out(queue, index)),
                 Next::Advance => self.advance(shared, None),
                 Next::Idle => {
                     self.idle_decided(shared);
@@ -607,6 +607,19 @@ impl Scheduler for Shared {
     fn unhandled_panic(&self, core: &Core) {
         core.unhandled_panic(self);
     }
+}
+
+/// Takes the task with this index out of a queue. For one of the first, steps cost less than a move of memory.
+#[inline]
+fn take_out(queue: &mut Queue, index: usize) -> Option<Notified> {
+    const NEAR: usize = 8;
+    if index >= NEAR.min(queue.len()) {
+        return queue.remove(index);
+    }
+    for at in (0..index).rev() {
+        queue.swap(at, at + 1);
+    }
+    queue.pop_front()
 }
 
 /// Returns the waker of the future that `block_on` was given. It counts references to the scheduler,
