@@ -205,10 +205,16 @@ impl fmt::Debug for RestoreOnPending {
     }
 }
 
+/// Returns `true` if an operation with this much left may be turned away. The first one of a simulated step is not.
+#[inline(always)]
+const fn is_at_limit(left: u64) -> bool {
+    is_spent(left) && !(decisions::IS_DECIDED && left == SIMULATED | SPENT)
+}
+
 /// Takes one unit. If none is left, the task is woken, and is to return `Pending`.
 #[inline(always)]
 pub fn poll_proceed(context: &mut Context<'_>) -> Poll<RestoreOnPending> {
-    if is_spent(LEFT.get()) && refuses(context.waker()) {
+    if is_at_limit(LEFT.get()) && refuses(context.waker()) {
         return Poll::Pending;
     }
     let left = LEFT.get();
@@ -223,7 +229,7 @@ pub fn poll_with<R>(
     context: &mut Context<'_>,
     operation: impl FnOnce(&mut Context<'_>) -> Poll<R>,
 ) -> Poll<R> {
-    if is_spent(LEFT.get()) && refuses(context.waker()) {
+    if is_at_limit(LEFT.get()) && refuses(context.waker()) {
         return Poll::Pending;
     }
     let left = LEFT.get();
@@ -375,7 +381,8 @@ pub fn is_preempting() -> bool {
 /// by a simulation or a capture. Without their features it does nothing.
 #[inline(always)]
 pub fn point(context: &Context<'_>) -> Poll<()> {
-    if decisions::IS_DECIDED && is_simulated(kind(LEFT.get())) && is_preempted(context.waker()) {
+    let left = LEFT.get();
+    if is_simulated(kind(left)) && is_at_limit(left) && is_preempted(context.waker()) {
         return Poll::Pending;
     }
     leaf(context)

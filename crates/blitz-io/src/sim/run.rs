@@ -187,7 +187,17 @@ impl State {
             return 0;
         }
         let of = of as u32;
-        let choice = Choice {
+        let choice = match &mut self.chooser {
+            Chooser::Random(random) => random.choose(what, of),
+            _ => self.choose(what, of),
+        };
+        self.lists.decisions.push(Decision { of, choice });
+        choice as usize
+    }
+
+    /// Lets a schedule choose that looks at the tasks.
+    fn choose(&mut self, what: What, of: u32) -> u32 {
+        self.chooser.choose(&Choice {
             what,
             of,
             current: self.current,
@@ -196,10 +206,7 @@ impl State {
             } else {
                 &self.lists.ready
             },
-        };
-        let choice = self.chooser.choose(&choice);
-        self.lists.decisions.push(Decision { of, choice });
-        choice as usize
+        })
     }
 
     /// Finds the ready tasks that may run, and returns their number.

@@ -196,7 +196,7 @@ impl Chooser {
     #[inline]
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
         match self {
-            Self::Random(random) => random.choose(choice),
+            Self::Random(random) => random.choose(choice.what, choice.of),
             Self::First => 0,
             Self::Pct(pct) => pct.choose(choice),
             Self::Pos(pos) => pos.choose(choice),

@@ -29,20 +29,31 @@ pub(in crate::sim) struct Pct {
 impl Pct {
     /// `length` is the expected number of decisions.
     pub(super) fn new(seed: u64, depth: u32, length: u64) -> Self {
-        let mut random = Random::new(seed);
-        let mut changes: Vec<u64> = (1..depth)
-            .map(|_| 1 + random.number() % length.max(1))
-            .collect();
-        changes.sort_unstable_by(|one, other| other.cmp(one));
-        Self {
-            random,
+        let mut this = Self {
+            random: Random::new(seed),
             priorities: Tasks::default(),
-            changes,
+            changes: Vec::new(),
             decisions: 0,
             targets: Vec::new(),
             lowest: HIGH,
             leader: None,
+        };
+        this.restart(seed, depth, length);
+        this
+    }
+
+    /// Makes it like a new one, with the memory that it has.
+    pub(in crate::sim) fn restart(&mut self, seed: u64, depth: u32, length: u64) {
+        self.random = Random::new(seed);
+        self.changes.clear();
+        for _ in 1..depth {
+            self.changes.push(1 + self.random.number() % length.max(1));
         }
+        self.changes
+            .sort_unstable_by(|one, other| other.cmp(one));
+        self.priorities.clear();
+        self.targets.clear();
+        (self.decisions, self.lowest, self.leader) = (0, HIGH, None);
     }
 
     /// Creates one whose priorities change before these operations: an object, and which of the operations on it, from 1.
@@ -120,7 +131,7 @@ impl Pct {
     #[inline(never)]
     fn choose_slowly(&mut self, choice: &Choice<'_>) -> u32 {
         if !choice.is_of_tasks() {
-            return self.random.choose(choice);
+            return self.random.choose(choice.what, choice.of);
         }
         self.decisions += 1;
         let mut best = self.best(choice);

@@ -175,6 +175,7 @@ impl Core {
     }
 
     /// Returns the ready task that a simulation selects.
+    #[inline]
     fn pop_decided(&self, shared: &Shared) -> Option<Notified> {
         let wheels = shared.base.common.time.as_ref();
         loop {
@@ -183,7 +184,7 @@ impl Core {
             }
             let has_timer = wheels.is_some_and(|wheels| wheels.has_timers(0));
             match decisions::next(has_timer) {
-                Next::Task(index) => return self.with_queue(|queue| take_out(queue, index)),
+                Next::Task(index) => return self.with_queue(|queue| queue.remove(index)),
                 Next::Advance => self.advance(shared, None),
                 Next::Idle => {
                     self.idle_decided(shared);
@@ -238,6 +239,7 @@ impl Core {
         }
     }
 
+    #[inline(never)]
     fn next_but_queued(&self, shared: &Shared) -> Option<Notified> {
         self.take_injected(shared);
         let queued = self.pop(shared);
@@ -607,19 +609,6 @@ impl Scheduler for Shared {
     fn unhandled_panic(&self, core: &Core) {
         core.unhandled_panic(self);
     }
-}
-
-/// Takes the task with this index out of a queue. For one of the first, steps cost less than a move of memory.
-#[inline]
-fn take_out(queue: &mut Queue, index: usize) -> Option<Notified> {
-    const NEAR: usize = 8;
-    if index >= NEAR.min(queue.len()) {
-        return queue.remove(index);
-    }
-    for at in (0..index).rev() {
-        queue.swap(at, at + 1);
-    }
-    queue.pop_front()
 }
 
 /// Returns the waker of the future that `block_on` was given. It counts references to the scheduler,
