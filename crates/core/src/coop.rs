@@ -205,10 +205,16 @@ impl fmt::Debug for RestoreOnPending {
     }
 }
 
+/// Returns `true` if an operation with this much left may be turned away. The first one of a simulated step is not.
+#[inline(always)]
+const fn is_at_limit(left: u64) -> bool {
+    is_spent(left) && !(decisions::IS_DECIDED && left == SIMULATED | SPENT)
+}
+
 /// Takes one unit. If none is left, the task is woken, and is to return `Pending`.
 #[inline(always)]
 pub fn poll_proceed(context: &mut Context<'_>) -> Poll<RestoreOnPending> {
-    if is_spent(LEFT.get()) && refuses(context.waker()) {
+    if is_at_limit(LEFT.get()) && refuses(context.waker()) {
         return Poll::Pending;
     }
     let left = LEFT.get();
@@ -223,7 +229,7 @@ pub fn poll_with<R>(
     context: &mut Context<'_>,
     operation: impl FnOnce(&mut Context<'_>) -> Poll<R>,
 ) -> Poll<R> {
-    if is_spent(LEFT.get()) && refuses(context.waker()) {
+    if is_at_limit(LEFT.get()) && refuses(context.waker()) {
         return Poll::Pending;
     }
     let left = LEFT.get();
@@ -308,11 +314,11 @@ fn waited(left: u64) {
 fn refuses(waker: &Waker) -> bool {
     let left = LEFT.get();
     let kind = kind(left);
-    if kind == CAPTURE {
-        return is_captured(waker);
-    }
     if is_simulated(kind) {
         return is_preempted(waker);
+    }
+    if kind == CAPTURE {
+        return is_captured(waker);
     }
     if kind == POLL {
         if left == SPENT {
@@ -349,11 +355,12 @@ const fn is_simulated(kind: u64) -> bool {
 }
 
 /// An operation of a simulated poll begins. Returns `true` if it is turned away; its task is woken then.
-#[cold]
+#[inline]
 fn is_preempted(waker: &Waker) -> bool {
     // A waker without data belongs to no task that would be polled again.
-    let asks = LEFT.get() == SIMULATED | REFUSED && !waker.data().is_null();
-    if kind(LEFT.get()) == PREEMPTED || asks && decisions::preempts() {
+    let left = LEFT.get();
+    let asks = left == SIMULATED | REFUSED && !waker.data().is_null();
+    if kind(left) == PREEMPTED || asks && decisions::preempts() {
         LEFT.set(PREEMPTED | SPENT);
         waker.wake_by_ref();
         return true;
@@ -362,11 +369,20 @@ fn is_preempted(waker: &Waker) -> bool {
     false
 }
 
+/// Returns `true` in a poll that a simulation has preempted: its task is polled again in any case. For a waker of the
+/// scheduler. Without the feature it is `false`.
+#[inline(always)]
+#[must_use]
+pub fn is_preempting() -> bool {
+    decisions::IS_DECIDED && kind(LEFT.get()) == PREEMPTED
+}
+
 /// Begins an operation that costs no unit, or takes one at the end only. Returns `Pending` if it is turned away,
 /// by a simulation or a capture. Without their features it does nothing.
 #[inline(always)]
 pub fn point(context: &Context<'_>) -> Poll<()> {
-    if decisions::IS_DECIDED && is_simulated(kind(LEFT.get())) && is_preempted(context.waker()) {
+    let left = LEFT.get();
+    if is_simulated(kind(left)) && is_at_limit(left) && is_preempted(context.waker()) {
         return Poll::Pending;
     }
     leaf(context)

@@ -3,13 +3,12 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::time::Instant;
 
 use blitz_io::sim::{self, Builder, Report};
 use blitz_io::sync::{Mutex, Notify};
 use blitz_io::task;
 
-use crate::Schedule;
+use crate::{Schedule, processor_time};
 
 fn run<F>(schedule: Schedule, runs: usize, test: impl Fn() -> F) -> Report
 where
@@ -146,7 +145,7 @@ pub fn create(schedule: Schedule, runs: usize, tasks: usize) {
 
 /// Returns the number of steps a second of `lock` with five tasks.
 pub fn steps() -> f64 {
-    let start = Instant::now();
+    let start = processor_time();
     let report = lock_of(Schedule::Random, 100, 5, 2_000);
-    report.steps() as f64 / start.elapsed().as_secs_f64()
+    report.steps() as f64 / (processor_time() - start).as_secs_f64()
 }

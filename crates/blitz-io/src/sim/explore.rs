@@ -20,7 +20,7 @@ struct Earlier {
     profile: Profile,
     /// The largest number of decisions of a run.
     length: u64,
-    /// The schedule that keeps its state between runs.
+    /// The schedule that keeps its state between runs, or its memory.
     kept: Option<Chooser>,
     memory: Memory,
 }
@@ -32,6 +32,10 @@ impl Earlier {
             (Schedule::Guided, Some(Chooser::Guided(mut guided))) => {
                 guided.begin(seed);
                 Chooser::Guided(guided)
+            }
+            (Schedule::Pct { depth }, Some(Chooser::Pct(mut pct))) => {
+                pct.restart(seed, depth, self.length);
+                Chooser::Pct(pct)
             }
             (Schedule::Exhaustive { .. }, Some(exhaustive)) => exhaustive,
             (_, kept) => {
@@ -55,6 +59,7 @@ impl Earlier {
         match chooser {
             Chooser::Surw(surw) => surw.add_to(&mut self.profile),
             Chooser::First => return false,
+            Chooser::Pct(pct) => self.kept = Some(Chooser::Pct(pct)),
             Chooser::Exhaustive(mut exhaustive) => {
                 let is_more = exhaustive.advance();
                 self.kept = Some(Chooser::Exhaustive(exhaustive));

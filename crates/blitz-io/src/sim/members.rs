@@ -61,6 +61,12 @@ impl Members {
         self.has_paused
     }
 
+    /// Returns `true` if a host is paused, or the life of one has ended. Otherwise all tasks run.
+    #[inline]
+    pub(super) fn has_stopped(&self) -> bool {
+        self.has_paused | self.has_ended
+    }
+
     fn look_for_paused(&mut self) {
         self.has_paused = self.hosts.iter().any(|state| state.is_paused);
     }
@@ -132,11 +138,15 @@ impl Members {
         if task >= self.count {
             self.count = task + 1;
             if spawner.host != 0 {
-                self.tasks.resize(task as usize, Member::TEST);
-                self.tasks.push(spawner);
-                self.has_orphans |= self.standing(task) == Standing::Gone;
+                self.add_task(task, spawner);
             }
         }
+    }
+
+    fn add_task(&mut self, task: u32, spawner: Member) {
+        self.tasks.resize(task as usize, Member::TEST);
+        self.tasks.push(spawner);
+        self.has_orphans |= self.standing(task) == Standing::Gone;
     }
 
     /// Returns `true` once if tasks are to end that were spawned after the end of their host's life.

@@ -162,6 +162,7 @@ impl State {
         index.is_some_and(|index| self.members.standing(index as u32) == Standing::Gone)
     }
 
+    #[cold]
     fn look_for(&mut self, task: u64) -> u32 {
         let count = self.lists.tasks.len();
         if self.lists.tasks.last().is_none_or(|&last| last < task) {
@@ -180,12 +181,23 @@ impl State {
         }) as u32
     }
 
+    #[inline]
     fn decide(&mut self, what: What, of: usize) -> usize {
         if of < 2 {
             return 0;
         }
         let of = of as u32;
-        let choice = Choice {
+        let choice = match &mut self.chooser {
+            Chooser::Random(random) => random.choose(what, of),
+            _ => self.choose(what, of),
+        };
+        self.lists.decisions.push(Decision { of, choice });
+        choice as usize
+    }
+
+    /// Lets a schedule choose that looks at the tasks.
+    fn choose(&mut self, what: What, of: u32) -> u32 {
+        self.chooser.choose(&Choice {
             what,
             of,
             current: self.current,
@@ -194,17 +206,20 @@ impl State {
             } else {
                 &self.lists.ready
             },
-        };
-        let choice = self.chooser.choose(&choice);
-        self.lists.decisions.push(Decision { of, choice });
-        choice as usize
+        })
     }
 
     /// Finds the ready tasks that may run, and returns their number.
+    #[inline]
     fn find_runnable(&mut self) -> usize {
         if !self.members.has_paused() {
             return self.lists.ready.len();
         }
+        self.look_for_runnable()
+    }
+
+    #[cold]
+    fn look_for_runnable(&mut self) -> usize {
         let (tasks, indexes) = &mut self.runnable;
         tasks.clear();
         indexes.clear();
@@ -217,7 +232,22 @@ impl State {
         tasks.len()
     }
 
+    /// Returns `true` if the current task must let another one run.
+    #[cold]
+    fn must_stop(&mut self) -> bool {
+        if self.members.standing(self.current) != Standing::Runs {
+            // Its host has been stopped by this poll.
+            return true;
+        }
+        let gone = self.members.first_gone(&self.lists.ready);
+        if gone.is_some() {
+            self.preset = gone;
+        }
+        gone.is_some()
+    }
+
     /// Returns the index in `ready` of a task that may run.
+    #[inline]
     fn index(&self, runnable: usize) -> usize {
         if self.members.has_paused() {
             self.runnable.1[runnable]
@@ -227,6 +257,7 @@ impl State {
     }
 
     /// Returns the index of the task that runs next; `None` if all hosts with ready tasks are paused.
+    #[inline]
     fn select(&mut self) -> Option<usize> {
         // A task of a host that has crashed only drops its future. It does that before anything else.
         if let Some(index) = self.members.first_gone(&self.lists.ready) {
@@ -293,7 +324,9 @@ impl Run {
     /// Uses the hosts.
     #[cfg(feature = "net")]
     pub(super) fn with_members<R>(&self, with: impl FnOnce(&mut Members) -> R) -> R {
-        with(&mut self.state.borrow_mut().members)
+        let state = &mut *self.state.borrow_mut();
+        state.chooser.hosts_change();
+        with(&mut state.members)
     }
 
     /// Returns the host on which the current code runs.
@@ -325,6 +358,7 @@ impl Run {
     }
 
     /// The run has failed. Only the first reason counts.
+    #[cold]
     pub(super) fn fail(&self, cause: Cause) {
         self.over.set(true);
         self.cause.borrow_mut().get_or_insert(cause);
@@ -350,6 +384,7 @@ impl Run {
     }
 
     /// One more step, or a move of the clock, which is counted so that a run that only waits ends.
+    #[inline]
     fn count(&self) {
         self.steps.set(self.steps.get() + 1);
         if self.steps.get() >= self.limits.steps {
@@ -422,12 +457,7 @@ impl Decider for Run {
             return false;
         }
         state.chooser.operates(state.current, object);
-        if state.members.standing(state.current) != Standing::Runs {
-            // Its host has been stopped by this poll.
-            return true;
-        }
-        if let Some(gone) = state.members.first_gone(&state.lists.ready) {
-            state.preset = Some(gone);
+        if state.members.has_stopped() && state.must_stop() {
             return true;
         }
         let of = state.find_runnable() + 1;

@@ -228,6 +228,11 @@ impl Guided {
         self.run.chooser.ready(task, yields);
     }
 
+    #[cfg(feature = "net")]
+    pub(super) fn hosts_change(&mut self) {
+        self.run.chooser.hosts_change();
+    }
+
     pub(super) fn operates(&mut self, task: u32, object: u32) {
         self.run.chooser.operates(task, object);
         if object == 0 {

@@ -193,9 +193,10 @@ impl Chooser {
     }
 
     /// Selects one of at least two alternatives.
+    #[inline]
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
         match self {
-            Self::Random(random) => random.choose(choice),
+            Self::Random(random) => random.choose(choice.what, choice.of),
             Self::First => 0,
             Self::Pct(pct) => pct.choose(choice),
             Self::Pos(pos) => pos.choose(choice),
@@ -207,12 +208,24 @@ impl Chooser {
     }
 
     /// A task has become ready. `yields`: it was the current one, and waits for no event.
+    #[inline]
     pub(super) fn ready(&mut self, task: u32, yields: bool) {
         match self {
             Self::Pct(pct) if yields => pct.yields(task),
+            Self::Pct(pct) => pct.ready(task),
             Self::Pos(pos) if yields => pos.yields(task),
             Self::Pos(pos) => pos.ready(task),
             Self::Guided(guided) => guided.ready(task, yields),
+            _ => {}
+        }
+    }
+
+    /// Hosts have been paused or resumed, so other tasks may run than before.
+    #[cfg(feature = "net")]
+    pub(super) fn hosts_change(&mut self) {
+        match self {
+            Self::Pct(pct) => pct.hosts_change(),
+            Self::Guided(guided) => guided.hosts_change(),
             _ => {}
         }
     }

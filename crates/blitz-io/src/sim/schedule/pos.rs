@@ -45,7 +45,7 @@ impl Pos {
 
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
         if !choice.is_of_tasks() {
-            return self.random.choose(choice);
+            return self.random.choose(choice.what, choice.of);
         }
         let best = choice.greatest(|task| self.pending.get(task).priority);
         let object = self.pending.get(choice.task(best)).object;

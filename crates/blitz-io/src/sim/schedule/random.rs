@@ -1,6 +1,6 @@
 //! The random walk: each alternative is equally likely.
 
-use super::{Choice, What};
+use super::What;
 
 /// The clock moves early in one of so many decisions about it: mostly, code is faster than a timeout.
 const EARLY: u32 = 32;
@@ -14,18 +14,21 @@ impl Random {
     }
 
     /// Returns a number below `below`.
+    #[inline]
     pub(super) fn below(&mut self, below: u32) -> u32 {
         self.0.below(below)
     }
 
+    #[inline]
     pub(super) fn number(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
-        match choice.what {
+    #[inline]
+    pub(in crate::sim) fn choose(&mut self, what: What, of: u32) -> u32 {
+        match what {
             What::Timer => u32::from(self.below(EARLY) == 0),
-            _ => self.below(choice.of),
+            _ => self.below(of),
         }
     }
 }

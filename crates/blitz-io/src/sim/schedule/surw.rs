@@ -155,7 +155,7 @@ impl Surw {
 
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
         if !choice.is_of_tasks() {
-            return self.random.choose(choice);
+            return self.random.choose(choice.what, choice.of);
         }
         let (object, drawn) = (self.object, self.drawn);
         let waits =

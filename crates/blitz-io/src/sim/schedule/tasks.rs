@@ -12,14 +12,23 @@ impl<T: Copy + Default> Tasks<T> {
         self.0.get(task as usize).copied().unwrap_or_default()
     }
 
+    /// Gives all tasks the default entry.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// Returns the entry of a task.
     #[inline]
     pub(super) fn entry(&mut self, task: u32) -> &mut T {
         let index = task as usize;
         if index >= self.0.len() {
-            self.0.resize(index + 1, T::default());
+            self.grow(index);
         }
         &mut self.0[index]
+    }
+
+    fn grow(&mut self, index: usize) {
+        self.0.resize(index + 1, T::default());
     }
 }
 
@@ -58,5 +67,7 @@ mod tests {
         assert_eq!([0, 3, 9].map(|task| tasks.get(task)), [0, 7, 0]);
         *tasks.entry(0) += 1;
         assert_eq!([0, 3].map(|task| tasks.get(task)), [1, 7]);
+        tasks.clear();
+        assert_eq!([*tasks.entry(5), tasks.get(3)], [0, 0]);
     }
 }

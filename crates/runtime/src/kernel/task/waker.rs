@@ -3,9 +3,11 @@
 use std::ptr::{self, NonNull};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
+use blitz_io_core::coop;
 use blitz_io_observe::{WakerEvent, trace};
 
 use super::header::{self, Header};
+use crate::kernel::context;
 
 pub static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
@@ -52,6 +54,10 @@ unsafe fn wake_by_ref(task: *const ()) {
     let (task, header) = unsafe { header(task) };
     trace::woken(header.id().as_u64());
     header.span.emit(WakerEvent::WakeByRef);
+    // A preempted task keeps its token, as one that yields does.
+    if coop::is_preempting() && context::step_back(task) {
+        return;
+    }
     if header.state.wake() {
         // SAFETY: `wake` made a token, which is for this call; the waker has a reference.
         unsafe { (header.vtable.schedule)(task) }

@@ -175,6 +175,7 @@ impl Core {
     }
 
     /// Returns the ready task that a simulation selects.
+    #[inline]
     fn pop_decided(&self, shared: &Shared) -> Option<Notified> {
         let wheels = shared.base.common.time.as_ref();
         loop {
@@ -238,6 +239,7 @@ impl Core {
         }
     }
 
+    #[inline(never)]
     fn next_but_queued(&self, shared: &Shared) -> Option<Notified> {
         self.take_injected(shared);
         let queued = self.pop(shared);

@@ -1,0 +1,3 @@
+fn main() -> std::io::Result<()> {
+    tonic_build::compile_protos("../shared/greeter.proto")
+}
