@@ -342,7 +342,11 @@ fn contended(
     let is_wait = |piece: &&Piece| {
         !matches!(
             piece.cause.category,
-            Category::Running | Category::PoolRunning | Category::Runnable | Category::Other
+            Category::Running
+                | Category::PoolRunning
+                | Category::Preempted
+                | Category::Runnable
+                | Category::Other
         )
     };
     let waits: Vec<Piece> = requests

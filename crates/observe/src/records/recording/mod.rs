@@ -21,6 +21,7 @@ mod polled;
 mod recorders;
 mod registry;
 mod root;
+mod run_delay;
 mod simulator;
 mod switch;
 mod threads;

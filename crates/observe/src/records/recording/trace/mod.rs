@@ -16,6 +16,7 @@
 //!
 //! A child of a fork has the events that its parent had recorded until then.
 
+mod delays;
 mod dump;
 mod event;
 mod jobs;
@@ -31,6 +32,7 @@ mod watch;
 use super::at_exit;
 use super::switch::Recorder;
 
+pub(in crate::records::recording) use delays::Delays;
 pub use jobs::{AwaitsJob, RunsJob, job_queued};
 pub use messages::{awaits_processes, received, sent};
 pub use points::{Source, Waking, advanced, spawned, woken};

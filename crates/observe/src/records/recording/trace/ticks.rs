@@ -63,6 +63,21 @@ impl Pair {
     }
 }
 
+/// The shortest time that says how fast the ticks are.
+const SHORT: u64 = 1_000_000;
+
+/// Returns the number of ticks in a millisecond; `None` if `first` is not older than that.
+pub(super) fn per_millisecond(first: Pair) -> Option<u64> {
+    let last = Pair::now();
+    let nanos = last.nanos.checked_sub(first.nanos)?;
+    if nanos < SHORT {
+        return None;
+    }
+    let ticks = u128::from(last.ticks.checked_sub(first.ticks)?);
+    let ticks = ticks * u128::from(SHORT) / u128::from(nanos);
+    u64::try_from(ticks.max(1)).ok()
+}
+
 /// Converts ticks to nanoseconds of the monotonic clock.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
