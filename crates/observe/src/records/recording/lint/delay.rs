@@ -6,30 +6,31 @@
 //! tenth of a second too large. A poll that sleeps for less, on a machine that is busy, may not be seen to be long;
 //! but no poll is long because of the machine.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::records::recording::run_delay;
+use crate::records::recording::{run_delay, ticks};
 
-/// A reading is used for this time.
-const FRESH: Duration = Duration::from_millis(100);
+/// A reading is used for this time, in milliseconds.
+const FRESH: u64 = 100;
 
 /// One reading of the counter of this thread.
 #[derive(Clone, Copy)]
 pub(super) struct Delay {
-    at: Instant,
+    /// In ticks.
+    at: u64,
     total: Duration,
 }
 
 impl Delay {
     /// Reads the counter. It stays 0 where the system has none.
-    pub(super) fn read(at: Instant) -> Self {
+    pub(super) fn read(at: u64) -> Self {
         let total = run_delay::total().unwrap_or_default();
         Self { at, total }
     }
 
     /// Returns `true` if the reading is recent enough for a poll that begins now.
-    pub(super) fn is_fresh(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.at) <= FRESH
+    pub(super) fn is_fresh(&self, now: u64) -> bool {
+        now.saturating_sub(self.at) <= FRESH.saturating_mul(ticks::millisecond())
     }
 
     /// Returns the time for which the thread was ready and did not run, from an earlier reading to this one.

@@ -17,35 +17,11 @@
 //! between readings and times makes the result too small, never too large.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::event::{Code, Event};
-use super::recorder::began;
-use super::{rings, ticks};
+use super::rings;
 use crate::records::recording::local::LOCAL;
-use crate::records::recording::run_delay;
-
-/// The ticks of a millisecond; 0 if they are not known yet.
-static MILLISECOND: AtomicU64 = AtomicU64::new(0);
-
-/// Returns the ticks of a millisecond. The recorder has to have been on for so long; until then, nothing is due.
-#[inline]
-fn millisecond() -> u64 {
-    match MILLISECOND.load(Ordering::Relaxed) {
-        0 => measure(),
-        known => known,
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn measure() -> u64 {
-    let Some(ticks) = ticks::per_millisecond(began()) else {
-        return u64::MAX;
-    };
-    MILLISECOND.store(ticks, Ordering::Relaxed);
-    ticks
-}
+use crate::records::recording::{run_delay, ticks};
 
 /// The times of a thread, in ticks; see the module documentation.
 pub(in crate::records::recording) struct Delays {
@@ -89,7 +65,7 @@ impl Delays {
 #[inline]
 pub(super) fn poll_begins(task: u64, thread: u64) -> u64 {
     let now = ticks::now();
-    if !LOCAL.with(|local| local.delays.begins(now, millisecond())) {
+    if !LOCAL.with(|local| local.delays.begins(now, ticks::millisecond())) {
         return now;
     }
     if let Some(total) = total() {
@@ -102,7 +78,7 @@ pub(super) fn poll_begins(task: u64, thread: u64) -> u64 {
 #[inline]
 pub(super) fn poll_ends(task: u64, thread: u64) -> u64 {
     let now = ticks::now();
-    if !LOCAL.with(|local| local.delays.ends(now, millisecond())) {
+    if !LOCAL.with(|local| local.delays.ends(now, ticks::millisecond())) {
         return now;
     }
     let total = total();

@@ -26,7 +26,6 @@ mod recorder;
 mod requests;
 mod retired;
 mod rings;
-mod ticks;
 mod watch;
 
 use super::at_exit;
