@@ -10,6 +10,8 @@
 
 use std::collections::HashMap;
 
+use super::recording::sum;
+
 /// The time that a poll lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Delay {
@@ -72,7 +74,7 @@ impl Readings {
 pub(super) fn within(delays: &[Delay], from: u64, to: u64) -> u64 {
     let first = delays.partition_point(|delay| delay.to <= from);
     let these = delays[first..].iter().take_while(|delay| delay.from < to);
-    super::split::sum(these.map(|delay| delay.share(from, to)))
+    sum(these.map(|delay| delay.share(from, to)))
 }
 
 #[cfg(test)]

@@ -12,8 +12,7 @@ use std::collections::HashMap;
 use super::delays::{Between, Delay, Readings};
 use super::jobs::Jobs;
 use super::messages::Messages;
-use super::recording::{Ender, Event, For, Recording, What};
-use super::split::sum;
+use super::recording::{Ender, Event, For, Recording, What, sum};
 use crate::snapshot::Waiter;
 
 /// A lock's holds are searched backwards until this many have ended too early. Readers end in any order.

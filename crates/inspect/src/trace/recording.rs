@@ -285,6 +285,11 @@ impl Recording {
     }
 }
 
+/// Returns the sum of times. A file that was made by hand may have any times.
+pub(super) fn sum(times: impl Iterator<Item = u64>) -> u64 {
+    times.fold(0, u64::saturating_add)
+}
+
 /// Returns the thread or task of a word.
 fn waiter(word: u64) -> Waiter {
     if word & 1 == 0 {

@@ -348,11 +348,6 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// Returns the sum of times. A file that was made by hand may have any times.
-pub(super) fn sum(times: impl Iterator<Item = u64>) -> u64 {
-    times.fold(0, u64::saturating_add)
-}
-
 /// Adds up the times of pieces by their causes, the longest first.
 pub(super) fn by_cause(recording: &Recording, pieces: &[Piece]) -> Vec<(Cause, u64, u64)> {
     let mut sums: HashMap<Cause, (u64, u64, u64)> = HashMap::new();

@@ -3,7 +3,7 @@
 //! A poll that took long may have run, or have waited for its processor. The system's counter says which, but to read it
 //! costs more than most polls (`run_delay.rs`). So a thread reads it
 //!
-//! 1. before a poll, if the last reading is a millisecond old;
+//! 1. before a poll, if the last reading by this rule is a millisecond old;
 //! 2. at the end of a poll that took a millisecond or more.
 //!
 //! # What two readings say
@@ -13,19 +13,14 @@
 //! rest certainly is (`blitz-io-inspect`, `trace/delays.rs`). A poll within a poll makes a reading for itself; of the
 //! outer one, only the part after it counts.
 //!
-//! A reading has its event's time, which is before the first reading of a pair and after the second one. So a delay in
-//! between readings and times makes the result too small, never too large.
+//! The event of a reading by rule 1 has the time before the reading, and that by rule 2 the time after it. So a delay
+//! between readings and times makes the result too small, not too large. (An outer poll has two readings by rule 2.)
 
 use std::cell::Cell;
 
-use super::event::{Code, Event};
-use super::rings;
-use crate::records::recording::local::LOCAL;
-use crate::records::recording::{run_delay, ticks};
-
 /// The times of a thread, in ticks; see the module documentation.
 pub(in crate::records::recording) struct Delays {
-    /// The last reading.
+    /// The last reading before a poll.
     read: Cell<u64>,
     /// The beginning of the last poll.
     began: Cell<u64>,
@@ -41,7 +36,7 @@ impl Delays {
 
     /// A poll begins now. Returns `true` if the counter has to be read before.
     #[inline]
-    fn begins(&self, now: u64, fresh: u64) -> bool {
+    pub(super) fn begins(&self, now: u64, fresh: u64) -> bool {
         self.began.set(now);
         let is_due = now.saturating_sub(self.read.get()) >= fresh;
         if is_due {
@@ -52,53 +47,8 @@ impl Delays {
 
     /// The last poll ends now. Returns `true` if the counter has to be read.
     #[inline]
-    fn ends(&self, now: u64, long: u64) -> bool {
-        let is_due = now.saturating_sub(self.began.get()) >= long;
-        if is_due {
-            self.read.set(now);
-        }
-        is_due
-    }
-}
-
-/// A poll of the task begins in the thread. Returns the time, in ticks.
-#[inline]
-pub(super) fn poll_begins(task: u64, thread: u64) -> u64 {
-    let now = ticks::now();
-    if !LOCAL.with(|local| local.delays.begins(now, ticks::millisecond())) {
-        return now;
-    }
-    if let Some(total) = total() {
-        rings::push(delay(task, thread, total).words(now));
-    }
-    ticks::now()
-}
-
-/// The poll ends. Returns the time, in ticks.
-#[inline]
-pub(super) fn poll_ends(task: u64, thread: u64) -> u64 {
-    let now = ticks::now();
-    if !LOCAL.with(|local| local.delays.ends(now, ticks::millisecond())) {
-        return now;
-    }
-    let total = total();
-    let now = ticks::now();
-    if let Some(total) = total {
-        rings::push(delay(task, thread, total).words(now));
-    }
-    now
-}
-
-#[cold]
-#[inline(never)]
-fn total() -> Option<u64> {
-    u64::try_from(run_delay::total()?.as_nanos()).ok()
-}
-
-fn delay(task: u64, thread: u64, total: u64) -> Event {
-    Event {
-        target: thread >> 1,
-        ..Event::new(Code::Delay, task, total)
+    pub(super) fn ends(&self, now: u64, long: u64) -> bool {
+        now.saturating_sub(self.began.get()) >= long
     }
 }
 
@@ -119,9 +69,9 @@ mod tests {
             ((5_999, false), (6_998, false)),
             // It is one millisecond old.
             ((6_999, true), (7_999, true)),
-            // The reading at the end of that one is used again.
-            ((8_000, false), (12_000, true)),
-            ((13_500, true), (13_501, false)),
+            // The reading at the end of that one is not used again.
+            ((8_000, true), (12_000, true)),
+            ((12_001, true), (12_002, false)),
         ];
         for ((begin, reads), (end, reads_again)) in polls {
             assert_eq!(delays.begins(begin, MS), reads, "{begin}");

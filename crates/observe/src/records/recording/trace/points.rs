@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::event::{Code, Event, of_block, of_location, of_number, of_place};
 use super::recorder::{is_on, record};
-use super::{delays, rings};
 use crate::Kind;
 use crate::records::Waiter;
 use crate::records::recording::block::Block;
@@ -107,18 +106,6 @@ pub fn advanced(by: Duration) {
 fn note_advance(by: Duration) {
     let nanos = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
     record(Event::new(Code::Advance, 0, nanos));
-}
-
-/// A poll of the task begins in a thread.
-pub(in crate::records::recording) fn poll_begins(task: Waiter, thread: u64) {
-    let now = delays::poll_begins(task.word(), thread);
-    rings::push(Event::new(Code::Poll, task.word(), thread).words(now));
-}
-
-/// The poll ends.
-pub(in crate::records::recording) fn poll_ends(task: u64, thread: u64) {
-    let now = delays::poll_ends(task, thread);
-    rings::push(Event::new(Code::PollEnd, task, thread).words(now));
 }
 
 /// A wait begins, unless it is none of the program's.
