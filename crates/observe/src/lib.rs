@@ -39,7 +39,7 @@
 //! | a job of a pool is queued, run and awaited | [`trace::RunsJob`] and others | records: events for `blitz trace` |
 //! | a message of another process | [`trace::sent`], [`trace::received`] | records: events for `blitz trace` |
 //! | the next task, an operation, a random number, the next timer | [`decisions`] | a simulation, which decides |
-//! | a worker looks at the clock, or blocks | [`cache_time`], [`forget_time`] | records: the time of waits that begin |
+//! | a worker looks at the clock, or blocks | [`cache_time`], [`cache_time_after_sleep`], [`forget_time`] | records: the time of waits that begin |
 //!
 //! # Conditions elsewhere
 //!

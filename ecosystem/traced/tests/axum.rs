@@ -11,7 +11,7 @@ use blitz_io::trace::RequestLayer;
 use tokio::sync::{Notify, mpsc};
 use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 
-use crate::support::{ask, count, get as fetch, listener, read_until, requests, run};
+use crate::support::{ask, count, ended, get as fetch, listener, read_until, requests, run};
 
 /// Returns the method and the route: the same for all users.
 fn route(request: &Request) -> String {
@@ -111,5 +111,37 @@ fn a_request_lasts_until_its_answer_is_sent_if_the_layer_has_bodies() {
         go.notify_one();
         read_until(&mut stream, "0\r\n\r\n").await;
         assert_eq!(count("GET /head"), 1);
+    });
+}
+
+/// A handler without an answer, which says that it has begun.
+async fn never(begun: Arc<Notify>) -> Response {
+    begun.notify_one();
+    std::future::pending().await
+}
+
+#[test]
+fn a_request_ends_when_its_client_goes_away() {
+    run(async {
+        let begun = Arc::new(Notify::new());
+        // A permit of it is never there, so the second piece is never sent.
+        let (handler, go) = (begun.clone(), Arc::new(Notify::new()));
+        let app = Router::new()
+            .route("/never", get(async || never(handler).await))
+            .route("/endless", get(async || pieces(go)))
+            .layer(RequestLayer::http().with_body());
+        let address = serve(app).await;
+
+        let stream = ask(address, "/never").await;
+        begun.notified().await;
+        assert_eq!(count("GET /never"), 0);
+        drop(stream);
+        ended("GET /never", 1).await;
+
+        let mut stream = ask(address, "/endless").await;
+        read_until(&mut stream, "first").await;
+        assert_eq!(count("GET /endless"), 0);
+        drop(stream);
+        ended("GET /endless", 1).await;
     });
 }

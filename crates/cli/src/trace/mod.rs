@@ -47,9 +47,9 @@ The tasks, closures and jobs of a pool that it starts and waits for are part of 
 another process does for its messages through blitz_io::ipc, if that one is recorded, too;
 otherwise the report says that the request waited for it.
 
-The report says how long requests took; how their time is divided into running, runnable (no
-worker was free), and waiting for a lock, permit, channel, thread for blocking work or of a pool,
-timer, socket, file or another process; what the slowest percentile spent it on, with lines and
+The report says how long requests took; how their time is divided into running, preempted (the
+system ran other threads), runnable (no worker was free), and waiting for a lock, permit, channel,
+thread for blocking work or of a pool, timer, socket, file or another process; what the slowest percentile spent it on, with lines and
 with those that it waited behind; which objects cost all requests the most time; and the slowest
 requests as trees.
 

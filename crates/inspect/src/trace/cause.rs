@@ -12,6 +12,9 @@ use super::recording::{For, Recording, Target};
 pub enum Category {
     /// A thread ran its code, or a call of the system that has no record.
     Running,
+    /// It ran, and the system gave its processor to another thread, by the system's own counters (on Linux). A thread
+    /// reads them for polls of a millisecond or more.
+    Preempted,
     /// It was ready, and no worker was free.
     Runnable,
     /// It waited for a lock.
@@ -44,8 +47,9 @@ pub enum Category {
 
 impl Category {
     /// All categories.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Running,
+        Self::Preempted,
         Self::Runnable,
         Self::Lock,
         Self::Permit,
@@ -73,6 +77,7 @@ impl Category {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Preempted => "preempted",
             Self::Runnable => "runnable",
             Self::Lock => "lock",
             Self::Permit => "permit",

@@ -9,9 +9,10 @@
 
 use std::collections::HashMap;
 
+use super::delays::{Between, Delay, Readings};
 use super::jobs::Jobs;
 use super::messages::Messages;
-use super::recording::{Ender, Event, For, Recording, What};
+use super::recording::{Ender, Event, For, Recording, What, sum};
 use crate::snapshot::Waiter;
 
 /// A lock's holds are searched backwards until this many have ended too early. Readers end in any order.
@@ -23,6 +24,8 @@ pub(super) struct Life {
     /// Its history, in the order of time, without gaps.
     pub(super) segments: Vec<Segment>,
     pub(super) spawn: Option<Spawn>,
+    /// The time that its polls lost, in the order of time.
+    pub(super) delays: Vec<Delay>,
     /// Its last poll has ended, as far as the recording says.
     pub(super) ended: Option<u64>,
 }
@@ -107,6 +110,10 @@ struct Now {
     is_woken: bool,
     /// The source that ends a wait outside of polls also wakes the task, right afterwards.
     ended: Option<For>,
+    /// The beginning of its last poll.
+    polled: u64,
+    /// The delay of its thread until the end of this poll.
+    delay: Option<Between>,
     /// What it did before each job of a pool that it runs: mostly it waited for another one.
     outer: Vec<State>,
 }
@@ -127,6 +134,7 @@ impl Lives {
         let mut lives = Self::default();
         let mut now: HashMap<Waiter, Now> = HashMap::new();
         let mut open: HashMap<u64, Request> = HashMap::new();
+        let mut readings = Readings::default();
         for event in &recording.events {
             lives.note_requests(event, &mut open);
             lives.note_locks(event);
@@ -142,8 +150,13 @@ impl Lives {
                 candidates: vec![],
                 is_woken: false,
                 ended: None,
+                polled: event.at,
+                delay: None,
                 outer: vec![],
             });
+            if let What::Delay { thread, total } = event.what {
+                state.delay = readings.note(thread, event.at, total);
+            }
             if let What::Poll { thread } = event.what {
                 let polls = lives.polls.entry(thread).or_default();
                 polls.push((event.at, event.waiter));
@@ -309,10 +322,13 @@ impl Now {
                 self.close(life, at, Ender::Unknown);
                 self.did = State::Runs;
                 self.is_woken = false;
+                self.polled = at;
+                self.delay = None;
             }
             What::PollEnd => {
                 self.settle(life);
                 self.close(life, at, Ender::Unknown);
+                self.note_delay(life, at);
                 self.did = if self.is_woken {
                     State::Ready
                 } else {
@@ -401,6 +417,18 @@ impl Now {
                 in_poll,
             });
         }
+    }
+
+    /// Notes the time that the poll lost which ends now.
+    fn note_delay(&mut self, life: &mut Life, at: u64) {
+        let Some(between) = self.delay.take() else {
+            return;
+        };
+        let segments = life.segments.iter().rev();
+        let of_poll = segments.take_while(|segment| segment.from >= self.polled);
+        let runs = of_poll.filter(|segment| matches!(segment.did, Did::Run));
+        let ran = sum(runs.map(|run| run.to - run.from));
+        life.delays.extend(between.of_poll(self.polled, at, ran));
     }
 
     /// No wait has ended in the poll: the task was in the wait that it began last.

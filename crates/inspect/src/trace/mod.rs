@@ -13,6 +13,7 @@
 //! [`predict`] says what the latencies would be if the program were changed (`what_if`).
 
 mod cause;
+mod delays;
 mod export;
 mod follow_jobs;
 mod follow_messages;

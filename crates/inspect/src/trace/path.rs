@@ -8,7 +8,8 @@ use super::cause::{Category, Cause};
 use super::lives::Request;
 use super::names::who;
 use super::processes::local;
-use super::split::{Piece, Splitter, sum};
+use super::recording::sum;
+use super::split::{Piece, Splitter};
 use crate::snapshot::Waiter;
 
 /// The depth of a tree.

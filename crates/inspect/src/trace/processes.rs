@@ -280,6 +280,10 @@ impl Moved {
             What::JobEnds { job } => What::JobEnds {
                 job: self.number(job),
             },
+            What::Delay { thread, total } => What::Delay {
+                thread: self.number(thread),
+                total,
+            },
             // The same in all processes.
             What::PollEnd
             | What::Wake { .. }

@@ -130,6 +130,8 @@ pub(super) enum What {
     Received(Message),
     /// The waiter waits for this process, in this segment.
     Peer { segment: u64, pid: u32 },
+    /// The thread, which polls the task or is about to, was ready and did not run for `total` nanoseconds in all.
+    Delay { thread: u64, total: u64 },
 }
 
 /// A message between processes. Its segment and its position there identify it, in all recordings.
@@ -283,6 +285,11 @@ impl Recording {
     }
 }
 
+/// Returns the sum of times. A file that was made by hand may have any times.
+pub(super) fn sum(times: impl Iterator<Item = u64>) -> u64 {
+    times.fold(0, u64::saturating_add)
+}
+
 /// Returns the thread or task of a word.
 fn waiter(word: u64) -> Waiter {
     if word & 1 == 0 {
@@ -360,6 +367,10 @@ fn event(row: &Row) -> Option<Event> {
         26 => What::Peer {
             segment: other,
             pid: u32::try_from(target).unwrap_or(0),
+        },
+        27 => What::Delay {
+            thread: target,
+            total: other,
         },
         // A newer version may have more.
         _ => return None,

@@ -9,8 +9,8 @@ use super::held::{Held, held};
 use super::lives::{Lives, Request};
 use super::names::who;
 use super::path::{Node, Paths};
-use super::recording::Recording;
-use super::split::{Piece, Splitter, by_cause, sum};
+use super::recording::{Recording, sum};
+use super::split::{Piece, Splitter, by_cause};
 
 /// The number of ranges of a histogram. Range 0 is below one microsecond, range `i` from 2^(i-1) to 2^i
 /// microseconds; the last one has no end.
@@ -342,7 +342,11 @@ fn contended(
     let is_wait = |piece: &&Piece| {
         !matches!(
             piece.cause.category,
-            Category::Running | Category::PoolRunning | Category::Runnable | Category::Other
+            Category::Running
+                | Category::PoolRunning
+                | Category::Preempted
+                | Category::Runnable
+                | Category::Other
         )
     };
     let waits: Vec<Piece> = requests

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::cause::{Category, Cause};
+use super::delays::within;
 use super::lives::{Did, Lives, Request, Segment};
 use super::recording::{Ender, For, Recording, Target};
 use crate::snapshot::Waiter;
@@ -78,7 +79,7 @@ impl<'a> Splitter<'a> {
 
     /// Returns the pieces of a request.
     pub(super) fn request(&self, request: &Request) -> Vec<Piece> {
-        let mut pieces = self.within(request.waiter, request.from, request.to);
+        let mut pieces = self.cover(request.waiter, request.from, request.to);
         if !request.entered.is_empty() {
             pieces = self.without_others(request, &pieces);
         }
@@ -89,11 +90,38 @@ impl<'a> Splitter<'a> {
                 piece.cause.process = process;
             }
         }
-        pieces
+        self.with_delays(&pieces)
     }
 
     /// Returns the pieces of a thread or task within a time.
     pub(super) fn within(&self, waiter: Waiter, from: u64, to: u64) -> Vec<Piece> {
+        self.with_delays(&self.cover(waiter, from, to))
+    }
+
+    /// Returns these pieces, of which those that lost their processor are divided.
+    fn with_delays(&self, pieces: &[Piece]) -> Vec<Piece> {
+        let mut all = vec![];
+        for piece in pieces {
+            let runs = piece.cause.category.is_running();
+            let life = self.lives.lives.get(&piece.waiter).filter(|_| runs);
+            let nanos = life.map_or(0, |life| within(&life.delays, piece.from, piece.to));
+            let cause = Cause {
+                category: Category::Preempted,
+                ..piece.cause
+            };
+            let at = piece.to - nanos;
+            all.push(Piece { to: at, ..*piece });
+            all.push(Piece {
+                from: at,
+                cause,
+                ..*piece
+            });
+        }
+        all.retain(|piece| piece.from < piece.to);
+        all
+    }
+
+    fn cover(&self, waiter: Waiter, from: u64, to: u64) -> Vec<Piece> {
         let mut pieces = vec![];
         let this = Self {
             since: from,
@@ -318,11 +346,6 @@ impl<'a> Splitter<'a> {
         let spawn = life.and_then(|life| life.spawn);
         Cause::of(category, spawn.map_or(0, |spawn| spawn.location))
     }
-}
-
-/// Returns the sum of times. A file that was made by hand may have any times.
-pub(super) fn sum(times: impl Iterator<Item = u64>) -> u64 {
-    times.fold(0, u64::saturating_add)
 }
 
 /// Adds up the times of pieces by their causes, the longest first.

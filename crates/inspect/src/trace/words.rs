@@ -176,7 +176,8 @@ impl<'a> Words<'a> {
             | What::JobQueued { .. }
             | What::JobBegins { .. }
             | What::JobEnds { .. }
-            | What::Peer { .. } => {
+            | What::Peer { .. }
+            | What::Delay { .. } => {
                 return None;
             }
         };

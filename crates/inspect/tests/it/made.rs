@@ -165,6 +165,11 @@ impl Made {
         self.row(26, at, 0, pid, (task(id), segment), 0)
     }
 
+    /// The thread that polls the task, or is about to, was ready and did not run for so many milliseconds in all.
+    pub(crate) fn delay(&mut self, at: f64, id: u64, total: f64) -> &mut Self {
+        self.row(27, at, 0, 1, (task(id), (total * 1e6) as u64), 0)
+    }
+
     pub(crate) fn request(&mut self, at: f64, id: u64, request: u64) -> &mut Self {
         self.row(13, at, 0, 1, (task(id), request), 0)
     }

@@ -154,6 +154,65 @@ fn a_request_with_a_future_of_its_own_is_ready_while_its_task_works_for_another(
     );
 }
 
+/// The task runs from 1 to 5 ms and from 6 to 10 ms, and waits in between within its poll. `first`: the time of the first
+/// reading of the counter, which is 3 ms higher at the end.
+fn a_poll_that_lost_its_processor(first: f64) -> Made {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .delay(first, 1, 20.0)
+        .poll(1.0, 1)
+        .request(1.0, 1, 1)
+        .row(5, 5.0, MUTEX, SESSIONS, (task(1), 0), LOCK)
+        .wait_end(6.0, 1, MUTEX, SESSIONS, LOCK)
+        .delay(10.0, 1, 23.0)
+        .request_end(10.0, 1, 1)
+        .end(10.0, 1);
+    made
+}
+
+#[test]
+fn a_long_poll_was_preempted_for_as_long_as_the_system_says() {
+    assert_eq!(
+        causes(&a_poll_that_lost_its_processor(1.0).report()),
+        [
+            (Category::Running, "", "main.rs:1", 6.0),
+            // The wait may have had one of the three milliseconds.
+            (Category::Preempted, "", "main.rs:1", 2.0),
+            (Category::Lock, "Mutex \"sessions\"", "main.rs:2", 1.0),
+        ]
+    );
+    // Another one may have been before the poll.
+    let report = a_poll_that_lost_its_processor(0.0).report();
+    let causes = causes(&report);
+    let mut preempted = causes.iter().filter(|cause| cause.0 == Category::Preempted);
+    assert_eq!(preempted.next().map(|cause| cause.3), Some(1.0));
+    // Both of these belong to no object.
+    assert_eq!(report.objects.len(), 1);
+}
+
+#[test]
+fn a_request_that_is_a_part_of_a_poll_has_a_part_of_its_delay() {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .delay(0.0, 1, 0.0)
+        .poll(0.0, 1)
+        .request(0.0, 1, 1)
+        .row(16, 0.0, 0, 0, (task(1), 1), 0)
+        .row(15, 2.0, 0, 0, (task(1), 1), 0)
+        .row(16, 4.0, 0, 0, (task(1), 1), 0)
+        .request_end(8.0, 1, 1)
+        .delay(8.0, 1, 4.0)
+        .end(8.0, 1);
+    assert_eq!(
+        causes(&made.report()),
+        [
+            (Category::Runnable, "", "main.rs:1", 6.0),
+            (Category::Running, "", "main.rs:1", 1.0),
+            (Category::Preempted, "", "main.rs:1", 1.0),
+        ]
+    );
+}
+
 #[test]
 fn a_wait_that_nothing_explains_is_other_and_counts_as_such() {
     let mut made = Made::default();

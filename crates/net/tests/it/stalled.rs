@@ -14,6 +14,7 @@ use crate::help::{LIMIT, multi, pair};
 fn the_driver_of_a_blocked_worker_is_polled_by_others() {
     for in_place in [false, true] {
         let runtime = multi(2);
+        // blitz-lint: allow(blocking-in-poll): the test needs a worker that blocks
         let blocked = runtime.spawn(async move {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
@@ -57,6 +58,7 @@ fn a_worker_that_blocks_after_an_event_is_relieved() {
     });
     let ((mut a, mut b), (mut c, mut d)) = (first, second);
     let (done, is_done) = channel();
+    // blitz-lint: allow(blocking-in-poll): the test needs a worker that blocks
     let blocked = runtime.spawn(async move {
         a.read_u8().await.unwrap();
         is_done

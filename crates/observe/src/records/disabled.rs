@@ -17,6 +17,10 @@ pub fn cache_time() {}
 
 /// Does nothing.
 #[inline(always)]
+pub fn cache_time_after_sleep() {}
+
+/// Does nothing.
+#[inline(always)]
 pub fn forget_time() {}
 
 /// Does nothing.

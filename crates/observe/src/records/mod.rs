@@ -33,7 +33,7 @@ mod disabled;
 #[cfg(not(feature = "inspect"))]
 pub use disabled::{
     About, Blocking, Caller, Calls, Descriptor, Kept, NAMES, Object, Origin, Root, Sleeping, Wait,
-    WaitKind, cache_time, forget_time, runs_tasks, sleeping, trace,
+    WaitKind, cache_time, cache_time_after_sleep, forget_time, runs_tasks, sleeping, trace,
 };
 
 mod fill;

@@ -6,6 +6,7 @@ use std::panic::Location;
 
 use super::place::Place;
 use super::polled::{self, Polled};
+use super::trace::Delays;
 use crate::records::kernel::poll_slot::NOT_OWNED;
 use crate::records::kernel::ring::Ring;
 
@@ -31,6 +32,8 @@ pub(super) struct Local {
     pub(super) ring: Cell<Option<&'static Ring>>,
     /// The source of the wakers that the thread calls, for the recorder `trace`; 0 for the program itself.
     pub(super) waking: Cell<u8>,
+    /// The readings of the system's counter of delays, for the recorder `trace`.
+    pub(super) delays: Delays,
     /// The location at which the thread has called a method of a source of the operating system.
     pub(super) caller: Cell<Option<&'static Location<'static>>>,
 }
@@ -46,6 +49,7 @@ thread_local! {
             places: Cell::new(KEPT),
             ring: Cell::new(None),
             waking: Cell::new(0),
+            delays: Delays::new(),
             caller: Cell::new(None),
         }
     };

@@ -21,9 +21,11 @@ mod polled;
 mod recorders;
 mod registry;
 mod root;
+mod run_delay;
 mod simulator;
 mod switch;
 mod threads;
+mod ticks;
 mod totals;
 pub mod trace;
 mod wait;
@@ -55,5 +57,5 @@ pub use self::{
     wait::{Blocking, Sleeping, Wait, WaitKind, sleeping},
     waiter::Waiter,
     word_wait::WordWait,
-    worker::{cache_time, forget_time},
+    worker::{cache_time, cache_time_after_sleep, forget_time},
 };

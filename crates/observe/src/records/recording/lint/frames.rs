@@ -4,22 +4,27 @@
 //! ten milliseconds of processor time, or gave the processor up itself, by a call that sleeps, and took as long
 //! without the time in which the thread was ready and others ran (`delay.rs`): one short sleep does not make it
 //! answer for the rest.
-//! The system's counters cost more than a short poll. A thread reads them after it has slept, and every two
-//! milliseconds; what the thread did in between counts for the poll.
+//! The system's counters cost more than a short poll. A thread reads them every two milliseconds; what the thread did
+//! in between counts for the poll. It also reads them after it has slept, since its sleeps are no poll's. A thread that
+//! has slept often is busy: it does so no more, and takes the sleeps off the count. If it was about to sleep and did not,
+//! one sleep of the next polls is not seen in these two milliseconds.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::delay::Delay;
 use super::edges::address;
 use super::handed::{self, Handed};
 use super::lock::At;
 use super::waits::Waits;
+use crate::records::recording::ticks;
 
 /// A longer poll is long.
 const LONG: Duration = Duration::from_millis(10);
-/// The counters are read again after this time.
-const FRESH: Duration = Duration::from_millis(2);
+/// The counters are read again after this time, in milliseconds.
+const FRESH: u64 = 2;
+/// A thread reads the counters after this number of sleeps.
+const SLEEPS: u32 = 1 << 10;
 
 /// The kind of future that is polled.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,6 +46,8 @@ const LOOKS: u32 = 16;
 pub(super) struct Frames {
     frames: Vec<Frame>,
     counters: Option<Counters>,
+    /// Number of sleeps of the thread, up to [`SLEEPS`].
+    slept: u32,
     /// A reading from before the outermost poll.
     delay: Option<Delay>,
     /// The looks for timers, by the line at which tasks were spawned.
@@ -56,7 +63,10 @@ pub(super) struct Frame {
     pub(super) spawned_at: At,
     /// The thread is no worker any more: it may block.
     may_block: bool,
-    since: Instant,
+    /// A panic began in this poll.
+    has_panicked: bool,
+    /// In ticks.
+    since: u64,
     /// The time of the waits that are counted separately.
     counted: Duration,
     before: Counters,
@@ -73,18 +83,20 @@ pub(super) struct Frame {
 /// The system's counters of this thread.
 #[derive(Clone, Copy)]
 struct Counters {
-    /// The time at which they were read.
-    at: Instant,
+    /// The time at which they were read, in ticks.
+    at: u64,
     /// The processor time.
     processor: Duration,
-    /// Number of times that the thread gave its processor up.
+    /// Number of times that the thread gave its processor up, without those between polls.
     sleeps: u64,
 }
 
 impl Frames {
     pub(super) fn begin(&mut self, task: u64, of: Polled, spawned_at: At, header: usize) {
-        let since = Instant::now();
-        let known = self.counters.filter(|known| since - known.at <= FRESH);
+        let since = ticks::now();
+        let fresh = FRESH.saturating_mul(ticks::millisecond());
+        let is_fresh = |known: &Counters| since.saturating_sub(known.at) <= fresh;
+        let known = self.counters.filter(is_fresh);
         let before = known.unwrap_or_else(|| Counters::read(since));
         self.counters = Some(before);
         if self.frames.is_empty() && !self.delay.is_some_and(|delay| delay.is_fresh(since)) {
@@ -95,6 +107,7 @@ impl Frames {
             of,
             spawned_at,
             may_block: false,
+            has_panicked: false,
             since,
             counted: Duration::ZERO,
             before,
@@ -108,10 +121,9 @@ impl Frames {
     /// Ends the current poll. Returns it, and its time and processor time if it was long.
     pub(super) fn end(&mut self) -> Option<(Frame, Option<(Duration, Duration)>)> {
         let frame = self.frames.pop()?;
-        let now = Instant::now();
-        let took = (now - frame.since).saturating_sub(frame.counted);
-        // The report of a panic may take as long, and is no part of a healthy poll.
-        if !frame.must_not_block() || took < LONG || std::thread::panicking() {
+        let now = ticks::now();
+        let took = ticks::time(now.saturating_sub(frame.since)).saturating_sub(frame.counted);
+        if !frame.is_judged() || took < LONG {
             return Some((frame, None));
         }
         let after = Counters::read(now);
@@ -125,7 +137,7 @@ impl Frames {
 
     /// Returns the time for which the thread was ready and did not run, in the poll that has just ended and up to a
     /// tenth of a second before it.
-    fn delayed(&mut self, now: Instant) -> Duration {
+    fn delayed(&mut self, now: u64) -> Duration {
         let after = Delay::read(now);
         let before = self.delay.unwrap_or(after);
         if self.frames.is_empty() {
@@ -159,9 +171,21 @@ impl Frames {
             .for_each(|frame| frame.may_block = true);
     }
 
-    /// The thread has slept: the counters are not those of the next poll.
-    pub(super) fn forget_counters(&mut self) {
-        self.counters = None;
+    /// The thread panics. The report of that may take long, and is no part of a healthy poll.
+    pub(super) fn panics(&mut self) {
+        self.frames
+            .iter_mut()
+            .for_each(|frame| frame.has_panicked = true);
+    }
+
+    /// The thread has slept, maybe: the counters are not those of the next poll.
+    pub(super) fn slept(&mut self) {
+        if self.slept < SLEEPS {
+            self.slept += 1;
+            self.counters = None;
+        } else if let Some(counters) = &mut self.counters {
+            counters.sleeps += 1;
+        }
     }
 }
 
@@ -181,6 +205,12 @@ impl Frame {
         self.counted += took;
     }
 
+    /// Returns `true` if the poll is a finding if it is long.
+    pub(super) fn is_judged(&self) -> bool {
+        // A program may have taken the hook away that notes panics.
+        self.must_not_block() && !self.has_panicked && !std::thread::panicking()
+    }
+
     /// Returns `true` if the poll is one of a task, by a worker.
     pub(super) fn must_not_block(&self) -> bool {
         self.of == Polled::Task && !self.may_block
@@ -189,7 +219,7 @@ impl Frame {
 
 impl Counters {
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn read(at: Instant) -> Self {
+    fn read(at: u64) -> Self {
         // SAFETY: all zeros is a valid value.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: the pointer is to a value that the call may write.
@@ -206,7 +236,7 @@ impl Counters {
 
     /// The counters are not known, so no poll is long.
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    fn read(at: Instant) -> Self {
+    fn read(at: u64) -> Self {
         Self {
             at,
             processor: Duration::ZERO,
@@ -218,6 +248,23 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_counters_are_read_after_a_sleep_unless_there_are_many() {
+        let mut frames = Frames::default();
+        let mut counters = Counters::read(ticks::now());
+        for _ in 0..SLEEPS {
+            frames.counters = Some(counters);
+            frames.slept();
+            assert!(frames.counters.is_none());
+        }
+        counters.sleeps = 70;
+        frames.counters = Some(counters);
+        frames.slept();
+        frames.slept();
+        // Its own sleeps are not those of the next poll.
+        assert_eq!(frames.counters.map(|counters| counters.sleeps), Some(72));
+    }
 
     #[test]
     fn a_poll_is_long_by_what_it_does_and_not_by_what_other_threads_do() {

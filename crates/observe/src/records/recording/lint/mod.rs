@@ -41,6 +41,7 @@ mod held;
 mod leaks;
 mod local;
 mod lock;
+mod panics;
 mod permits;
 mod points;
 mod requests;
@@ -71,5 +72,10 @@ pub fn is_on() -> bool {
 /// Returns `true` if the environment asks for the recorder, which then writes its file at the exit.
 pub(super) fn is_asked() -> bool {
     let folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());
-    folder.is_some_and(|folder| at_exit::write(Recorder::Lint, folder, "blitzlint", file::text))
+    let is_asked = folder
+        .is_some_and(|folder| at_exit::write(Recorder::Lint, folder, "blitzlint", file::text));
+    if is_asked {
+        panics::watch();
+    }
+    is_asked
 }

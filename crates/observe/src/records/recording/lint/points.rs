@@ -119,7 +119,7 @@ pub(in crate::records::recording) fn may_block() {
 #[cold]
 #[inline(never)]
 pub(in crate::records::recording) fn slept() {
-    with_local(|local| local.frames.forget_counters());
+    with_local(|local| local.frames.slept());
 }
 
 /// The current task or thread has slept for the object with this block. `holder_at`: the line at which its holder

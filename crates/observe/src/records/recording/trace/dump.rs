@@ -12,12 +12,12 @@ use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::event::{self, Code, Event};
-use super::ticks::{Pair, Scale};
 use super::{recorder, requests, retired, rings};
 use crate::Kind;
 use crate::records::recording::clock::nanos;
 use crate::records::recording::json::{Name, Place, Text, command, list};
 use crate::records::recording::threads;
+use crate::records::recording::ticks::{Pair, Scale};
 
 /// The version of the format.
 const FORMAT: u32 = 1;

@@ -83,10 +83,13 @@ pub(super) enum Code {
     Received,
     /// The task or thread waits for a process, whose number is the target, in the segment of the other word.
     Peer,
+    /// The system has counted this number of nanoseconds in which the thread with the number that is the target was
+    /// ready and did not run. The task is the one that it polls, or is about to.
+    Delay,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 26] = [
+    pub(super) const ALL: [Self; 27] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -113,6 +116,7 @@ impl Code {
         Self::Sent,
         Self::Received,
         Self::Peer,
+        Self::Delay,
     ];
 }
 

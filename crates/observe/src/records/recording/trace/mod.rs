@@ -16,28 +16,31 @@
 //!
 //! A child of a fork has the events that its parent had recorded until then.
 
+mod delays;
 mod dump;
 mod event;
 mod jobs;
 mod messages;
 mod points;
+mod polls;
 mod recorder;
 mod requests;
 mod retired;
 mod rings;
-mod ticks;
 mod watch;
 
 use super::at_exit;
 use super::switch::Recorder;
 
+pub(in crate::records::recording) use delays::Delays;
 pub use jobs::{AwaitsJob, RunsJob, job_queued};
 pub use messages::{awaits_processes, received, sent};
 pub use points::{Source, Waking, advanced, spawned, woken};
 pub(in crate::records::recording) use points::{
-    acquired, note_spawn, operates, permits_returned, permits_taken, poll_begins, poll_ends,
-    released, wait_begins, wait_ends,
+    acquired, note_spawn, operates, permits_returned, permits_taken, released, wait_begins,
+    wait_ends,
 };
+pub(in crate::records::recording) use polls::{poll_begins, poll_ends};
 pub use recorder::{start, stop};
 pub use requests::{Instrumented, Request, request};
 pub(in crate::records::recording) use retired::retire;

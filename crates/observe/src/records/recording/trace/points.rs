@@ -108,16 +108,6 @@ fn note_advance(by: Duration) {
     record(Event::new(Code::Advance, 0, nanos));
 }
 
-/// A poll of the task begins in a thread.
-pub(in crate::records::recording) fn poll_begins(task: Waiter, thread: u64) {
-    record(Event::new(Code::Poll, task.word(), thread));
-}
-
-/// The poll ends.
-pub(in crate::records::recording) fn poll_ends(task: u64, thread: u64) {
-    record(Event::new(Code::PollEnd, task, thread));
-}
-
 /// A wait begins, unless it is none of the program's.
 #[inline(never)]
 pub(in crate::records::recording) fn wait_begins(value: &Value) {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::event::Event;
 use super::rings;
-use super::ticks::{self, Pair};
 use crate::records::recording::switch::Recorder;
+use crate::records::recording::ticks::{self, Pair};
 
 /// The moment at which the recorder was first started.
 static BEGAN: OnceLock<Pair> = OnceLock::new();

@@ -282,7 +282,7 @@ impl Core {
             return Ok(output);
         }
         let busy = Cell::new(Stopwatch::start());
-        observe::cache_time();
+        observe::cache_time_after_sleep();
         loop {
             let is_time = self.run_some(shared)?;
             // Not after each poll, which it would make a tenth slower.
@@ -301,7 +301,7 @@ impl Core {
                 self.sleep(shared);
                 let now = Stopwatch::start();
                 busy.set(now);
-                observe::cache_time();
+                observe::cache_time_after_sleep();
                 self.look_at_timers(shared, |wheels| wheels.look_at(0, now.started()));
             }
             if self.take_main_woken(shared) {

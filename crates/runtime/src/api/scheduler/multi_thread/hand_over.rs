@@ -116,7 +116,7 @@ impl Drop for HandedOver {
         if worker.core().try_acquire() {
             worker.has_core.set(true);
             worker.core().local.busy.set(Stopwatch::start());
-            observe::cache_time();
+            observe::cache_time_after_sleep();
             if let Some(wheels) = &worker.shared.base.common.time {
                 wheels.attach_again(worker.index);
             }

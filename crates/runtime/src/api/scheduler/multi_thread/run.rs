@@ -100,7 +100,7 @@ fn run_tasks(worker: &Worker) {
         stalls.poll_ends(worker.index);
     }
     core.local.busy.set(Stopwatch::start());
-    observe::cache_time();
+    observe::cache_time_after_sleep();
     while worker.has_core.get() {
         let task = worker.next().or_else(|| {
             // Code outside of a task's poll has no limit.

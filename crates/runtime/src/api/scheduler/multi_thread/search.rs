@@ -40,7 +40,7 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
     sleep(worker);
     let now = Stopwatch::start();
     worker.core().local.busy.set(now);
-    observe::cache_time();
+    observe::cache_time_after_sleep();
     if let Some(wheels) = &worker.shared.base.common.time {
         wheels.look_at(worker.index, now.started());
     }

@@ -3,7 +3,8 @@
 //! A pair of both, taken when the recorder starts, and another one, taken when the events are read, convert the
 //! ticks to nanoseconds.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -61,6 +62,55 @@ impl Pair {
             nanos,
         }
     }
+}
+
+/// The ticks of a millisecond; 0 if they are not known yet.
+static MILLISECOND: AtomicU64 = AtomicU64::new(0);
+/// The moment from which on the speed is measured.
+static FIRST: OnceLock<Pair> = OnceLock::new();
+/// The shortest time that says how fast the ticks are, in nanoseconds.
+const SHORT: u64 = 1_000_000;
+
+/// Returns the number of ticks in a millisecond. In the first millisecond after the first call it is not known, and so
+/// high that no time reaches it.
+#[inline]
+pub(super) fn millisecond() -> u64 {
+    match MILLISECOND.load(Ordering::Relaxed) {
+        0 => measure(),
+        known => known,
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn measure() -> u64 {
+    let first = FIRST.get_or_init(Pair::now);
+    let Some(ticks) = per_millisecond(*first, Pair::now()) else {
+        return u64::MAX;
+    };
+    MILLISECOND.store(ticks, Ordering::Relaxed);
+    ticks
+}
+
+/// Returns the number of ticks in a millisecond; `None` if the moments are not so far apart.
+fn per_millisecond(first: Pair, last: Pair) -> Option<u64> {
+    let nanos = last.nanos.checked_sub(first.nanos)?;
+    if nanos < SHORT {
+        return None;
+    }
+    let ticks = u128::from(last.ticks.checked_sub(first.ticks)?);
+    let ticks = ticks * u128::from(SHORT) / u128::from(nanos);
+    u64::try_from(ticks.max(1)).ok()
+}
+
+/// Returns the time of so many ticks.
+pub(super) fn time(ticks: u64) -> Duration {
+    of_ticks(ticks, millisecond())
+}
+
+fn of_ticks(ticks: u64, millisecond: u64) -> Duration {
+    let nanos = u128::from(ticks) * u128::from(SHORT) / u128::from(millisecond);
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 /// Converts ticks to nanoseconds of the monotonic clock.
@@ -176,6 +226,18 @@ mod tests {
         assert_eq!(scale.nanos(1_000), 500_000);
         assert_eq!(scale.nanos(3_000), 501_000);
         assert_eq!(scale.nanos(0), 499_500);
+    }
+
+    #[test]
+    fn the_speed_is_known_after_a_millisecond() {
+        let at = |ticks, nanos| Pair { ticks, nanos };
+        let first = at(700, 500);
+        assert_eq!(per_millisecond(first, at(900, 1_000_499)), None);
+        assert_eq!(per_millisecond(first, at(4_700, 2_000_500)), Some(2_000));
+        // A counter that is slower than that.
+        assert_eq!(per_millisecond(first, at(700, 2_000_500)), Some(1));
+        assert_eq!(of_ticks(3_000, 2_000), Duration::from_micros(1_500));
+        assert_eq!(of_ticks(3_000, u64::MAX), Duration::ZERO);
     }
 
     #[test]
