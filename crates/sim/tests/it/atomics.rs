@@ -250,3 +250,31 @@ fn a_program_without_the_instrumentation_is_refused() {
     plan.atomics = false;
     assert_eq!(simulator.run(&plan).unwrap().verdict, Verdict::Passed);
 }
+
+/// Destructors of the last round run after the thread has passed the baton on: their operations are no points.
+#[test]
+fn a_thread_that_has_ended_is_at_no_point() {
+    if is_sanitized() {
+        return;
+    }
+    let compiled = c_with_atomics(
+        r#"
+#include <stdatomic.h>
+static pthread_key_t key;
+static atomic_int rounds;
+static void ends(void *left) {
+    for (int i = 0; i < 100; i++) atomic_fetch_add(&rounds, 1);
+    if ((long)left > 1) pthread_setspecific(key, (void *)((long)left - 1));
+}
+static void *begins(void *x) { pthread_setspecific(key, (void *)4); return x; }
+int main(void) {
+    pthread_t t[3];
+    pthread_key_create(&key, ends);
+    for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, begins, NULL);
+    for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+    assert(atomic_load(&rounds) == 1200);
+    return 0;
+}"#,
+    );
+    passes(&compiled, 30);
+}
