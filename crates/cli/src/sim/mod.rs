@@ -33,9 +33,10 @@ Examples:
   blitz sim shrink app.blitztrace         the same failure with as few choices as possible
   blitz sim check -- cargo test -p app    each seed twice: are the runs equal?
 
-Nothing is changed or recompiled (except with --atomics). An object that is loaded before the program takes over its
-threads, locks, clocks, sleeps, random numbers, pipes and sockets. One thread runs at a time, and
-a seed decides which one goes on at each call. Time is simulated: an hour of sleep takes no time.
+Nothing is changed, and nothing recompiled but with --atomics. An object that is loaded before the
+program takes over its threads, locks, clocks, sleeps, random numbers, pipes and sockets. One thread
+runs at a time, and a seed decides which one goes on at each call. Time is simulated: an hour of
+sleep takes no time.
 
 If a run fails, that order is kept in a file. `replay` repeats it as often as you like, for example
 with more output in the program's log. `shrink` finds out which choices matter.
@@ -110,10 +111,10 @@ pub struct RunArguments {
     /// There are too many places for exhaustive, which refuses this.
     #[arg(long)]
     preempt: bool,
-    /// Makes each atomic operation a point, in one order for all threads (sequentially consistent). Finds what depends on
-    /// the order of atomic operations, and of the sections of a lock that is free. `cargo test` compiles std and
-    /// the tests anew for that, into the folder target/atomics, and needs the sources of std: rustup component add rust-src.
-    /// Another program has to be compiled for it: see `blitz sim atomics`.
+    /// Lets threads change at each atomic operation, too. All operations are in one order for all threads (sequentially
+    /// consistent). Finds races between atomic operations, and between two sections of a lock that is free. With
+    /// `cargo test`, std and the tests are compiled anew into target/atomics. This needs the sources of std:
+    /// `rustup component add rust-src`. Another program has to be compiled as `blitz sim atomics` says.
     #[arg(long)]
     atomics: bool,
     /// Lets the program start others, which run outside of the simulation. Runs are not deterministic

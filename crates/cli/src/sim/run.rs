@@ -23,7 +23,7 @@ use crate::output;
 /// What a search without `--preempt` and `--atomics` has not tried, for a program that has passed.
 const NOT_TRIED: &str = "\
 Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
---atomics tries orders of the operations of such a lock, and --preempt any between two calls.
+--preempt tries orders between two calls, too, and --atomics those of atomic operations.
 ";
 
 /// Runs every target, and prints the table.
