@@ -88,6 +88,8 @@ mod run;
 mod schedule;
 mod settings;
 mod shrink;
+#[cfg(feature = "sim-threads")]
+mod threads;
 mod trace;
 mod waits;
 
@@ -112,4 +114,7 @@ pub use period::period_literal;
 pub use properties::{always, eventually, sometimes};
 pub use report::Report;
 pub use schedule::Schedule;
+#[cfg(feature = "sim-threads")]
+#[doc(hidden)]
+pub use threads::without_crate;
 pub use trace::{ParseError, Trace};
