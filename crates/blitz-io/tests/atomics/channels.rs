@@ -25,6 +25,16 @@ fn mpsc_keeps_each_senders_order_and_closes() {
 }
 
 #[test]
+fn the_last_value_of_mpsc_is_not_missed() {
+    let (sender, mut receiver) = mpsc::channel(1);
+    std::thread::scope(|scope| {
+        scope.spawn(move || sender.blocking_send(7).unwrap());
+        assert_eq!(receiver.blocking_recv(), Some(7));
+        assert_eq!(receiver.blocking_recv(), None);
+    });
+}
+
+#[test]
 fn an_unbounded_mpsc_that_closes_returns_or_delivers_each_value() {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     std::thread::scope(|scope| {
@@ -136,6 +146,15 @@ fn broadcast_loses_nothing_in_silence() {
             });
         }
         drop(sender);
+    });
+}
+
+#[test]
+fn a_change_of_watch_reaches_a_thread() {
+    let (sender, mut receiver) = watch::channel(0);
+    std::thread::scope(|scope| {
+        scope.spawn(move || receiver.blocking_changed().unwrap());
+        sender.send(1).unwrap();
     });
 }
 
