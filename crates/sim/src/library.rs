@@ -14,8 +14,8 @@ const NAME: &str = "libblitz_sim_atomics.so";
 /// Returns its path.
 ///
 /// The program is compiled with the thread sanitizer's instrumentation, and linked with this library in place of the
-/// sanitizer's own: with Rust by `-Zsanitizer=thread -Zexternal-clangrt`, and the library as an argument of the linker;
-/// with C and C++ by `-fsanitize=thread` for the compiler alone. It runs without a simulator, too.
+/// sanitizer's own. Rust has the flags `-Zsanitizer=thread -Zexternal-clangrt` for that, and the library is an argument of
+/// its linker. In C and C++, only the compiler gets `-fsanitize=thread`. Such a program runs without a simulator, too.
 ///
 /// # Errors
 ///

@@ -2,9 +2,9 @@
 //!
 //! The library needs a process of its own, which starts with an object loaded before it. So a test's process starts itself
 //! again, with the words by which the test harness runs this one test ([`program`]). That process stops before its `main`,
-//! and each run is a fork of it. There, the test's function finds the variable [`VARIABLE`], runs its body on a runtime
-//! with several workers, and ends the process ([`execute`]): so the result does not depend on what the harness makes of a
-//! panic (`#[should_panic]`).
+//! and each run is a fork of it. There, the test's function finds the variable [`VARIABLE`]. It runs its body on a runtime
+//! with several workers ([`execute`]), and ends the process: the harness would judge the run by `#[should_panic]`, which
+//! is about all runs.
 //!
 //! A command line that selects no test would pass. So the harness lists what it selects, before the first run.
 

@@ -1,9 +1,11 @@
-//! Locks and other primitives of threads.
+//! Locks and other primitives of threads. A holder yields, so that others come to wait for it in many of the orders.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::yield_now;
 
 use blitz_io::thread::{
-    Barrier, Condvar, Event, Latch, Mutex, Once, Parker, RwLock, Semaphore, WaitGroup,
+    Barrier, Condvar, Event, Latch, Mutex, Once, Parker, RwLock, RwLockUpgradableReadGuard,
+    Semaphore, WaitGroup,
 };
 
 use crate::each;
@@ -13,7 +15,9 @@ fn a_mutex_has_one_owner() {
     let count = Mutex::new(0);
     each(3, |_| {
         for _ in 0..2 {
-            *count.lock() += 1;
+            let mut count = count.lock();
+            yield_now();
+            *count += 1;
         }
     });
     assert_eq!(count.into_inner(), 6);
@@ -40,9 +44,11 @@ fn readers_and_writers_exclude_each_other() {
         if me < 2 {
             let mut pair = pair.write();
             pair.0 += 1;
+            yield_now();
             pair.1 += 1;
         } else {
             let pair = pair.read();
+            yield_now();
             assert_eq!(pair.0, pair.1);
         }
     });
@@ -55,7 +61,8 @@ fn an_upgrade_keeps_writers_out() {
     each(3, |_| {
         let seen = count.upgradable_read();
         let before = *seen;
-        let mut count = blitz_io::thread::RwLockUpgradableReadGuard::upgrade(seen);
+        yield_now();
+        let mut count = RwLockUpgradableReadGuard::upgrade(seen);
         assert_eq!(*count, before);
         *count += 1;
     });
@@ -70,6 +77,7 @@ fn permits_of_several_sizes_all_come() {
         let wanted = 1 + me % 2;
         let permits = semaphore.acquire_many(wanted as u32).unwrap();
         assert!(inside.fetch_add(wanted, Ordering::SeqCst) + wanted <= 2);
+        yield_now();
         inside.fetch_sub(wanted, Ordering::SeqCst);
         drop(permits);
     });
@@ -114,6 +122,7 @@ fn a_function_runs_once() {
     let (once, runs) = (Once::new(), AtomicUsize::new(0));
     each(3, |_| {
         once.call_once(|| {
+            yield_now();
             runs.fetch_add(1, Ordering::SeqCst);
         });
         assert_eq!(runs.load(Ordering::SeqCst), 1);

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::output;
 
 const SYSTEM: &str = "x86_64-unknown-linux-gnu";
-/// The folder for what is compiled so, below that of Cargo.
+/// The folder for instrumented builds, below that of Cargo.
 const FOLDER: &str = "atomics";
 
 /// The part of `cargo metadata` that is needed.
@@ -85,12 +85,12 @@ fn target_folder(
             cargo.arg(word);
         }
     }
-    let told = cargo
+    let answer = cargo
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| Exit::Failed(format!("cargo cannot be started: {error}")))?;
-    let parsed = serde_json::from_slice::<Metadata>(&told.stdout);
+    let parsed = serde_json::from_slice::<Metadata>(&answer.stdout);
     parsed
         .map(|metadata| metadata.target_directory)
         .map_err(|_| Exit::Failed("cargo could not say in which folder it builds".to_owned()))

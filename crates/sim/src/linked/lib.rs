@@ -8,11 +8,11 @@
 //!   operation, sequentially consistent, whatever order the program asks for.
 //! - A fence is one, and no point: between two points of one thread, no other thread runs, so that there is nothing
 //!   that a fence could order.
-//! - What belongs to plain accesses does nothing. Copies copy.
+//! - The functions for plain accesses do nothing. Copies copy.
 //!
-//! Without a simulator the program runs as it would without instrumentation, only slower: it has to list its tests,
-//! and build scripts may start it. The library finds the simulator when the program is loaded ([`__tsan_init`]). It is a shared one, so that
-//! it needs nothing of the program, and can be linked with Rust, C and C++.
+//! Without a simulator, the program runs as it would without instrumentation, only slower: it has to list its tests.
+//! The library finds the simulator when the program is loaded ([`__tsan_init`]). It is a shared library, so it needs
+//! nothing of the program, and can be linked with Rust, C and C++.
 //!
 //! `fetch_min`, `fetch_max` and inline assembly are instructions of their own in the program: the compiler does not
 //! instrument them.

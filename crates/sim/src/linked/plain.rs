@@ -1,4 +1,4 @@
-//! What the instrumentation calls for plain accesses: nothing happens, and copies copy.
+//! Functions that the instrumentation calls for plain accesses: they do nothing, and copies copy.
 
 use core::ffi::{c_int, c_void};
 

@@ -29,19 +29,19 @@ fn passes(compiled: &Compiled, seeds: u64) {
         plan.atomics = true;
         plan.faults = Faults::USUAL.of_seed(seed);
         let (first, second) = (simulator.run(&plan).unwrap(), simulator.run(&plan).unwrap());
-        let told = format!(
+        let message = format!(
             "seed {seed}: {}\n{}\n{}",
             first.verdict,
             first.report,
             text(&first)
         );
-        assert_eq!(first.verdict, Verdict::Passed, "{told}");
+        assert_eq!(first.verdict, Verdict::Passed, "{message}");
         assert_eq!(
             (first.hash, first.points),
             (second.hash, second.points),
-            "{told}"
+            "{message}"
         );
-        assert_eq!(first.loops, [0u64; 0], "{told}");
+        assert_eq!(first.loops, [0u64; 0], "{message}");
     }
 }
 
