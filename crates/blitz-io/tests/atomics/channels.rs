@@ -153,8 +153,8 @@ fn broadcast_loses_nothing_in_silence() {
 fn a_change_of_watch_reaches_a_thread() {
     let (sender, mut receiver) = watch::channel(0);
     std::thread::scope(|scope| {
-        scope.spawn(move || receiver.blocking_changed().unwrap());
-        sender.send(1).unwrap();
+        scope.spawn(|| sender.send(1).unwrap());
+        receiver.blocking_changed().unwrap();
     });
 }
 
