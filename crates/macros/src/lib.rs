@@ -186,6 +186,7 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | `allow_panics = true` | tasks may panic |
 /// | `early_timers = true` | timers may fire although tasks are ready |
 /// | `check_determinism = true` | each run is made twice, and must be the same |
+/// | `threads = "all"` | real threads in place of one that plays all workers (feature `sim-threads`, on Linux with x86-64): see `Builder::run_threads`. `max_steps` then counts calls without progress, and the arguments from `allow_leaks` to `check_determinism` are refused |
 /// | `crate = "…"` | the path of `blitz_io` |
 ///
 /// The environment has precedence: `BLITZ_SIM_SEED`, `BLITZ_SIM_SEEDS`, `BLITZ_SIM_TIME`, `BLITZ_SIM_SCHEDULE` and

@@ -8,7 +8,8 @@
 //!                                              }
 //! ```
 //!
-//! The body is in a closure, because each run needs a future of its own.
+//! The body is in a closure, because each run needs a future of its own. With `threads = "all"`, the last line is
+//! `.run_threads(NAME, || …)`, with the name of the test in its program.
 
 use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -31,6 +32,14 @@ const METHODS: [(&str, Value); 7] = [
     ("check_determinism", Value::Bool),
 ];
 
+/// The arguments that do nothing with `threads`.
+const OF_TASKS: [&str; 4] = [
+    "allow_leaks",
+    "allow_panics",
+    "early_timers",
+    "check_determinism",
+];
+
 #[derive(Clone, Copy, PartialEq)]
 enum Value {
     Number,
@@ -45,6 +54,8 @@ struct Arguments {
     given: Vec<String>,
     schedule: Option<LitStr>,
     time: Option<LitStr>,
+    /// The test runs on real threads.
+    threads: bool,
     crate_path: Option<Path>,
 }
 
@@ -82,7 +93,13 @@ fn understand(tokens: TokenStream, function: &Function) -> Result<Arguments> {
     for meta in Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)? {
         arguments.add(&meta)?;
     }
-    Ok(arguments)
+    let is_of_tasks = |given: &&String| OF_TASKS.contains(&given.as_str());
+    match arguments.given.iter().find(is_of_tasks) {
+        Some(given) if arguments.threads => {
+            Err(Error::new(Span::call_site(), text::of_tasks(given)))
+        }
+        _ => Ok(arguments),
+    }
 }
 
 impl Arguments {
@@ -101,8 +118,8 @@ impl Arguments {
             if !self.given.iter().any(|argument| argument == "seeds") {
                 calls.extend(quote!(.seeds(::core::primitive::u64::MAX)));
             }
-            // A search that may take long learns from its runs.
-            if self.schedule.is_none() {
+            // A search that may take long learns from its runs. With threads, none does.
+            if self.schedule.is_none() && !self.threads {
                 calls.extend(quote!(.schedule(#krate::sim::Schedule::Guided)));
             }
             calls.extend(quote_spanned! {text.span()=> .time_limit({
@@ -141,6 +158,8 @@ impl Arguments {
             }
             ("schedule", _, Lit::Str(text)) => self.schedule = Some(text.clone()),
             ("time", _, Lit::Str(text)) => self.time = Some(text.clone()),
+            ("threads", _, Lit::Str(text)) if text.value() == "all" => self.threads = true,
+            ("threads", ..) => return Err(Error::new_spanned(lit, text::NOT_ALL)),
             ("crate", _, Lit::Str(path)) => self.crate_path = Some(path.parse()?),
             (_, Some((_, Value::Number)), _) => {
                 return Err(Error::new_spanned(lit, text::not_a("integer", &argument)));
@@ -180,12 +199,26 @@ fn expand(
         body,
     } = function;
     let calls = arguments.calls(&krate);
+    let run = if arguments.threads {
+        // The harness names a test without its crate.
+        let name = signature.ident.to_string();
+        quote! {.run_threads(
+            {
+                const NAME: &::core::primitive::str =
+                    ::core::concat!(::core::module_path!(), "::", #name);
+                #krate::sim::without_crate(NAME)
+            },
+            test,
+        )}
+    } else {
+        quote!(.run(test))
+    };
     let future = quote!(dyn ::core::future::Future<Output = #output>);
     let run = quote_spanned! {last=>
         let test = || -> ::core::pin::Pin<::std::boxed::Box<#future>> {
             ::std::boxed::Box::pin(async move #body)
         };
-        #krate::sim::Builder::new()#calls.from_env().run(test);
+        #krate::sim::Builder::new()#calls.from_env()#run;
     };
     let mut inside = Group::new(proc_macro2::Delimiter::Brace, run);
     inside.set_span(body.span());
@@ -244,6 +277,14 @@ mod tests {
     }
 
     #[test]
+    fn threads_need_the_name_of_the_test() {
+        let text = expanded("threads = \"all\", time = \"10m\"", "async fn some() {}");
+        assert!(text.contains("module_path!(),\"::\",\"some\")"), "{text}");
+        assert!(text.contains(".from_env().run_threads({"), "{text}");
+        assert!(!text.contains("Guided"), "{text}");
+    }
+
+    #[test]
     fn the_crate_may_have_another_path() {
         let text = expanded("crate = \"other::path\"", "async fn some() {}");
         assert!(
@@ -260,6 +301,13 @@ mod tests {
             ("allow_leaks = 1", "asbool"),
             ("schedule = 3", "asstring"),
             ("time = 3", "asstring"),
+            ("threads = \"one\"", "onlyvalue"),
+            ("threads = 3", "onlyvalue"),
+            ("threads = \"all\", allow_leaks = true", "allow_leaks"),
+            (
+                "check_determinism = true, threads = \"all\"",
+                "check_determinism",
+            ),
             ("seed = 1, seed = 2", "multipletimes"),
             ("flavor = \"local\"", "Unknownattributeflavor"),
             ("seed", "Unknownattributeinside"),

@@ -25,8 +25,15 @@ pub(crate) fn unknown(argument: &str) -> String {
 
 pub(crate) fn unknown_of_sim(argument: &str) -> String {
     format!(
-        "Unknown attribute {argument} is specified; expected one of: `seed`, `seeds`, `time`, `schedule`, `max_steps`, `allow_leaks`, `allow_panics`, `early_timers`, `check_determinism`, `crate`."
+        "Unknown attribute {argument} is specified; expected one of: `seed`, `seeds`, `time`, `schedule`, `max_steps`, `allow_leaks`, `allow_panics`, `early_timers`, `check_determinism`, `threads`, `crate`."
     )
+}
+
+pub(crate) const NOT_ALL: &str =
+    "The only value of `threads` is \"all\". Without it, one thread plays all workers.";
+
+pub(crate) fn of_tasks(argument: &str) -> String {
+    format!("`{argument}` is of a simulation of tasks, and does nothing with `threads`.")
 }
 
 pub(crate) fn without_value(argument: &str) -> String {

@@ -25,6 +25,7 @@
 //! The command `blitz sim` is this library with a command line.
 
 mod exhaustive;
+mod library;
 mod outcome;
 mod plan;
 #[cfg_attr(
@@ -44,6 +45,7 @@ mod simulator;
 mod trace;
 
 pub use exhaustive::Exhaustive;
+pub use library::write_library;
 pub use outcome::{Outcome, Verdict};
 pub use plan::{Faults, Plan, Schedule};
 pub use program::Program;

@@ -242,6 +242,9 @@ pub struct Plan {
     pub strict: bool,
     /// Threads change between two calls, too, after a number of instructions that the seed draws.
     pub preempt: bool,
+    /// Threads change at atomic operations, too, in a program that is compiled for it: see
+    /// [`write_library`](crate::write_library).
+    pub atomics: bool,
     /// Loops of the program that make no call, as distances from the start of its code
     /// ([`Outcome::loops`](crate::Outcome::loops)). Empty: those that the simulator has found so far.
     pub loops: Vec<u64>,
@@ -267,6 +270,7 @@ impl Plan {
             script: vec![],
             strict: false,
             preempt: false,
+            atomics: false,
             loops: vec![],
         }
     }

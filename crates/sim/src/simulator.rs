@@ -146,7 +146,7 @@ impl Simulator {
     /// # Errors
     ///
     /// Fails if the fork server has ended: the program ended before `main`, or its loader ignores the
-    /// object.
+    /// object. Fails if the plan has [`atomics`](Plan::atomics) and the program is not compiled for that.
     pub fn run(&mut self, plan: &Plan) -> io::Result<Outcome> {
         self.execute(plan, Extras::default(), &mut |_, _| {})
     }
@@ -348,6 +348,7 @@ impl Simulator {
         region.pause = extras.pause.into();
         region.paused.store(0, Ordering::Relaxed);
         region.preempt = plan.preempt.into();
+        region.atomics = plan.atomics.into();
         region.looping = loops.len() as u32;
         region.loops[..loops.len()].copy_from_slice(loops);
         region.running.store(0, Ordering::Relaxed);
@@ -371,6 +372,11 @@ impl Simulator {
 
         // SAFETY: the run has ended, and with it all that wrote to the region.
         let region = unsafe { &*self.region };
+        if plan.atomics && region.instrumented == 0 {
+            return Err(Error::other(
+                "atomic operations cannot be points: the program is not compiled with the thread sanitizer's instrumentation, or not linked with the simulator's library for it",
+            ));
+        }
         let decided = region.decided as usize;
         let text = &region.text[..region.text_length as usize];
         let mut report = String::from_utf8_lossy(text).into_owned();

@@ -3,7 +3,7 @@
 //! ```text
 //! "BLITZSIM"  version
 //! program's hash (8 bytes)  hash of the events (8 bytes)  verdict (2 numbers)
-//! seed  faults  limit  processors  preempt
+//! seed  faults  limit  processors  places             (1: between two calls, 2: at atomic operations)
 //! number of loops without a call  their marks
 //! folder  path  number of arguments  arguments          (each: length, bytes)
 //! number of variables  their names and values
@@ -88,7 +88,7 @@ impl Trace {
             plan.faults.0.into(),
             plan.limit,
             plan.processors.into(),
-            plan.preempt.into(),
+            u64::from(plan.preempt) | u64::from(plan.atomics) << 1,
             plan.loops.len() as u64,
         ] {
             put(&mut bytes, number);
@@ -162,7 +162,8 @@ impl Trace {
         plan.faults = Faults(from.small()?);
         plan.limit = from.number()?;
         plan.processors = from.small()?;
-        plan.preempt = from.number()? != 0;
+        let places = from.number()?;
+        (plan.preempt, plan.atomics) = (places & 1 != 0, places & 2 != 0);
         let count = from.number()?;
         plan.loops = (0..count)
             .map(|_| from.number())

@@ -41,7 +41,7 @@ use super::trace::Trace;
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `run` or `check` is called"]
 pub struct Builder {
-    settings: Settings,
+    pub(super) settings: Settings,
 }
 
 impl Builder {

@@ -53,6 +53,8 @@
 //! * Files of [`fs`](crate::fs) are those of a disk of the host whose code opens them: see `Host`. Files of the test itself and
 //!   of `std::fs` are those of the system.
 //! * Rings of `ipc` are in real shared memory. Their ends wait for each other as long as all of them are in the simulation.
+//! * With `threads = "all"` (`Builder::run_threads`, feature `sim-threads`), the workers of a runtime are real threads. Most
+//!   of what this page says is then different.
 //! * Threads that the test starts, `std::time`, and random numbers of other crates are no part of the simulation. A test
 //!   that depends on them is not deterministic: [`Builder::check_determinism`] finds that.
 //! * Thread-local variables keep their values from run to run, because all runs are on one thread. What belongs to a run goes
@@ -88,6 +90,8 @@ mod run;
 mod schedule;
 mod settings;
 mod shrink;
+#[cfg(feature = "sim-threads")]
+mod threads;
 mod trace;
 mod waits;
 
@@ -112,4 +116,7 @@ pub use period::period_literal;
 pub use properties::{always, eventually, sometimes};
 pub use report::Report;
 pub use schedule::Schedule;
+#[cfg(feature = "sim-threads")]
+#[doc(hidden)]
+pub use threads::without_crate;
 pub use trace::{ParseError, Trace};

@@ -2,6 +2,7 @@
 
 mod check;
 mod gdb;
+mod instrumented;
 mod junit;
 mod picture;
 mod replay;
@@ -25,15 +26,17 @@ Examples:
   blitz sim run -- cargo test -p app      each test of the package, a thousand orders each
   blitz sim run -- cargo test -- transfer only the tests with this word in their names
   blitz sim run -- ./server --selftest    any dynamically linked program
+  blitz sim run --atomics -- cargo test   threads change at atomic operations, too
   blitz sim replay app.blitztrace         the order that failed, again
   blitz sim replay --html run.html FILE   a picture of it: who ran when, who waited, who woke whom
   blitz sim replay --gdb --until 40 FILE  gdb, before the 40th call
   blitz sim shrink app.blitztrace         the same failure with as few choices as possible
   blitz sim check -- cargo test -p app    each seed twice: are the runs equal?
 
-Nothing is changed or recompiled. An object that is loaded before the program takes over its
-threads, locks, clocks, sleeps, random numbers, pipes and sockets. One thread runs at a time, and
-a seed decides which one goes on at each call. Time is simulated: an hour of sleep takes no time.
+Nothing is changed, and nothing recompiled but with --atomics. An object that is loaded before the
+program takes over its threads, locks, clocks, sleeps, random numbers, pipes and sockets. One thread
+runs at a time, and a seed decides which one goes on at each call. Time is simulated: an hour of
+sleep takes no time.
 
 If a run fails, that order is kept in a file. `replay` repeats it as often as you like, for example
 with more output in the program's log. `shrink` finds out which choices matter.
@@ -42,7 +45,8 @@ A run fails if the program fails, if no thread can run any more (a deadlock; the
 thread waits where), or if it makes a million calls without progress (a livelock; --limit). A call
 that cannot be simulated ends the run as `escaped`, with its name and place: it never passes in
 silence. Threads change at calls, and in loops that make none. With --preempt they change between
-two calls, too, after a number of instructions that the seed draws.
+two calls, too, after a number of instructions that the seed draws. With --atomics they change at
+each atomic operation: the tests are then compiled with the thread sanitizer's instrumentation.
 
 Exit codes:
   0    no run failed; the replay did what the file says; the runs were equal
@@ -73,6 +77,8 @@ enum Command {
     /// Runs each seed twice, and reports the first difference.
     #[command(after_help = HELP)]
     Check(RunArguments),
+    /// Writes the library that a program for `run --atomics` is linked with, and says how.
+    Atomics(AtomicsArguments),
 }
 
 #[derive(Args)]
@@ -105,6 +111,12 @@ pub struct RunArguments {
     /// There are too many places for exhaustive, which refuses this.
     #[arg(long)]
     preempt: bool,
+    /// Lets threads change at each atomic operation, too. All operations are in one order for all threads (sequentially
+    /// consistent). Finds races between atomic operations, and between two sections of a lock that is free. With
+    /// `cargo test`, std and the tests are compiled anew into target/atomics. This needs the sources of std:
+    /// `rustup component add rust-src`. Another program has to be compiled as `blitz sim atomics` says.
+    #[arg(long)]
+    atomics: bool,
     /// Lets the program start others, which run outside of the simulation. Runs are not deterministic
     /// then, and calls that go round libc are not seen.
     #[arg(long)]
@@ -168,6 +180,13 @@ pub struct FileArguments {
 }
 
 #[derive(Args)]
+pub struct AtomicsArguments {
+    /// The folder for the library. Programs that are linked with it need it there.
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    folder: PathBuf,
+}
+
+#[derive(Args)]
 pub struct ShrinkArguments {
     /// The trace file.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -226,7 +245,7 @@ impl RunArguments {
                 "Leave --preempt out, or give another --schedule.",
             ));
         }
-        let mut found = targets::find(&self.program)?;
+        let mut found = targets::find(&self.program, self.atomics)?;
         for target in &mut found {
             if self.allow_exec {
                 target.program = target.program.clone().allow_exec();
@@ -244,6 +263,7 @@ impl RunArguments {
         plan.faults = self.faults.of_seed(seed);
         plan.limit = self.limit;
         plan.preempt = self.preempt;
+        plan.atomics = self.atomics;
         plan.processors = self.processors;
         plan
     }
@@ -260,6 +280,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         Command::Replay(arguments) => replay::replay(arguments),
         Command::Shrink(arguments) => replay::shrink(arguments),
         Command::Check(arguments) => check::check(arguments),
+        Command::Atomics(arguments) => instrumented::prepare(arguments),
     }
 }
 

@@ -20,10 +20,10 @@ use crate::exit::Exit;
 use crate::line::Line;
 use crate::output;
 
-/// What a search without `--preempt` has not tried, for a program that has passed.
+/// What a search without `--preempt` and `--atomics` has not tried, for a program that has passed.
 const NOT_TRIED: &str = "\
 Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
---preempt tries orders between two calls, too.
+--preempt tries orders between two calls, too, and --atomics those of atomic operations.
 ";
 
 /// Runs every target, and prints the table.
@@ -52,7 +52,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
         match first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete)) {
             Some(row) => exit_of(row.verdict, &row.test),
             None => {
-                if !arguments.preempt {
+                if !(arguments.preempt || arguments.atomics) {
                     output::tell(NOT_TRIED);
                 }
                 Exit::Done

@@ -43,6 +43,7 @@ pub fn search(
             let mut search = Exhaustive::new(arguments.seed, bound);
             let plan = search.plan_mut();
             (plan.limit, plan.processors) = (arguments.limit, arguments.processors);
+            plan.atomics = arguments.atomics;
             Some(search)
         }
         Chosen::Seeds(_) => None,

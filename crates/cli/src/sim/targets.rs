@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use blitz_io_sim::Program;
 use serde::Deserialize;
 
+use super::instrumented;
 use crate::exit::Exit;
 use crate::output;
 
@@ -40,14 +41,18 @@ struct Named {
     name: String,
 }
 
-/// Returns what the words after `--` name.
-pub fn find(words: &[OsString]) -> Result<Vec<Target>, Exit> {
+/// Returns what the words after `--` name. `atomics`: tests are compiled so that their atomic operations can be points.
+pub fn find(words: &[OsString], atomics: bool) -> Result<Vec<Target>, Exit> {
     let (first, rest) = words.split_first().expect("clap requires one");
     let is_cargo = Path::new(first)
         .file_stem()
         .is_some_and(|name| name == "cargo");
-    if is_cargo && rest.first().is_some_and(|word| word == "test") {
-        return tests(first, &rest[1..]);
+    // `cargo +nightly test` names a toolchain.
+    let is_toolchain = |word: &&OsString| word.to_string_lossy().starts_with('+');
+    let toolchain = rest.first().filter(is_toolchain);
+    let subcommand = usize::from(toolchain.is_some());
+    if is_cargo && rest.get(subcommand).is_some_and(|word| word == "test") {
+        return tests(first, toolchain, &rest[subcommand + 1..], atomics);
     }
     if is_cargo {
         return Err(Exit::usage(
@@ -67,17 +72,28 @@ pub fn find(words: &[OsString]) -> Result<Vec<Target>, Exit> {
 }
 
 /// Builds the tests, and lists them.
-fn tests(cargo: &OsString, words: &[OsString]) -> Result<Vec<Target>, Exit> {
+fn tests(
+    cargo: &OsString,
+    toolchain: Option<&OsString>,
+    words: &[OsString],
+    atomics: bool,
+) -> Result<Vec<Target>, Exit> {
     let end = words
         .iter()
         .position(|word| word == "--")
         .unwrap_or(words.len());
     let (of_cargo, of_tests) = (&words[..end], words.get(end + 1..).unwrap_or(&[]));
     // A word that is no option filters the tests, as those behind `--` do.
-    let built = Command::new(cargo)
+    let mut build = Command::new(cargo);
+    build
+        .args(toolchain)
         .arg("test")
         .args(of_cargo)
-        .args(["--no-run", "--message-format=json-render-diagnostics"])
+        .args(["--no-run", "--message-format=json-render-diagnostics"]);
+    if atomics {
+        instrumented::compile(&mut build, cargo, toolchain, of_cargo)?;
+    }
+    let built = build
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()

@@ -83,6 +83,7 @@ fn a_search_that_passes_says_what_it_has_not_tried() {
     let run = ["sim", "run", "--seeds", "1", "--traces", traces];
     let ran = expect(0, &[&run[..], &["--", "true"]].concat());
     assert!(ran.err.contains("--preempt tries orders"), "{ran:?}");
+    assert!(ran.err.contains("--atomics"), "{ran:?}");
     let ran = expect(0, &[&run[..], &["--preempt", "--", "true"]].concat());
     assert!(!ran.err.contains("--preempt tries orders"), "{ran:?}");
 }
@@ -309,4 +310,51 @@ fn a_failure_is_drawn_and_reported_to_ci() {
     expect(0, &["sim", "replay", "--html", other, file]);
     assert_eq!(fs::read_to_string(other).unwrap(), page);
     expect(2, &["sim", "replay", "--html", other, "--gdb", file]);
+}
+
+#[test]
+fn atomic_operations_are_points_in_a_program_that_is_compiled_as_told() {
+    const COUNTER: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int count;
+static void *adds(void *x) { atomic_store(&count, atomic_load(&count) + 1); return x; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, adds, 0); adds(0); pthread_join(t, 0);
+    assert(atomic_load(&count) == 2);
+    return 0;
+}"#;
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("FILE.c"), folder.path().join("a.out"));
+    fs::write(&source, COUNTER).unwrap();
+    let at = folder.path().to_str().unwrap();
+    let ran = expect(0, &["sim", "atomics", at]);
+    let commands = ran.out.lines().filter(|line| line.starts_with("  cc "));
+    for command in commands {
+        let status = Command::new("sh")
+            .args(["-ec", command])
+            .current_dir(folder.path())
+            .status()
+            .unwrap();
+        assert!(status.success(), "{command}");
+    }
+    let program = program.to_str().unwrap();
+    let run = [
+        "sim", "run", "--seeds", "100", "--faults", "none", "--traces", at,
+    ];
+    expect(0, &[&run[..], &["--", program]].concat());
+    let ran = expect(
+        3,
+        &[&run[..], &["--json", "--atomics", "--", program]].concat(),
+    );
+    let file = ran.json()[0]["trace"].as_str().unwrap().to_owned();
+    expect(3, &["sim", "replay", "--times", "10", &file]);
+
+    // All orders, and one that is not compiled so.
+    let all = ["--schedule", "exhaustive:0", "--atomics", "--", program];
+    expect(0, &[&run[..], &all].concat());
+    let ran = expect(1, &[&run[..], &["--atomics", "--", "true"]].concat());
+    assert!(ran.err.contains("is not compiled with"), "{ran:?}");
 }

@@ -50,6 +50,7 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::atomics;
 use crate::c::{EINTR, Pollfd};
 use crate::end;
 use crate::events;
@@ -70,6 +71,8 @@ use crate::time;
 
 /// Simulated nanoseconds that each point takes.
 const COST: u64 = 1_000;
+/// The same of an atomic operation.
+const ATOMIC_COST: u64 = 50;
 /// After this many points at which another thread could have run, one does. A loop of calls that do not
 /// block may wait for what another thread does.
 const FAIR: u32 = 1_000;
@@ -78,6 +81,19 @@ const FAIR: u32 = 1_000;
 pub unsafe fn point(call: &'static str, object: usize) {
     enter(call, object, object as u64);
     reschedule(kind::SWITCH);
+}
+
+/// An atomic operation of the program. `spins`: others run, or time passes, because the thread waits in a loop. There
+/// are far more of these points than of calls, so they have no faults.
+pub unsafe fn point_of_atomic(name: &'static str, address: usize, spins: bool) {
+    arrive(name, address, address as u64, ATOMIC_COST);
+    if !spins {
+        return reschedule(kind::SWITCH);
+    }
+    if !other_is_ready() {
+        to_next_deadline();
+    }
+    reschedule(kind::YIELD);
 }
 
 /// The entry of a call that concerns no other thread.
@@ -131,9 +147,19 @@ pub unsafe fn spun() -> bool {
     true
 }
 
+/// The entry of a call. A thread may stall there.
+unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
+    arrive(call, object, concerns, COST);
+    let s = sim();
+    s.me().idle = 0;
+    if s.next_deadline != NEVER && has_fault(fault::STALL) {
+        to_next_deadline();
+    }
+}
+
 /// Counts a point, lets its time pass, and ends a run that has too many. `concerns` is the object for the
 /// strategy: see `Thread::object`.
-unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
+unsafe fn arrive(call: &'static str, object: usize, concerns: u64, cost: u64) {
     let s = sim();
     s.clock_reads = 0;
     let object = if object == 0 { 0 } else { s.object(object) };
@@ -155,14 +181,10 @@ unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
     let points = region.points.load(Ordering::Relaxed) + 1;
     region.points.store(points, Ordering::Relaxed);
     happened(happening::CALL, s.current, 0, concerns, 0, call.as_bytes());
-    advance(COST);
-    let s = sim();
+    advance(cost);
     progress::check();
-    if points == s.region().until {
+    if points == sim().region().until {
         end::at_step();
-    }
-    if s.next_deadline != NEVER && has_fault(fault::STALL) {
-        to_next_deadline();
     }
 }
 
@@ -648,6 +670,7 @@ pub unsafe fn leave(next: u32) {
     let s = sim();
     s.dying = sys::gettid();
     s.current = next;
+    atomics::leaves();
     sys::futex_wake(&s.threads[next as usize].baton);
 }
 

@@ -12,6 +12,7 @@ use core::ffi::c_void;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::atomics;
 use crate::end;
 use crate::identity::PROCESS;
 use crate::shared::region::{DECISIONS, verdict};
@@ -64,6 +65,7 @@ pub unsafe fn begin() {
     region.verdict = verdict::DEADLOCK;
     (region.faults, region.preempt) = (0, 0);
     (region.until, region.recording) = (0, 0);
+    atomics::turn_off();
     thread::pthread_create(&mut 0, null(), run, null_mut());
 }
 

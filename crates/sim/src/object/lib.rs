@@ -6,6 +6,7 @@
 //! - `strategy`, `pos`, `surw`: which thread is next.
 //! - `thread`, `lock`, `condition`, `futex`, `mappings`, `time`, `alarms`, `signals`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
+//! - `atomics`: atomic operations of programs that are compiled for it.
 //! - `step`: instructions one by one; `survey`, `loops`: loops without a call; `handlers`: of the program.
 //! - `files`, `paths`, `tree`, `metadata`, `disk`: files in memory, and their crashes.
 //! - `network`, `wires`, `silence`: faults of the network, what is under way because of them, and half-open connections.
@@ -20,6 +21,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 mod alarms;
+mod atomics;
 mod baton;
 mod c;
 mod condition;

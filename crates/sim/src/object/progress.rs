@@ -7,13 +7,15 @@
 //!   program is in a state that it was not in.
 //! - *a wake*: a thread began to wait, a call found a waiting thread, or time reached a deadline. That may be part of a circle: two
 //!   threads that poll a flag under a lock wake each other for ever, and one that sleeps between two looks is
-//!   woken by time for ever.
+//!   woken by time for ever. An atomic operation that changes its value (`atomics`) counts as one, as two
+//!   threads that poll a flag under a spin lock do so for ever.
 //!
 //! A run is a livelock if `Region::limit` points pass without either, or [`WAKES`] times as many with
 //! nothing but wakes. So each run ends that moves no bytes and starts no threads.
 
 use core::sync::atomic::Ordering;
 
+use crate::atomics;
 use crate::end;
 use crate::state::sim;
 
@@ -48,7 +50,13 @@ pub unsafe fn transferred(result: isize) -> isize {
 pub unsafe fn check() {
     let s = sim();
     let (points, limit) = (points(), s.region().limit);
-    let without_any = points - s.moved > limit;
+    let mut without_any = points - s.moved > limit;
+    // Only now, and not at each change: so a change counts until the limit after it.
+    if without_any && s.seen_changes != atomics::changes() {
+        s.seen_changes = atomics::changes();
+        s.moved = points;
+        without_any = false;
+    }
     if without_any || points - s.changed > limit.saturating_mul(WAKES) {
         end::livelock(without_any);
     }

@@ -23,6 +23,7 @@ use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::alarms::Alarms;
+use crate::atomics;
 use crate::c::{self, Main, nr};
 use crate::descriptors::Descriptors;
 use crate::disk::{self, DISK_FD};
@@ -109,6 +110,7 @@ unsafe extern "C" fn serve(argc: c_int, argv: *mut *mut c_char, envp: *mut *mut 
     if !outside::is_allowed() && is_filtered {
         vdso::replace();
     }
+    (*region).instrumented = atomics::is_instrumented().into();
     let server = Server::new();
     let mut is_restart = false;
     loop {
@@ -282,6 +284,7 @@ unsafe fn begin(region: *mut Region, key: u32) {
         streak: 0,
         moved: configuration.points.load(Ordering::Relaxed),
         changed: configuration.points.load(Ordering::Relaxed),
+        seen_changes: atomics::changes(),
         objects: Default::default(),
         places: Default::default(),
         queues: Default::default(),
@@ -302,8 +305,9 @@ unsafe fn begin(region: *mut Region, key: u32) {
     if !outside::is_allowed() {
         tsc::install();
     }
-    (*region)
-        .running
-        .store(sys::gettid() as u32, Ordering::Relaxed);
+    state::sim().runs();
+    if configuration.atomics != 0 {
+        atomics::turn_on();
+    }
     loops::begin(&*region);
 }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::alarms::Alarms;
+use crate::atomics;
 use crate::c::Pollfd;
 use crate::descriptors::Descriptors;
 use crate::explain::Before;
@@ -104,6 +105,10 @@ pub struct Thread {
     pub spins: u32,
     /// The number of points from which on it runs again, if others can: it spins.
     pub rests: u64,
+    /// Atomic operations in a row without a call and without a change (`atomics`).
+    pub idle: u32,
+    /// Changes by atomic operations, when it was at its last one.
+    pub seen_changes: u64,
     pub name: [u8; 16],
 }
 
@@ -134,6 +139,8 @@ impl Thread {
             clock_spins: 0,
             spins: 0,
             rests: 0,
+            idle: 0,
+            seen_changes: 0,
             name: [0; 16],
         }
     }
@@ -173,6 +180,8 @@ pub struct Simulation {
     /// Points at the last progress, and at the last one that was more than a wake (`progress`).
     pub moved: u64,
     pub changed: u64,
+    /// Changes by atomic operations, as far as they have counted as progress.
+    pub seen_changes: u64,
     /// Small numbers for objects in the order of their first use. Addresses are no part of the hash.
     pub objects: BTreeMap<usize, u32>,
     /// Numbers of words in shared memory, by their places in files.
@@ -236,10 +245,11 @@ impl Simulation {
         &mut self.threads[current]
     }
 
-    /// Notes which thread of the kernel has the baton now.
+    /// Notes that the calling thread has the baton now.
     pub unsafe fn runs(&mut self) {
         let tid = self.me().tid as u32;
         self.region().running.store(tid, Ordering::Relaxed);
+        atomics::holds();
     }
 
     /// Adds an event to the hash.

@@ -254,6 +254,10 @@ pub struct Region {
     pub preempt: u32,
     /// Number of entries of `loops`.
     pub looping: u32,
+    /// Not zero: atomic operations are points, too.
+    pub atomics: u32,
+    /// Not zero: the program has the instrumentation for that. The fork server says it at its start.
+    pub instrumented: u32,
 
     /// Process id of the run.
     pub pid: AtomicU32,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use blitz_io_sim::{Faults, Outcome, Plan, Program, Schedule, Simulator, shrink};
+use blitz_io_sim::{Faults, Outcome, Plan, Program, Schedule, Simulator, shrink, write_library};
 use tempfile::TempDir;
 
 /// A program in C that was compiled for one test.
@@ -30,32 +30,49 @@ impl Compiled {
 
 /// Compiles a program.
 pub fn c(source: &str) -> Compiled {
+    let compiled = source_of(source);
+    cc(&["-o", "program", "program.c"], compiled.folder());
+    compiled
+}
+
+/// Compiles a program whose atomic operations can be points. The linker must not know of a sanitizer.
+pub fn c_with_atomics(source: &str) -> Compiled {
+    let compiled = source_of(source);
+    let library = write_library(compiled.folder()).unwrap();
+    cc(&["-fsanitize=thread", "-c", "program.c"], compiled.folder());
+    let library = library.to_str().unwrap();
+    cc(&["-o", "program", "program.o", library], compiled.folder());
+    compiled
+}
+
+fn source_of(program: &str) -> Compiled {
     let folder = tempfile::tempdir().unwrap();
-    let (file, program) = (
-        folder.path().join("program.c"),
-        folder.path().join("program"),
-    );
     let head = "#define _GNU_SOURCE\n#include <assert.h>\n#include <errno.h>\n#include <pthread.h>\n#include <sched.h>\n\
                 #include <fcntl.h>\n#include <semaphore.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <time.h>\n\
                 #include <unistd.h>\n";
-    fs::write(&file, format!("{head}{source}")).unwrap();
-    // A sanitizer has a compiler of its own, with options.
-    let compiler = env::var("BLITZ_SIM_CC").unwrap_or_else(|_| "cc".to_owned());
-    let mut words = compiler.split_whitespace();
-    let status = Command::new(words.next().unwrap())
-        .args(words)
-        .args(["-O1", "-pthread", "-o"])
-        .arg(&program)
-        .arg(&file)
-        .status()
-        .unwrap();
-    assert!(status.success());
+    fs::write(folder.path().join("program.c"), format!("{head}{program}")).unwrap();
     Compiled {
+        program: Program::new(folder.path().join("program"), [""; 0]),
         folder,
-        program: Program::new(program, [""; 0]),
     }
 }
 
+fn cc(arguments: &[&str], folder: &Path) {
+    // A sanitizer has a compiler of its own, with options.
+    let compiler = env::var(COMPILER).unwrap_or_else(|_| "cc".to_owned());
+    let mut words = compiler.split_whitespace();
+    let status = Command::new(words.next().unwrap())
+        .args(words)
+        .args(["-O1", "-pthread"])
+        .args(arguments)
+        .current_dir(folder)
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+/// The variable with the compiler of a sanitizer.
+const COMPILER: &str = "BLITZ_SIM_CC";
 /// The variable that is set in programs under simulation.
 const VARIABLE: &str = "BLITZ_SIM_TEST";
 
@@ -74,6 +91,11 @@ pub fn test(name: &str) -> Program {
         .variables
         .push(("RUST_BACKTRACE".into(), "0".into()));
     program
+}
+
+/// Returns `true` if programs are compiled for another sanitizer: no program can have two.
+pub fn is_sanitized() -> bool {
+    env::var_os(COMPILER).is_some()
 }
 
 /// Runs one seed.

@@ -110,7 +110,7 @@ pub(super) fn is_kept() -> bool {
 /// be long. Under `blitz sim` there is none: with a thread that sleeps again and again, no state is a deadlock.
 pub fn keep_time() {
     STARTED.call_once(|| {
-        if simulator::is_here() {
+        if simulator::is_simulated() {
             return;
         }
         RECENT.store(coarse(), Ordering::Relaxed);

@@ -51,7 +51,7 @@ pub use self::{
     place::{TaskFacts, TaskState},
     registry::{Record, TaskRecord, for_each_object, read, read_chosen},
     root::Root,
-    simulator::{Explain, Write, explain_deadlocks_by},
+    simulator::{Explain, Write, explain_deadlocks_by, is_simulated},
     threads::{ThreadRecord, runs_tasks},
     totals::{Contention, WAIT_BUCKETS},
     wait::{Blocking, Sleeping, Wait, WaitKind, sleeping},

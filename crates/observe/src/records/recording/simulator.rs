@@ -8,7 +8,7 @@ pub type Write = unsafe extern "C" fn(*const u8, usize);
 pub type Explain = unsafe extern "C" fn(*const u32, usize, Write);
 
 /// Returns `true` if the program runs under `blitz sim`.
-pub(super) fn is_here() -> bool {
+pub fn is_simulated() -> bool {
     system::object().is_some()
 }
 

@@ -1,0 +1,25 @@
+//! Small programs on our protocols, with three to eight threads and a few operations of each.
+//!
+//! As ordinary tests they take no time and prove little: `.ci/sim-atomics` runs each of them in as many orders of its
+//! atomic operations as it has time for. So they have to be short, and to fail if anything is lost.
+
+#![cfg(unix)]
+
+mod channels;
+mod io;
+mod locks;
+mod messages;
+mod parallel;
+mod tasks;
+
+use std::thread;
+
+/// Runs a closure in this many threads, with the number of each.
+fn each(threads: usize, body: impl Fn(usize) + Sync) {
+    let body = &body;
+    thread::scope(|scope| {
+        for me in 0..threads {
+            scope.spawn(move || body(me));
+        }
+    });
+}
