@@ -16,9 +16,10 @@ use crate::baton;
 use crate::c;
 use crate::state::{active, sim};
 
-/// Idle operations in a row after which others run. A lock of std that is held looks at its word a hundred times
-/// before it makes a call.
-const IDLE: u32 = 128;
+/// Idle operations in a row after which others run: as many as there are points that a thread passes in a row in any case
+/// (`baton`). A lock spins for some hundred operations before it sleeps, and with fewer here no order would come to
+/// its sleep while another thread can run.
+const IDLE: u32 = 1_000;
 
 /// The library's counter of operations that have changed a value.
 static CHANGES: AtomicPtr<AtomicU64> = AtomicPtr::new(core::ptr::null_mut());
