@@ -3,9 +3,9 @@
 //! At most points the task that runs has the highest priority still. It is the `leader` then, and the others need no
 //! look: priorities only become lower, and a task that becomes ready is compared with the leader.
 
-use super::{Choice, What};
 use super::random::Random;
 use super::tasks::Tasks;
+use super::{Choice, What};
 
 /// Priorities from here on are those of tasks that have not been lowered.
 const HIGH: u64 = 1 << 63;
@@ -49,8 +49,7 @@ impl Pct {
         for _ in 1..depth {
             self.changes.push(1 + self.random.number() % length.max(1));
         }
-        self.changes
-            .sort_unstable_by(|one, other| other.cmp(one));
+        self.changes.sort_unstable_by(|one, other| other.cmp(one));
         self.priorities.clear();
         self.targets.clear();
         (self.decisions, self.lowest, self.leader) = (0, HIGH, None);
