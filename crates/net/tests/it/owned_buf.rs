@@ -18,12 +18,21 @@ fn a_buffer_comes_back_with_what_was_read() {
     on_both(|| async {
         let (client, server) = pair().await;
         let (result, sent) = client.write_owned(b"hello".to_vec()).await;
-        assert_eq!((result.unwrap(), sent.as_slice()), (5, &b"hello"[..]));
-        // Room for less than there is, then more room than that.
-        let (result, read) = server.read_owned(vec![0; 2].into_boxed_slice()).await;
-        assert_eq!((result.unwrap(), &*read), (2, &b"he"[..]));
-        let (result, read) = server.read_owned(vec![b'.'; 5]).await;
-        assert_eq!((result.unwrap(), read.as_slice()), (3, &b"llo.."[..]));
+        let written = result.unwrap();
+        assert_eq!(sent.as_slice(), b"hello");
+        // Room for less than there is, then more room than that. A system may transfer less than it could.
+        let (result, read) = server.read_owned(vec![b'.'; 2].into_boxed_slice()).await;
+        let mut seen = result.unwrap();
+        assert!(seen > 0);
+        assert_eq!(read[..seen], b"hello"[..seen]);
+        while seen < written {
+            let (result, read) = server.read_owned(vec![b'.'; 5]).await;
+            let more = result.unwrap();
+            assert!(more > 0);
+            assert_eq!(read[..more], b"hello"[seen..seen + more]);
+            assert_eq!(read[more..], b"....."[more..]);
+            seen += more;
+        }
         // No room, and nothing to write.
         assert_eq!(server.read_owned(Vec::new()).await.0.unwrap(), 0);
         assert_eq!(client.write_owned(Vec::new()).await.0.unwrap(), 0);
