@@ -277,7 +277,7 @@ impl Bits {
             Self::Many(words) => set(words, place),
             Self::Few(table) => {
                 let known = table.insert(place);
-                if !known && table.is_full() {
+                if !known && table.is_full(place) {
                     self.grow();
                 }
                 known
@@ -320,7 +320,8 @@ const FREE: u32 = u32::MAX;
 struct Table {
     /// Their number is a power of two.
     slots: Vec<u32>,
-    used: usize,
+    /// Number of slots in use, for each value of the upper bits.
+    used: [usize; 8],
     bits: u64,
     /// The places whose lower bits are those of an empty slot: a bit for each value of the upper ones.
     others: u8,
@@ -334,7 +335,7 @@ impl Table {
         );
         Self {
             slots: vec![FREE; 1 << 10],
-            used: 0,
+            used: [0; 8],
             bits,
             others: 0,
         }
@@ -364,7 +365,7 @@ impl Table {
             match self.slots[at] {
                 FREE => {
                     self.slots[at] = lower;
-                    self.used += 1;
+                    self.used[upper] += 1;
                     return false;
                 }
                 known if known == lower => return true,
@@ -373,9 +374,10 @@ impl Table {
         }
     }
 
-    /// Returns `true` if more places would take long to find.
-    fn is_full(&self) -> bool {
-        self.used * 4 > self.slots.len() * 3
+    /// Returns `true` if more places with the upper bits of this one would take long to find.
+    fn is_full(&self, place: u64) -> bool {
+        let used = self.used[(place >> u32::BITS) as usize];
+        used * 4 > self.slots.len() / self.step() * 3
     }
 
     fn larger(&self) -> usize {
@@ -386,7 +388,7 @@ impl Table {
         let slots = vec![FREE; self.larger()];
         let mut larger = Self {
             slots,
-            used: 0,
+            used: [0; 8],
             ..*self
         };
         for place in self.places() {
@@ -447,6 +449,16 @@ mod tests {
                 model
             );
         }
+    }
+
+    /// Sums of short reads are all small.
+    #[test]
+    fn places_with_the_same_upper_bits_find_room() {
+        let mut bits = Bits::new(1 << 35);
+        for place in 0..10_000 {
+            assert!(!bits.set(place));
+        }
+        assert!((0..10_000).all(|place| bits.set(place)));
     }
 
     fn read(seq: &[u8]) -> Read4<'_> {
