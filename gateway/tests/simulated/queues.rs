@@ -15,8 +15,8 @@ use crate::site::{BOTH, FAULTS, Importers, LOOK, MAX_LEN, ONE, Site, faults};
 const SENT: u64 = 40;
 /// The number of runs that gate a change.
 const RUNS: u64 = 50;
-/// The number of runs of each test that takes minutes.
-const MANY: u64 = 1_000;
+/// The number of runs of the tests that take minutes, with one importer.
+const MANY: u64 = 2_000;
 
 /// Sends all items.
 async fn send(mut sender: Sender) -> Sender {
@@ -102,5 +102,5 @@ fn no_item_is_lost_in_many_runs() {
 #[test]
 #[ignore = "takes minutes"]
 fn no_item_is_lost_between_two_importers_in_many_runs() {
-    check(BOTH, MANY);
+    check(BOTH, MANY / 2);
 }
