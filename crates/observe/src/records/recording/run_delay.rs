@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Reading the counter takes some microseconds: it is a file. No descriptor is kept, which a fork would hand to another
 /// thread, and which the program may close.
 pub(super) fn total() -> Option<Duration> {
-    if super::simulator::is_here() {
+    if super::simulator::is_simulated() {
         return None;
     }
     read()
