@@ -317,6 +317,7 @@
 //! | `metrics` | `metrics`: the figures of runtimes, pools and shared memory, and with `inspect` of waits, through the facade of that name, to Prometheus and others |
 //! | `schedule-latency` | how long tasks are ready before they are polled: a histogram of `runtime::RuntimeMetrics`, and for the hooks of polls |
 //! | `sim` | `sim`: tests that run their tasks in many orders, each of which can be replayed, and with `macros` the attribute `#[sim]` |
+//! | `sim-threads` | `threads = "all"` of `#[sim]`, and `sim::Builder::run_threads`: tests on real threads under the simulator of `blitz sim` |
 //! | `taskdump` | `runtime::Handle::dump`, with the interface of Tokio's task dumps |
 //! | **Compatibility** | |
 //! | `portable` | a table of locks instead of the system's futex, for sandboxes that forbid it |

@@ -50,6 +50,7 @@ fn full_is_full() {
         "send_guard",
         "serde",
         "sim",
+        "sim-threads",
         "sink",
         "stream",
         "taskdump",
