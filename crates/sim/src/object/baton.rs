@@ -434,6 +434,11 @@ unsafe fn reschedule(kind: u16) {
     }
     hand_over(next);
     signals::deliver();
+    begins();
+}
+
+/// The running thread is about to execute code of the program. With windows, it may lose the baton there.
+pub unsafe fn begins() {
     if sim().region().preempt != 0 && other_is_ready() {
         open_window();
     }

@@ -4,8 +4,8 @@
 //! machine: a processor's own counters are missing in most virtual machines, and count a few too many
 //! on some others. A step takes a microsecond or two. Two subjects need steps:
 //!
-//! - *windows* (with `Region::preempt`): a thread that returns from a point executes a drawn number of
-//!   instructions, and then another one may run, if the thread has not reached the next point before;
+//! - *windows* (with `Region::preempt`): a thread that begins, or returns from a point, executes a drawn number
+//!   of instructions, and then another one may run, if the thread has not reached the next point before;
 //! - *loops without a call*: `survey` finds one, and `loops` counts its rounds with breakpoints.
 //!
 //! # Where a window ends

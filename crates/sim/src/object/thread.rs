@@ -82,6 +82,7 @@ unsafe extern "C" fn run(body: *mut c_void) -> *mut c_void {
     s.me().tid = sys::gettid();
     s.runs();
     c::pthread_setspecific(s.key, core::ptr::dangling());
+    baton::begins();
     (body.start)(body.argument)
 }
 

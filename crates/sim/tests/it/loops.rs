@@ -237,6 +237,24 @@ int main(void) {
     return 0;
 }"#;
 
+/// The same, of two threads that make no call at all: each has its first window when it begins.
+#[test]
+fn a_lost_update_of_threads_without_calls_is_found() {
+    let source = LOST_UPDATE.replace(
+        "pthread_t t;\n    pthread_create(&t, NULL, add, NULL);\n    add(NULL);\n",
+        "pthread_t t, u;\n    pthread_create(&t, NULL, add, NULL);\n    pthread_create(&u, NULL, add, NULL);\n    pthread_join(u, NULL);\n",
+    );
+    assert_ne!(source, LOST_UPDATE);
+    let compiled = c(&source);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let found = (0..3_000).any(|seed| {
+        let mut plan = Plan::new(Schedule::Portfolio, seed);
+        plan.preempt = true;
+        simulator.run(&plan).unwrap().verdict.is_failure()
+    });
+    assert!(found);
+}
+
 #[test]
 fn a_lost_update_is_found_with_windows_only() {
     let compiled = c(LOST_UPDATE);
