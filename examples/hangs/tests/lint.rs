@@ -105,6 +105,11 @@ fn other_locks_of_the_same_two_lines_are_probable() {
 }
 
 #[test]
+fn locks_that_default_makes_are_told_apart() {
+    finds_nothing("made_by_default");
+}
+
+#[test]
 fn readers_do_not_keep_each_other_out() {
     finds_nothing("readers_both_ways");
     finds_nothing("thread_readers_both_ways");

@@ -288,6 +288,7 @@ impl<T> Clone for Sender<T> {
 }
 
 impl<T: Default> Default for Sender<T> {
+    #[track_caller]
     fn default() -> Self {
         Self::new(T::default())
     }

@@ -20,6 +20,12 @@ use crate::exit::Exit;
 use crate::line::Line;
 use crate::output;
 
+/// What a search with `--preempt` alone may not have tried, for a program that has passed.
+const RARELY_TRIED: &str = "\
+Threads changed at calls, and after random numbers of instructions. A short section between two
+calls, or of a lock that is free, is rarely interrupted so: --atomics tries each atomic operation.
+";
+
 /// What a search without `--preempt` and `--atomics` has not tried, for a program that has passed.
 const NOT_TRIED: &str = "\
 Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
@@ -52,8 +58,13 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
         match first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete)) {
             Some(row) => exit_of(row.verdict, &row.test),
             None => {
-                if !(arguments.preempt || arguments.atomics) {
-                    output::tell(NOT_TRIED);
+                if !arguments.atomics {
+                    let hint = if arguments.preempt {
+                        RARELY_TRIED
+                    } else {
+                        NOT_TRIED
+                    };
+                    output::tell(hint);
                 }
                 Exit::Done
             }

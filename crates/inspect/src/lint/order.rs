@@ -20,7 +20,8 @@
 //! A cycle of the same locks comes first. Then locks that were created at one line count as one, a class, as in
 //! the kernel's lockdep: another run may have them in a cycle. A cycle of classes is probable. Two locks of one
 //! class are always distinguished, since programs take such locks by their addresses, or from parents to children.
-//! The line at which a lock of threads was created is not known, so each of these is a class of its own.
+//! The line at which a lock of threads was created is not known, so each of these is a class of its own. So is a lock that
+//! std made, as `Arc::default` does: its line is std's, whatever it is for.
 //!
 //! # Readers that read twice
 //!
@@ -76,7 +77,16 @@ pub(super) fn orders(run: &Run) -> Vec<Finding> {
 
 /// Returns the line at which a lock was created, or else the lock.
 fn class(side: &Side) -> String {
-    side.made_at.clone().unwrap_or_else(|| side.lock.clone())
+    let line = side.made_at.as_deref().filter(|line| !is_of_std(line));
+    line.unwrap_or(&side.lock).to_owned()
+}
+
+/// Returns `true` for a line of Rust's own libraries.
+fn is_of_std(line: &str) -> bool {
+    let crates = ["alloc", "core", "std"];
+    crates
+        .iter()
+        .any(|name| line.contains(&format!("/library/{name}/src/")))
 }
 
 /// Returns `true` if a lock that is held in one mode keeps out another mode.

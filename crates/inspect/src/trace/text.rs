@@ -138,6 +138,10 @@ The program marks no request. Let it say where one begins and ends:
 
     let _request = blitz_io::trace::request(\"GET /x\");
     blitz_io::trace::request(\"GET /x\").instrument(future).await
+
+Or make a request of each call of axum, tonic or hyper (feature `tower`):
+
+    .layer(blitz_io::trace::RequestLayer::http())
 ";
 
 fn causes(text: &mut String, slowest: &Split) {

@@ -151,6 +151,25 @@ fn classes_are_lines_and_locks_of_one_class_are_told_apart() {
 }
 
 #[test]
+fn locks_that_std_made_are_no_class() {
+    let arc = "/rustc/0123/library/alloc/src/sync.rs:3596:10";
+    let of = |task, from: (&str, &str), to: (&str, &str)| {
+        let mut edge = locks(task, from.0, to.0);
+        edge.from.made_at = Some(from.1.to_owned());
+        edge.to.made_at = Some(to.1.to_owned());
+        edge
+    };
+    let cycle = |other| {
+        found(vec![
+            of(1, ("a", arc), ("b", "main.rs:3:4")),
+            of(2, ("b", "main.rs:3:4"), (other, arc)),
+        ])
+    };
+    assert_eq!(cycle("c"), []);
+    assert_eq!(cycle("a").len(), 1);
+}
+
+#[test]
 fn runs_with_the_same_lines_are_one_finding() {
     let run = |edges| Run {
         edges,

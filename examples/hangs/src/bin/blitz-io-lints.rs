@@ -28,6 +28,7 @@ const PROGRAMS: &[(&str, fn())] = &[
         run(two_of_one_line_both_ways());
     }),
     ("others_of_two_lines", || run(others_of_two_lines())),
+    ("made_by_default", || run(made_by_default())),
     ("readers_both_ways", || run(readers_both_ways(false))),
     ("a_writer_both_ways", || run(readers_both_ways(true))),
     ("thread_readers_both_ways", thread_readers_both_ways),
@@ -197,6 +198,18 @@ async fn others_of_two_lines() {
     let ((a, b), (c, d)) = (pair(), pair());
     alone(both(a, b)).await;
     alone(both(d, c)).await;
+}
+
+/// Always in one order: the first lock, the one between, the last one. Nothing but `Default` makes two of one kind.
+async fn made_by_default() {
+    for (first, last) in [
+        (Arc::default(), Arc::default()),
+        (Arc::new(Mutex::default()), Arc::new(Mutex::default())),
+    ] {
+        let between = Arc::new(Mutex::new(()));
+        alone(both(first, between.clone())).await;
+        alone(both(between, last)).await;
+    }
 }
 
 async fn readers_both_ways(writes: bool) {

@@ -305,12 +305,14 @@ impl<T: ?Sized> Mutex<T> {
 macro_rules! lock_traits {
     ($lock:ident, $try_look:ident) => {
         impl<T> From<T> for $lock<T> {
+            #[track_caller]
             fn from(value: T) -> Self {
                 Self::new(value)
             }
         }
 
         impl<T: Default> Default for $lock<T> {
+            #[track_caller]
             fn default() -> Self {
                 Self::new(T::default())
             }
