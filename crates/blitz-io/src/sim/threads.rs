@@ -33,6 +33,7 @@ const LENGTH: u64 = 1_000;
 
 /// A run that has not passed.
 struct Failed {
+    program: Program,
     plan: Plan,
     outcome: blitz_io_sim::Outcome,
     report: Report,
@@ -201,6 +202,7 @@ fn search(settings: &Settings, name: &str) -> io::Result<Result<Report, Box<Fail
         }
         if outcome.verdict != Verdict::Passed {
             return Ok(Err(Box::new(Failed {
+                program,
                 plan,
                 outcome,
                 report,
@@ -216,6 +218,7 @@ fn describe(name: &str, failed: &Failed) -> String {
         plan,
         outcome,
         report,
+        ..
     } = failed;
     let mut text = format!(
         "{}, in run {}, of seed {}\n{}",
@@ -238,10 +241,9 @@ fn describe(name: &str, failed: &Failed) -> String {
 
 /// Writes the trace beside the test's program.
 fn keep(name: &str, failed: &Failed) -> io::Result<PathBuf> {
-    let program = program(name)?;
-    let trace = Trace::new(&program, &failed.plan, &failed.outcome)?;
+    let trace = Trace::new(&failed.program, &failed.plan, &failed.outcome)?;
     let file = format!("{}.blitztrace", name.replace("::", "."));
-    let path = program.path.with_file_name(file);
+    let path = failed.program.path.with_file_name(file);
     trace.write(&path)?;
     Ok(path)
 }

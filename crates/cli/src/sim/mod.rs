@@ -105,11 +105,11 @@ pub struct RunArguments {
     /// leaves out a half of them. exhaustive has none.
     #[arg(long, value_name = "A,B", default_value = "short,spurious,stall")]
     faults: Faults,
-    /// Lets threads change between two calls, too, after a number of instructions that the seed draws and
-    /// that may begin at a call and when a thread begins. Finds races of memory that no call protects, if
-    /// not too many instructions or calls come before. --atomics finds more races between two sections
-    /// of a lock that is free: a lock of std or parking_lot makes no call then. Each of these instructions
-    /// takes a microsecond or two. There are too many places for exhaustive, which refuses this.
+    /// Lets threads change between two calls, too: a number of instructions, which the seed draws, after a
+    /// call or after the start of a thread. Finds races of memory that no call protects, if no other call
+    /// comes before them. --atomics finds more races between two sections of a lock that is free: a lock
+    /// of std or parking_lot makes no call then. Each of these instructions takes a microsecond or two.
+    /// There are too many places for exhaustive, which refuses this.
     #[arg(long)]
     preempt: bool,
     /// Lets threads change at each atomic operation, too. All operations are in one order for all threads (sequentially

@@ -58,13 +58,10 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
         match first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete)) {
             Some(row) => exit_of(row.verdict, &row.test),
             None => {
-                if !arguments.atomics {
-                    let hint = if arguments.preempt {
-                        RARELY_TRIED
-                    } else {
-                        NOT_TRIED
-                    };
-                    output::tell(hint);
+                match (arguments.preempt, arguments.atomics) {
+                    (false, false) => output::tell(NOT_TRIED),
+                    (true, false) => output::tell(RARELY_TRIED),
+                    (_, true) => {}
                 }
                 Exit::Done
             }

@@ -127,24 +127,26 @@ fn doubts_make_a_cycle_probable_and_other_futures_of_the_task_none() {
     assert_eq!(found(vec![one(), joined]), []);
 }
 
+/// Two locks and the lines at which they were created.
+fn made(task: u64, from: (&str, &str), to: (&str, &str)) -> Edge {
+    let mut edge = locks(task, from.0, to.0);
+    edge.from.made_at = Some(from.1.to_owned());
+    edge.to.made_at = Some(to.1.to_owned());
+    edge
+}
+
 #[test]
 fn classes_are_lines_and_locks_of_one_class_are_told_apart() {
-    let of = |task, from: (&str, &str), to: (&str, &str)| {
-        let mut edge = locks(task, from.0, to.0);
-        edge.from.made_at = Some(from.1.to_owned());
-        edge.to.made_at = Some(to.1.to_owned());
-        edge
-    };
     let all = found(vec![
-        of(1, ("a1", "x"), ("b1", "y")),
-        of(2, ("b2", "y"), ("a2", "x")),
+        made(1, ("a1", "x"), ("b1", "y")),
+        made(2, ("b2", "y"), ("a2", "x")),
     ]);
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].certainty, Certainty::Probable);
     assert_eq!(
         found(vec![
-            of(1, ("a1", "x"), ("a2", "x")),
-            of(2, ("a2", "x"), ("a3", "x")),
+            made(1, ("a1", "x"), ("a2", "x")),
+            made(2, ("a2", "x"), ("a3", "x")),
         ]),
         []
     );
@@ -153,16 +155,10 @@ fn classes_are_lines_and_locks_of_one_class_are_told_apart() {
 #[test]
 fn locks_that_std_made_are_no_class() {
     let arc = "/rustc/0123/library/alloc/src/sync.rs:3596:10";
-    let of = |task, from: (&str, &str), to: (&str, &str)| {
-        let mut edge = locks(task, from.0, to.0);
-        edge.from.made_at = Some(from.1.to_owned());
-        edge.to.made_at = Some(to.1.to_owned());
-        edge
-    };
     let cycle = |other| {
         found(vec![
-            of(1, ("a", arc), ("b", "main.rs:3:4")),
-            of(2, ("b", "main.rs:3:4"), (other, arc)),
+            made(1, ("a", arc), ("b", "main.rs:3:4")),
+            made(2, ("b", "main.rs:3:4"), (other, arc)),
         ])
     };
     assert_eq!(cycle("c"), []);
