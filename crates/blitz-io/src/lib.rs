@@ -259,7 +259,7 @@
 //! | `std::sync::Mutex`, `RwLock`, `Condvar` | `blitz_io::thread::…`, without `unwrap()`: there is no poisoning |
 //! | `std::sync::{Barrier, OnceLock, LazyLock}` | `blitz_io::thread::{Barrier, OnceLock, LazyLock}` |
 //! | `std::sync::mpsc` | [`sync::mpmc`]: `blocking_send`, `blocking_recv`, and receivers that can be cloned |
-//! | `std::thread::scope`, for tasks | `blitz_io::task::scope` (`rt`) |
+//! | `std::thread::scope`, for tasks | `blitz_io::scope`, or for children that run in parallel `blitz_io::task::parallel_scope` (`rt`) |
 //! | `crossbeam::sync::{Parker, WaitGroup}` | `blitz_io::thread::{Parker, WaitGroup}` |
 //! | `crossbeam_channel::{bounded, unbounded, Select}` | [`sync::mpmc`]: `send` and `recv` are `blocking_send` and `blocking_recv` here |
 //! | `async_channel::{bounded, unbounded}` | [`sync::mpmc`]: same names |
@@ -380,7 +380,10 @@ pub use blitz_io_pool as pool;
 #[cfg(feature = "hyper")]
 pub use blitz_io_runtime::hyper;
 #[cfg(feature = "rt")]
-pub use blitz_io_runtime::{task::spawn, task_local};
+pub use blitz_io_runtime::{
+    task::{scope, spawn},
+    task_local,
+};
 pub use blitz_io_sync::thread;
 
 #[cfg(all(feature = "macros", feature = "sim"))]
