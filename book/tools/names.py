@@ -15,7 +15,9 @@ from interface import FOREIGN, pages, text
 
 # There are more; fewer mean that the pages are not understood.
 EXPECTED = 1500
-METHOD = re.compile(r'<section id="(?:ty)?method\.(\w+?)(?:-\d+)?" class="method">.*?<h4 class="code-header">(.*?)</h4></section>(.{0,200})', re.S)
+METHOD = re.compile(r'<section id="(?:ty)?method\.(\w+?)(?:-\d+)?" class="method">.*?<h4 class="code-header">(.*?)</h4></section>(?=(.{0,200}))', re.S)
+# The methods of `sync` that block without a limit. `sync::futures` has types of `sync` again.
+BLOCKS = re.compile(r"sync::(?!futures::)(?:\w+::)+blocking_\w+(?<!_timeout)(?<!_deadline)$")
 DEPRECATED = 'class="stab deprecated"'
 
 
@@ -51,7 +53,7 @@ def without_limit(path, found):
     stem = re.sub(r"_(timeout|deadline)$", "", path)
     name = path.rsplit("::", 1)[-1]
     is_limited = path != stem and not re.match(r"(is|set)_", name)
-    if not is_limited and not re.match(r"sync::(\w+::)+blocking_", path):
+    if not is_limited and not BLOCKS.match(path):
         return None
     missing = [form for form in (stem + "_timeout", stem + "_deadline") if form not in found]
     return "there is no " + " and no ".join(missing) if missing else None
@@ -80,8 +82,7 @@ def waits(page, found):
     }
     for path in sorted(listed - set(found)):
         yield f"names: {path} is in the table of waits, but does not exist"
-    blocking = re.compile(r"sync::.*::blocking_\w+(?<!_timeout)(?<!_deadline)$")
-    for path in sorted(filter(blocking.match, set(found) - listed)):
+    for path in sorted(filter(BLOCKS.match, set(found) - listed)):
         yield f"names: {path} is not in the table of waits"
 
 

@@ -270,9 +270,9 @@
 //!
 //! # What differs
 //!
-//! * Every wait has a blocking form, which Tokio's waits often lack. The blocking methods that
-//!   Tokio has panic in a task of this runtime, as Tokio's do in a task of Tokio. Under
-//!   another runtime they cannot detect a task.
+//! * Every wait of a primitive, but for `reserve` of [`mpsc`](sync::mpsc), has a blocking form, and most have one
+//!   with a time limit too; Tokio's waits often lack them. The blocking methods panic in a task of this runtime,
+//!   as Tokio's do in a task of Tokio. Under another runtime they cannot detect a task.
 //! * The last receiver of a [broadcast](sync::broadcast) value gets the value itself and not a
 //!   clone.
 //!

@@ -253,6 +253,8 @@ fn threads_wait_for_the_cancellation() {
     });
     thread::sleep(A_WHILE);
     token.cancel();
-    waiters.map(|waiter| waiter.join().unwrap());
+    waiters
+        .into_iter()
+        .for_each(|waiter| waiter.join().unwrap());
     assert!(child.blocking_cancelled_deadline(past));
 }

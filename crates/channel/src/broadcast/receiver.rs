@@ -196,6 +196,7 @@ impl<T: Clone> Receiver<T> {
     /// assert_eq!(thread.join().unwrap(), Ok(7));
     /// ```
     #[track_caller]
+    #[doc(alias = "recv_blocking")]
     pub fn blocking_recv(&mut self) -> Result<T, RecvError> {
         coop::assert_may_block();
         // Without a deadline, it is never given up.

@@ -114,6 +114,7 @@ macro_rules! receiver {
             /// # sender.join().unwrap();
             /// ```
             #[track_caller]
+            #[doc(alias = "recv_blocking")]
             pub fn blocking_recv(&mut self) -> Option<T> {
                 coop::assert_may_block();
                 self.rx.blocking(None).ok()

@@ -324,6 +324,7 @@ impl<T> Sender<T> {
     /// sender.join().unwrap();
     /// ```
     #[track_caller]
+    #[doc(alias = "send_blocking")]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         coop::assert_may_block();
         let sent = self.tx.send_blocking(value, || None);

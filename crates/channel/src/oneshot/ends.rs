@@ -398,6 +398,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     /// # sender.join().unwrap().unwrap();
     /// ```
     #[track_caller]
+    #[doc(alias = "recv_blocking")]
     pub fn blocking_recv(mut self) -> Result<T, RecvError> {
         coop::assert_may_block();
         assert!(!self.is_terminated(), "called after complete");

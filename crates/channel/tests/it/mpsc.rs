@@ -661,6 +661,8 @@ fn a_thread_waits_for_the_end() {
     });
     thread::sleep(A_WHILE);
     drop(rx);
-    waiters.map(|waiter| waiter.join().unwrap());
+    waiters
+        .into_iter()
+        .for_each(|waiter| waiter.join().unwrap());
     assert!(tx.blocking_closed_deadline(past));
 }

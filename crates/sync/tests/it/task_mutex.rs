@@ -200,7 +200,9 @@ fn a_thread_waits_for_the_lock_no_longer_than_it_wants() {
         });
         thread::sleep(A_WHILE);
         drop(guard);
-        waiters.map(|waiter| waiter.join().unwrap());
+        waiters
+            .into_iter()
+            .for_each(|waiter| waiter.join().unwrap());
     });
     // Those that gave up have left the queue.
     assert_eq!(*mutex.try_lock().unwrap(), 3);
