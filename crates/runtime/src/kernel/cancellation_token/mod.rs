@@ -200,7 +200,7 @@ impl CancellationToken {
     /// Blocks the thread until the token is cancelled, but no longer than `timeout`. Returns `true` if it is
     /// cancelled.
     ///
-    /// For threads: a pause that ends early when the thread is asked to stop. A task awaits
+    /// For threads: a pause that a cancellation ends early. A task awaits
     /// [`cancelled`](CancellationToken::cancelled) in a `timeout` of its runtime.
     ///
     /// # Panics
