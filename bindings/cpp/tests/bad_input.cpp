@@ -1,5 +1,6 @@
 // Bad input: objects that were moved from, numbers out of range, times that have passed, and exceptions
 // where none may pass.
+#include <errno.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -67,6 +68,19 @@ TEST(BadInput, AnObjectThatWasMovedFromIsInvalid) {
         blitz::ipc::route<int>::receiver receiver("cpp-bad-input-" + std::to_string(getpid()));
         move_away(receiver);
         expect_error(errc::invalid, [&] { (void)receiver.recv(); });
+        auto [sender, receiver_of_values] = blitz::channel<int>(1);
+        move_away(sender);
+        expect_error(errc::invalid, [&] { (void)sender.send(1); });
+        expect_error(errc::invalid, [&] { (void)sender.try_send(1); });
+        sender.close();
+        move_away(receiver_of_values);
+        expect_error(errc::invalid, [&] { (void)receiver_of_values.try_recv(); });
+        EXPECT_EQ(receiver_of_values.size(), 0U);
+        auto [once, value] = blitz::oneshot<int>();
+        move_away(once);
+        expect_error(errc::invalid, [&] { (void)once.send(1); });
+        move_away(value);
+        expect_error(errc::invalid, [&] { (void)value.recv(); });
         auto fiber = blitz::spawn([] { return 1; });
         EXPECT_EQ(fiber.join(), 1);
         expect_error(errc::invalid, [&] { (void)fiber.join(); });
@@ -83,6 +97,14 @@ TEST(BadInput, AnObjectThatWasMovedFromIsInvalid) {
         expect_error(errc::invalid, [&] { runtime.shutdown(); });
         EXPECT_EQ(runtime.tasks(), 0U);
     });
+}
+
+TEST(BadInput, AnErrorHasItsMessageOnce) {
+    EXPECT_STREQ(blitz::canceled().what(), "the fiber was cancelled");
+    const blitz::error refused(-ECONNREFUSED, "Connection refused (os error 111)");
+    EXPECT_STREQ(refused.what(), "Connection refused");
+    const blitz::error other(BLITZ_EINVAL, "the details");
+    EXPECT_STREQ(other.what(), "the details: invalid argument");
 }
 
 TEST(BadInput, NumbersOutOfRangeAreInvalid) {
