@@ -1,6 +1,7 @@
 //! `blitz ps` and `blitz why`: what a process waits for.
 
 mod absent;
+mod measured;
 pub mod picture;
 
 use std::fs;

@@ -212,6 +212,12 @@ fn the_graph_is_written_as_text_and_pictures() {
     assert!(finding.is_some() && finding < picture, "{page}");
     // The waits are below it.
     assert!(page.find("1 task, 1 wait") > picture, "{page}");
+    // The style has a colour for each line in dark mode.
+    let (style, body) = page.split_once("</style>").unwrap();
+    for line in body.split("stroke=").skip(1) {
+        let colour = line.split(' ').next().unwrap();
+        assert!(style.contains(&format!("[stroke={colour}]")), "{colour}");
+    }
 }
 
 #[test]
