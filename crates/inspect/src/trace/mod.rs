@@ -41,6 +41,8 @@ pub use path::Node;
 pub use recording::{ParseError, Recording};
 pub use report::{BUCKETS, Contended, Elsewhere, Latencies, Report, Share, Split, judge};
 pub use text::time;
-pub use what_if::{Estimate, Figures, Prediction, Scenario, ScenarioError, predict, predictions};
+pub use what_if::{
+    Estimate, Figures, NamedPrediction, Prediction, Scenario, ScenarioError, predict, predictions,
+};
 #[doc(hidden)]
 pub use words::Said;
