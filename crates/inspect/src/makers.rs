@@ -20,7 +20,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::snapshot::{Maker, Snapshot, Spawned, Wait, Waiter};
+use crate::snapshot::{Maker, Snapshot, Spawned, Task, Wait, Waiter};
 
 /// Spawners are followed so far, and so many tasks are looked at for a wait.
 const MOST: usize = 256;
@@ -94,5 +94,6 @@ impl<'a> Makers<'a> {
 fn has_unrecorded_tasks(snapshot: &Snapshot) -> bool {
     let runtimes = snapshot.runtimes.iter().flatten();
     let alive: usize = runtimes.map(|runtime| runtime.alive_tasks).sum();
-    alive > snapshot.tasks.iter().filter(|task| !task.is_root).count()
+    let is_task = |task: &&Task| !task.is_root && !task.is_part();
+    alive > snapshot.tasks.iter().filter(is_task).count()
 }

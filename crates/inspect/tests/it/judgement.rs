@@ -19,6 +19,7 @@ pub fn task(id: u64, wakers: usize) -> Task {
         poll_ms: None,
         wakers,
         polls: 3,
+        child_of: None,
     }
 }
 
