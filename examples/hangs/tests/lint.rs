@@ -270,7 +270,6 @@ fn programs_that_hang_in_another_schedule() {
                 "thread_and_task",
                 "two_tables",
                 "scope_two_mutexes",
-                "scope_blocking_two_mutexes",
                 "read_twice",
                 "thread_read_twice",
             ],
@@ -310,7 +309,7 @@ fn programs_that_hang_in_another_schedule() {
             by_default += u32::from(!finding.is_pedantic);
         }
     }
-    assert!(by_default >= 22, "{by_default}");
+    assert!(by_default >= 21, "{by_default}");
 }
 
 /// Programs that end although their tasks wait for ever: the main task does not wait for them.

@@ -6,7 +6,7 @@ use blitz_io_observe::Kind;
 use serde::Deserialize;
 
 use super::children::Children;
-use crate::snapshot::{Waiter, id_of_child};
+use crate::snapshot::Waiter;
 
 /// The format that this version reads.
 const FORMAT: u32 = 1;
@@ -212,7 +212,7 @@ impl Recording {
         if file.format != FORMAT {
             return Err(ParseError(Wrong::Version));
         }
-        let children = Children::new(&file.events);
+        let children = Children::new(&file.events, &file.kinds);
         let event = |row| event(row, &children);
         let mut events: Vec<Event> = file.events.iter().filter_map(event).collect();
         // A sort that keeps the order of equal times.
@@ -305,9 +305,8 @@ pub(super) fn waiter(word: u64) -> Waiter {
 fn event(row: &Row, children: &Children) -> Option<Event> {
     let &(code, at, kind, target, word, other, location) = row;
     let waiter = |word| children.outermost(waiter(word));
-    // The end of such a child is one of the task itself.
-    let target = match id_of_child(target) {
-        Some(_) if matches!(code, 4 | 6 | 8) => 0,
+    let target = match code {
+        4 | 6 | 8 => children.target(kind, target),
         _ => target,
     };
     let object = usize::try_from(target).unwrap_or(0);

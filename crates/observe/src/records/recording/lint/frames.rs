@@ -162,10 +162,15 @@ impl Frames {
 
     /// Takes the time of a child that has a finding of its own off the poll around it.
     fn count_in_outer(&mut self, child: &Frame, took: Duration, processor: Duration) {
-        if let Some(outer) = self.frames.last_mut().filter(|_| child.is_child) {
+        if let Some(outer) = self.outer(child) {
             outer.counted += child.counted + took;
             outer.counted_processor += child.counted_processor + processor;
         }
+    }
+
+    /// Returns the poll around that of a child, which was current.
+    pub(super) fn outer(&mut self, child: &Frame) -> Option<&mut Frame> {
+        self.frames.last_mut().filter(|_| child.is_child)
     }
 
     /// Returns the polls around that of a child, which was current: those of other children, and that of their task.

@@ -199,12 +199,15 @@ fn note_sockets(local: &mut Local, frame: &Frame) {
         return;
     }
     let is_timer = |value: &Value| (value.kind == Kind::Sleep).then_some(());
-    let around: Vec<u64> = local.frames.around(frame).map(|frame| frame.task).collect();
-    let mut tasks = std::iter::once(frame.task).chain(around);
-    if tasks.all(|task| registry::find_pending(task, is_timer).is_none()) {
-        for side in frame.waits.sockets() {
-            edges::count(|table| &mut table.sockets, of_frame(frame, side));
-        }
+    if registry::find_pending(frame.task, is_timer).is_some() {
+        return;
+    }
+    // The timer of a child may be that of its task, which begins to wait for it after the poll of the child.
+    if let Some(outer) = local.frames.outer(frame) {
+        return outer.waits.add_sockets(&frame.waits);
+    }
+    for side in frame.waits.sockets() {
+        edges::count(|table| &mut table.sockets, of_frame(frame, side));
     }
 }
 
