@@ -12,7 +12,8 @@
 //! result. The record of a lock names the task or child that took it. So such a holder keeps the lock
 //!
 //! - likely, if neither it nor a child of it may proceed, nor a child of these, and so on;
-//! - certainly, if no member of its family may: neither the outermost owner, nor a child of it, and so on.
+//! - certainly, if no member of its family may: neither the outermost owner, nor a child of it, and so on. This also is the rule for
+//!   a child that waits for a lock of its own.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -77,7 +78,8 @@ impl Families {
         std::iter::successors(owner(&waiter), owner).take(MOST)
     }
 
-    fn outermost(&self, waiter: Waiter) -> Waiter {
+    /// Returns the outermost owner of the waiter's family.
+    pub(crate) fn outermost(&self, waiter: Waiter) -> Waiter {
         self.relatives(waiter).last().unwrap_or(waiter)
     }
 

@@ -239,7 +239,7 @@ fn next_of<'a>(
 ) -> Option<(&'a Wait, Waiter)> {
     let ender = |&wait: &&'a Wait| {
         let enders = graph.enders(wait);
-        let maker = graph.makers.of(wait).map(|maker| maker.maker);
+        let maker = graph.maker_of(wait).map(|maker| maker.maker);
         let maker = maker.filter(|_| enders.waiters.is_empty());
         let mut waiters = enders.waiters.into_iter().chain(maker);
         waiters
@@ -330,7 +330,7 @@ fn of_own(wait: &Wait) -> String {
 fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> &'static str {
     let mut waits = cycle.iter();
     let rests = waits
-        .any(|(_, wait)| graph.makers.of(wait).is_some() && graph.enders(wait).waiters.is_empty());
+        .any(|(_, wait)| graph.maker_of(wait).is_some() && graph.enders(wait).waiters.is_empty());
     if rests {
         ", and so does each task that was spawned with what they wait for"
     } else {

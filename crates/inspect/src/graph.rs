@@ -52,7 +52,8 @@ use blitz_io_observe::{EndedBy, Hands, Kind, Mode};
 use crate::families::Families;
 use crate::makers::Makers;
 use crate::snapshot::{
-    End, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, process_and_number,
+    End, Maker, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter,
+    process_and_number,
 };
 
 /// A snapshot with indices of its waits, and the results of the rules in the module's documentation.
@@ -157,6 +158,13 @@ impl<'a> Graph<'a> {
 
     pub(crate) fn waits(&self, waiter: Waiter) -> &[&'a Wait] {
         self.waits.get(&waiter).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the maker of the object of a wait, if it is another one than the waiter and none of its family.
+    pub(crate) fn maker_of(&self, wait: &Wait) -> Option<&'a Maker> {
+        let maker = self.makers.of(wait)?;
+        let outermost = |waiter| self.families.outermost(waiter);
+        (outermost(maker.maker) != outermost(wait.waiter)).then_some(maker)
     }
 
     /// Returns the waits for an object.

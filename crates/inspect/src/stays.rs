@@ -37,7 +37,7 @@ pub(crate) fn wait_stays(
     let enders = graph.enders(wait);
     if enders.waiters.is_empty() && !certain {
         // See `makers.rs`.
-        return graph.makers.of(wait).is_some_and(|maker| {
+        return graph.maker_of(wait).is_some_and(|maker| {
             all.contains(&maker.maker) && !graph.makers.may_have(maker, &stuck.others)
         });
     }
@@ -50,7 +50,9 @@ pub(crate) fn wait_stays(
     }
     let has_guard = is_for_guard(wait);
     let stays = |ender: &Waiter| {
-        let keeps = |&ender: &Waiter| graph.families.keeps_guard(ender, &stuck.loose, certain);
+        // A child that waits for a lock of its own has probably given the guard away.
+        let is_sure = certain || *ender == wait.waiter;
+        let keeps = |&ender: &Waiter| graph.families.keeps_guard(ender, &stuck.loose, is_sure);
         all.contains(ender) && (!has_guard || keeps(ender))
     };
     let mut waiters = enders.waiters.iter();

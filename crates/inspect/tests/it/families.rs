@@ -167,6 +167,21 @@ fn a_sibling_that_runs_may_have_a_guard() {
     assert_eq!(certain(&snapshot).len(), 1);
 }
 
+#[test]
+fn a_child_that_waits_for_its_own_lock_may_have_given_the_guard_away() {
+    let mut snapshot = crossed();
+    snapshot.waits[1] = waits(2, c(5), 10, c(5));
+    snapshot.waits[2] = wait_of(3, c(6), Kind::Sleep);
+    assert_eq!(findings(&snapshot, &snapshot), []);
+    snapshot.waits[2] = waits(3, c(6), 10, c(5));
+    let found = certain(&snapshot);
+    assert_eq!(
+        (found.len(), &*found[0].kind),
+        (1, "self-wait"),
+        "{found:#?}"
+    );
+}
+
 /// One that fails aborts the others.
 #[test]
 fn a_sibling_in_parallel_that_runs_may_fail() {
