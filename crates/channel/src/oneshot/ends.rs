@@ -545,23 +545,49 @@ fn end_record(storage: &impl Storage) {
     unsafe { storage.cell().record.change(Wait::end) };
 }
 
-impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
-    type Output = Result<T, RecvError>;
-
+impl<T, S: Storage<Value = T>> Receiver<T, S> {
+    /// Polls the receiver in another primitive: records name it as a wait of this kind, for the task with this number.
+    #[doc(hidden)]
     #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    pub fn poll_as(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        kind: WaitKind,
+        task: u64,
+    ) -> Poll<Result<T, RecvError>> {
+        self.poll_recorded(cx, |record, _, waker| record.begin_with(kind, task, waker))
+    }
+
+    /// Polls the receiver. `begin` begins the record of its wait.
+    #[inline]
+    fn poll_recorded(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        begin: impl FnOnce(&mut Wait, Origin, &Waker),
+    ) -> Poll<Result<T, RecvError>> {
         coop::poll_with(cx, |cx| {
             let this = self.get_mut();
             let poll = |this: &mut Self| this.poll_value(cx.waker());
             let polled = Operation::poll(this, |this| &mut this.operation, "poll_recv", poll);
             if let Some(storage) = this.storage.as_ref().filter(|_| polled.is_pending()) {
-                let kind = WaitKind::new(Kind::OneshotReceive);
                 let origin = origin_of(storage);
-                let begin = |record: &mut Wait| record.begin_made(kind, origin, cx.waker());
+                let begin = |record: &mut Wait| begin(record, origin, cx.waker());
                 // SAFETY: the record is the receiver's, which has put it there.
                 unsafe { storage.cell().record.change(begin) };
             }
             polled
+        })
+    }
+}
+
+impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
+    type Output = Result<T, RecvError>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let kind = WaitKind::new(Kind::OneshotReceive);
+        self.poll_recorded(cx, |record, origin, waker| {
+            record.begin_made(kind, origin, waker)
         })
     }
 }
