@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use blitz_io_core::Random;
+use blitz_io_inspect::Hosted;
 use blitz_io_net::simulation::{self, Link};
 use blitz_io_observe::decisions;
 use blitz_io_runtime::internals::simulated_now;
@@ -131,6 +132,16 @@ pub(super) fn all() -> Vec<Host> {
     let hosts = current();
     let made = hosts.made.borrow();
     made.iter().map(|made| made.host.clone()).collect()
+}
+
+/// Returns the tasks of hosts, with the names of their hosts. Those of the test itself are left out.
+pub(super) fn of_tasks(run: &Run) -> Vec<Hosted> {
+    let tasks = run.tasks_of_hosts().into_iter();
+    let hosted = tasks.filter_map(|(task, host)| {
+        let host = simulation::name(host)?;
+        Some(Hosted { task, host })
+    });
+    hosted.collect()
 }
 
 /// A host of a simulation: a part of the test with an address, a clock, random numbers and files of its own.
@@ -279,7 +290,7 @@ where
 pub fn named(name: &str) -> Host {
     let hosts = current();
     let Some(number) = simulation::find(name) else {
-        panic!("there is no host `{name}`");
+        panic!("{}", simulation::no_such_host(name));
     };
     hosts.host(number)
 }

@@ -60,8 +60,12 @@ use blitz_io_runtime::internals::abort_tasks;
 
 use super::events::Steps;
 use super::failure::Cause;
+#[cfg(feature = "net")]
+use super::hosts;
 use super::members::{Member, Members, Standing};
 use super::network;
+#[cfg(not(feature = "net"))]
+use super::no_hosts as hosts;
 use super::panics;
 use super::properties::Properties;
 use super::schedule::{Choice, Chooser, What};
@@ -335,6 +339,15 @@ impl Run {
         self.state.borrow().member
     }
 
+    /// Returns the tasks of hosts, with the numbers of their hosts.
+    #[cfg(feature = "net")]
+    pub(super) fn tasks_of_hosts(&self) -> Vec<(u64, u32)> {
+        let state = self.state.borrow();
+        let tasks = (0..).zip(&state.lists.tasks);
+        let of_hosts = tasks.map(|(index, &task)| (task, state.members.of(index).host));
+        of_hosts.filter(|(_, host)| *host != 0).collect()
+    }
+
     /// Ends the tasks of hosts whose lives have ended.
     pub(super) fn abort_gone(&self) {
         abort_tasks(&|task| self.state.borrow().is_gone(task));
@@ -370,7 +383,8 @@ impl Run {
 
     /// Returns a failure if some of the tasks certainly wait for each other for ever.
     pub(super) fn certain(&self) -> Option<Cause> {
-        waits::certain(&self.state.borrow().lists.tasks)
+        let hosts = hosts::of_tasks(self);
+        waits::certain(&self.state.borrow().lists.tasks, hosts)
     }
 
     /// Takes the parts that outlive the run, which is over.

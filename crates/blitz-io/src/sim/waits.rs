@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use blitz_io_inspect::{Certainty, Finding, Snapshot, Task, findings, report, snapshot_of_tasks};
+use blitz_io_inspect::{
+    Certainty, Finding, Hosted, Snapshot, Task, findings, report, snapshot_of_tasks,
+};
 
 use super::events::{Steps, each_once};
 use super::failure::Cause;
@@ -18,8 +20,8 @@ pub(super) struct Explained {
 }
 
 /// Explains a failure of the run with these tasks, which this thread runs. The first one is the test's own.
-pub(super) fn explain(tasks: &[u64], last_steps: &Steps) -> Explained {
-    let (snapshot, findings) = judge(tasks);
+pub(super) fn explain(tasks: &[u64], hosts: Vec<Hosted>, last_steps: &Steps) -> Explained {
+    let (snapshot, findings) = judge(tasks, hosts);
     let of_findings = findings.iter().flat_map(|finding| &finding.waiters);
     let of_findings = of_findings.filter_map(|waiter| waiter.task());
     let waiting = snapshot.waits.iter().filter(|_| findings.is_empty());
@@ -31,14 +33,14 @@ pub(super) fn explain(tasks: &[u64], last_steps: &Steps) -> Explained {
     let involved = each_once(of_findings.chain(waiting).chain(last));
     Explained {
         waits: report(&snapshot, &findings),
-        events: last_steps.describe(tasks, &involved),
+        events: last_steps.describe(tasks, &involved, &snapshot),
         findings,
     }
 }
 
 /// Returns a failure if some of these tasks certainly wait for ever.
-pub(super) fn certain(tasks: &[u64]) -> Option<Cause> {
-    let (_, findings) = judge(tasks);
+pub(super) fn certain(tasks: &[u64], hosts: Vec<Hosted>) -> Option<Cause> {
+    let (_, findings) = judge(tasks, hosts);
     let mut certain = findings
         .into_iter()
         .filter(|finding| finding.certainty == Certainty::Certain);
@@ -47,9 +49,10 @@ pub(super) fn certain(tasks: &[u64]) -> Option<Cause> {
 }
 
 /// Returns the waits of these tasks, and their findings. Other tests of the process have theirs.
-fn judge(tasks: &[u64]) -> (Snapshot, Vec<Finding>) {
+fn judge(tasks: &[u64], hosts: Vec<Hosted>) -> (Snapshot, Vec<Finding>) {
     let all: HashSet<u64> = tasks.iter().copied().collect();
     let mut snapshot = snapshot_of_tasks(|task| all.contains(&task));
+    snapshot.hosts = hosts;
     // The test's own task is the first one. It was spawned here.
     let is_own = |task: &&mut Task| Some(&task.id) == tasks.first();
     if let Some(own) = snapshot.tasks.iter_mut().find(is_own) {

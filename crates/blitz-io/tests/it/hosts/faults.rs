@@ -278,6 +278,51 @@ fn an_error_or_a_panic_of_a_host_fails_the_run() {
 }
 
 #[test]
+fn a_report_names_the_hosts_of_tasks_and_sockets() {
+    let failure = builder()
+        .check(|| async {
+            sim::host("server", |_| async {
+                let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+                let (mut stream, _) = listener.accept().await.unwrap();
+                // It never answers.
+                _ = stream.read_u64().await;
+            });
+            let client = sim::host("client", |_| async {
+                let mut stream = TcpStream::connect("server:80").await.unwrap();
+                _ = task::spawn(async move { stream.read_u64().await }).await;
+            });
+            assert_eq!(client.name(), "client");
+            pending::<()>().await;
+        })
+        .unwrap_err();
+    println!("{failure}");
+}
+
+#[test]
+fn an_unknown_host_is_refused_with_the_names_that_there_are() {
+    builder().run(|| async {
+        sim::host("server", |_| tick());
+        let error = TcpStream::connect("sever:80").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let message = "there is no host `sever`, only `test`, `server`";
+        assert_eq!(error.to_string(), message);
+        let looked_up = blitz_io::net::lookup_host(("sever", 80)).await;
+        assert_eq!(looked_up.err().unwrap().to_string(), message);
+        let error = TcpStream::connect("server").await.unwrap_err();
+        assert_eq!(error.to_string(), "invalid socket address: it has no port");
+    });
+}
+
+#[test]
+#[should_panic(expected = "there is no host `sever`, only `test`, `server`")]
+fn a_panic_about_an_unknown_host_has_the_names_that_there_are() {
+    builder().run(|| async {
+        sim::host("server", |_| tick());
+        sim::partition("test", "sever");
+    });
+}
+
+#[test]
 fn tasks_of_hosts_may_be_left_and_those_of_the_test_may_not() {
     builder().run(|| async {
         sim::host("server", |_| tick());
