@@ -77,17 +77,13 @@ where
         run.fail(left);
     }
     let cause = run.take_cause();
-    let hosts = match cause {
-        Some(_) => hosts::of_tasks(&run),
-        None => Vec::new(),
-    };
     let Ended {
         chooser,
         lists,
         last_steps,
     } = run.end();
     let explained = if cause.is_some() && execution.limits.explains {
-        waits::explain(&lists.tasks, hosts, &last_steps)
+        waits::explain(&run, &lists.tasks, &last_steps)
     } else {
         Explained::default()
     };

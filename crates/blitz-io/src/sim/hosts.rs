@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::net::IpAddr;
+use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use blitz_io_core::Random;
-use blitz_io_inspect::Hosted;
+use blitz_io_inspect::{Hosted, Snapshot, Task};
 use blitz_io_net::simulation::{self, Link};
 use blitz_io_observe::decisions;
 use blitz_io_runtime::internals::simulated_now;
@@ -33,6 +34,8 @@ type Life = Pin<Box<dyn Future<Output = Option<String>>>>;
 /// A host as the test has made it.
 struct Made {
     host: Host,
+    /// Where the test has added it.
+    at: &'static Location<'static>,
     /// Makes the future of the host, for each of its lives.
     make: Rc<dyn Fn() -> Life>,
 }
@@ -134,14 +137,26 @@ pub(super) fn all() -> Vec<Host> {
     made.iter().map(|made| made.host.clone()).collect()
 }
 
-/// Returns the tasks of hosts, with the names of their hosts. Those of the test itself are left out.
-pub(super) fn of_tasks(run: &Run) -> Vec<Hosted> {
-    let tasks = run.tasks_of_hosts().into_iter();
-    let hosted = tasks.filter_map(|(task, host)| {
-        let host = simulation::name(host)?;
-        Some(Hosted { task, host })
-    });
-    hosted.collect()
+/// Notes in a snapshot to which hosts these tasks of the run belong. The first task of a host's life gets the location at which
+/// the test has added the host. Those of the test itself have no host's name.
+pub(super) fn name_tasks(run: &Run, tasks: &[u64], snapshot: &mut Snapshot) {
+    let Some(hosts) = CURRENT.with_borrow(Clone::clone) else {
+        return;
+    };
+    let made = hosts.made.borrow();
+    for (index, &task) in (0..).zip(tasks) {
+        let host = run.host_of(index) as usize;
+        let Some(made) = made.get(host.wrapping_sub(1)) else {
+            continue;
+        };
+        let mut alive = snapshot.tasks.iter_mut();
+        let is_first = |alive: &&mut Task| alive.id == task && alive.location.starts_with(file!());
+        if let Some(first) = alive.find(is_first) {
+            first.location = format!("{}:{}", made.at.file(), made.at.line());
+        }
+        let host = made.host.name.to_string();
+        snapshot.hosts.push(Hosted { task, host });
+    }
 }
 
 /// A host of a simulation: a part of the test with an address, a clock, random numbers and files of its own.
@@ -251,9 +266,12 @@ where
     F: Future<Output: Outcome> + 'static,
 {
     let make = Rc::new(make);
-    (0..count)
-        .map(|index| add(&format!("host-{index}"), make.clone()))
-        .collect()
+    let mut hosts = Vec::with_capacity(count);
+    // A closure would not have the caller's location.
+    for index in 0..count {
+        hosts.push(add(&format!("host-{index}"), make.clone()));
+    }
+    hosts
 }
 
 #[track_caller]
@@ -271,6 +289,7 @@ where
     let me = host.clone();
     hosts.made.borrow_mut().push(Made {
         host: host.clone(),
+        at: Location::caller(),
         make: Rc::new(move || {
             let life = make(me.clone());
             Box::pin(async move { life.await.error() })

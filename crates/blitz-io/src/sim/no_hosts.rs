@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use blitz_io_inspect::Hosted;
+use blitz_io_inspect::Snapshot;
 
 use super::run::Run;
 
@@ -17,6 +17,4 @@ pub(super) fn begin() {}
 
 pub(super) fn stop_hosts() {}
 
-pub(super) fn of_tasks(_: &Run) -> Vec<Hosted> {
-    Vec::new()
-}
+pub(super) fn name_tasks(_: &Run, _: &[u64], _: &mut Snapshot) {}

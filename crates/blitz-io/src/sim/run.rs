@@ -60,12 +60,8 @@ use blitz_io_runtime::internals::abort_tasks;
 
 use super::events::Steps;
 use super::failure::Cause;
-#[cfg(feature = "net")]
-use super::hosts;
 use super::members::{Member, Members, Standing};
 use super::network;
-#[cfg(not(feature = "net"))]
-use super::no_hosts as hosts;
 use super::panics;
 use super::properties::Properties;
 use super::schedule::{Choice, Chooser, What};
@@ -339,13 +335,10 @@ impl Run {
         self.state.borrow().member
     }
 
-    /// Returns the tasks of hosts, with the numbers of their hosts.
+    /// Returns the number of the host to which the task of this index belongs.
     #[cfg(feature = "net")]
-    pub(super) fn tasks_of_hosts(&self) -> Vec<(u64, u32)> {
-        let state = self.state.borrow();
-        let tasks = (0..).zip(&state.lists.tasks);
-        let of_hosts = tasks.map(|(index, &task)| (task, state.members.of(index).host));
-        of_hosts.filter(|(_, host)| *host != 0).collect()
+    pub(super) fn host_of(&self, task: u32) -> u32 {
+        self.state.borrow().members.of(task).host
     }
 
     /// Ends the tasks of hosts whose lives have ended.
@@ -383,8 +376,7 @@ impl Run {
 
     /// Returns a failure if some of the tasks certainly wait for each other for ever.
     pub(super) fn certain(&self) -> Option<Cause> {
-        let hosts = hosts::of_tasks(self);
-        waits::certain(&self.state.borrow().lists.tasks, hosts)
+        waits::certain(self, &self.state.borrow().lists.tasks)
     }
 
     /// Takes the parts that outlive the run, which is over.

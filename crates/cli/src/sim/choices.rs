@@ -1,8 +1,8 @@
 //! The choices that make a run fail, in words.
 //!
-//! Choice 0 of a decision is the harmless one, and a run that was shrunk has few others. For each of them, the record of
-//! the events says what was chosen and what would have happened otherwise. The lines of source come from repeated runs, which
-//! stop at the calls of these choices.
+//! Choice 0 of a decision is the harmless one, and a run that was shrunk has few others. The record of the events has the
+//! result of each, and the thread that would run otherwise. The lines of source are those of repeated runs, which stop at the
+//! calls of these choices.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,8 +22,7 @@ const LINES: usize = 2;
 const BETWEEN: &str = "no call";
 
 /// Said of a failure without choices.
-pub const NONE: &str =
-    "it fails without any choice: also if each thread runs until it has to wait";
+pub const NONE: &str = "it fails without any choice: also if each thread runs until it has to wait";
 
 /// A choice, in words.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,9 +31,9 @@ pub struct Explained {
     pub decision: u32,
     /// Number of the step.
     pub step: u64,
-    /// What was chosen, in one line.
+    /// The result of the decision, and the usual one, in one line.
     pub what: String,
-    /// Lines of source: of the thread that ran, and of the one that was chosen.
+    /// Lines of source of the running thread, then of the chosen thread.
     pub places: Vec<String>,
 }
 
@@ -119,9 +118,7 @@ fn find(events: &[Event]) -> Vec<Found<'_>> {
         });
         let (seen_at, threads) = match choice {
             // Until its next step, no other thread runs.
-            Choice::Interrupts { .. } => {
-                (interruption.flatten().unwrap_or(0), vec![event.thread])
-            }
+            Choice::Interrupts { .. } => (interruption.flatten().unwrap_or(0), vec![event.thread]),
             Choice::Runs { thread, .. } => (event.step, vec![event.thread, *thread]),
             Choice::Wakes { thread, .. } => (event.step, vec![event.thread, *thread]),
             _ => (event.step, vec![event.thread]),
@@ -138,13 +135,16 @@ fn find(events: &[Event]) -> Vec<Found<'_>> {
     found
 }
 
-/// Says what was chosen, and what would have happened otherwise.
+/// Returns the result of a decision, and the usual one, in words.
 fn what(found: &Found<'_>, name: impl Fn(u32) -> String) -> String {
     let me = name(found.event.thread);
     let call = found.call.unwrap_or("its first call");
     match found.choice {
         Choice::Runs { thread, instead_of } if *instead_of == found.event.thread => {
-            format!("{me} loses the processor before {call}, and {} runs", name(*thread))
+            format!(
+                "{me} loses the processor before {call}, and {} runs",
+                name(*thread)
+            )
         }
         Choice::Runs { thread, instead_of } => {
             let (next, usual) = (name(*thread), name(*instead_of));
@@ -181,10 +181,12 @@ pub fn list(trace: &Trace, explained: &[Explained]) -> String {
         return text;
     }
     let count = counted(explained.len(), "choice");
-    _ = match is_failure {
-        true => writeln!(text, "it fails because of {count}:"),
-        false => writeln!(text, "it has {count}:"),
+    let has = if is_failure {
+        "fails because of"
+    } else {
+        "has"
     };
+    _ = writeln!(text, "it {has} {count}:");
     for (number, choice) in (1..).zip(explained) {
         _ = writeln!(text, "  {number}. step {}: {}", choice.step, choice.what);
         for place in &choice.places {
@@ -273,7 +275,10 @@ mod tests {
 
     #[test]
     fn one_thing_is_singular() {
-        assert_eq!((counted(1, "choice"), counted(2, "choice")), ("1 choice".into(), "2 choices".into()));
+        assert_eq!(
+            (counted(1, "choice"), counted(2, "choice")),
+            ("1 choice".into(), "2 choices".into())
+        );
         assert_eq!(counted(0, "choice"), "0 choices");
     }
 }

@@ -71,7 +71,10 @@ pub fn write(simulator: &mut Simulator, trace: &Trace, path: &Path) -> Result<Ou
     output::tell(format_args!(
         "{}: {}, {}\n",
         path.display(),
-        counted(usize::try_from(outcome.points).unwrap_or(usize::MAX), "step"),
+        counted(
+            usize::try_from(outcome.points).unwrap_or(usize::MAX),
+            "step"
+        ),
         counted(recording.events.len(), "event")
     ));
     Ok(outcome)
@@ -211,7 +214,10 @@ fn page(
          <p>{}, {}, {}, {:.6} s of simulated time. <a href=\"#end\">The last step</a>, \
          <a href=\"#report\">the report</a>.</p>\n<p>A row is an event. An arrow goes from a thread to the one that \
          it starts or wakes.",
-        counted(usize::try_from(outcome.points).unwrap_or(usize::MAX), "step"),
+        counted(
+            usize::try_from(outcome.points).unwrap_or(usize::MAX),
+            "step"
+        ),
         counted(picture.threads.len(), "thread"),
         counted(recording.events.len(), "event"),
         outcome.nanoseconds as f64 / 1e9
@@ -262,7 +268,11 @@ fn reasons(text: &mut String, outcome: &Outcome, recording: &Recording, choices:
     }
     if all == 0 && outcome.verdict.is_failure() {
         let mut letters = choices::NONE.chars();
-        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let first: String = letters
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .collect();
         let _ = writeln!(text, "<p>{first}{}.</p>", letters.as_str());
     }
     if choices.is_empty() {
@@ -472,7 +482,12 @@ fn chosen(decision: u32, choices: &[Explained]) -> String {
         .iter()
         .position(|choice| choice.decision == decision);
     let Some(at) = at else { return String::new() };
-    format!("◆ choice {} of {}: {}", at + 1, choices.len(), choices[at].what)
+    format!(
+        "◆ choice {} of {}: {}",
+        at + 1,
+        choices.len(),
+        choices[at].what
+    )
 }
 
 /// Returns what happened to a thread, after its number.

@@ -80,7 +80,10 @@ pub fn table(rows: &[Row]) -> String {
 pub fn failure(row: &Row) -> String {
     let runs = usize::try_from(row.schedules).unwrap_or(usize::MAX);
     let runs = counted(runs, "schedule");
-    format!("\n{}: {} after {runs}\n{}", row.test, row.verdict, row.details)
+    format!(
+        "\n{}: {} after {runs}\n{}",
+        row.test, row.verdict, row.details
+    )
 }
 
 /// Returns the report of a run and the end of its output.

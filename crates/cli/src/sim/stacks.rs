@@ -1,9 +1,8 @@
 //! Reports of the simulator about threads, for people.
 //!
 //! The simulator writes, for each thread, what it waits for, and the addresses on its stack. Here the addresses become
-//! lines of the program's source. Frames of std, libc and this library are left out. The threads come in an order in which the
-//! ones that matter are first: a thread that only waits for the end of others comes after them, and the main thread
-//! of a test program is one line at the end.
+//! lines of the program's source. Frames of std, libc and this library are left out. The threads that matter are first. A thread
+//! that only waits for the end of others comes after them, and the main thread of a test program is one line at the end.
 
 use std::env;
 use std::fmt::Write;
@@ -98,8 +97,19 @@ enum Origin {
 
 fn origin(address: &Address, frame: &Frame) -> Origin {
     const CRATES: [&str; 13] = [
-        "std::", "core::", "alloc::", "test::", "<std::", "<core::", "<alloc::", "__rust", "rust_begin",
-        "_start", "__libc", "<&", "<T as core::",
+        "std::",
+        "core::",
+        "alloc::",
+        "test::",
+        "<std::",
+        "<core::",
+        "<alloc::",
+        "__rust",
+        "rust_begin",
+        "_start",
+        "__libc",
+        "<&",
+        "<T as core::",
     ];
     if is_of_system(address) {
         return Origin::System;
@@ -107,7 +117,11 @@ fn origin(address: &Address, frame: &Frame) -> Origin {
     let place = &frame.place;
     if place.is_empty() {
         let is_std = CRATES.iter().any(|known| frame.function.starts_with(known));
-        return if is_std { Origin::System } else { Origin::Unknown };
+        return if is_std {
+            Origin::System
+        } else {
+            Origin::Unknown
+        };
     }
     if place.contains("/rustc/") || place.contains("/rustlib/src/rust/library/") {
         return Origin::System;
@@ -207,7 +221,9 @@ impl Names {
             })
             .collect();
         let of = |wanted: Origin| all.iter().filter(move |(origin, ..)| *origin == wanted);
-        let own = all.iter().position(|(origin, ..)| *origin == Origin::Program);
+        let own = all
+            .iter()
+            .position(|(origin, ..)| *origin == Origin::Program);
         let shown: Vec<_> = match own {
             // The function of a package that the program calls says more than the line alone.
             Some(first) => {
@@ -331,7 +347,7 @@ pub fn readable(program: &Program, text: &str) -> String {
     Names::new(program).report(&report, &frames)
 }
 
-/// How much a part says about a failure.
+/// The order of the parts in a report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Rank {
     /// It is not about a thread.
@@ -433,8 +449,14 @@ thread 1 waits
         add(
             3,
             &[
-                frame("raw::lock", &format!("{registry}/blitz-io-sync-0.2.0/src/a.rs:1")),
-                frame("lock_api::lock", &format!("{registry}/lock_api-0.4.1/src/b.rs:2")),
+                frame(
+                    "raw::lock",
+                    &format!("{registry}/blitz-io-sync-0.2.0/src/a.rs:1"),
+                ),
+                frame(
+                    "lock_api::lock",
+                    &format!("{registry}/lock_api-0.4.1/src/b.rs:2"),
+                ),
                 frame("app::debit::<app::Account>", "/app/src/debit.rs:8"),
                 frame("core::ops::FnOnce::call_once", std),
             ],

@@ -83,10 +83,7 @@ fn look_up_in(file: &File<'_>, addresses: &[&Address], found: &mut Frames) {
     }
 }
 
-fn of_debug_information(
-    context: &Context<EndianSlice<'_, RunTimeEndian>>,
-    at: u64,
-) -> Vec<Frame> {
+fn of_debug_information(context: &Context<EndianSlice<'_, RunTimeEndian>>, at: u64) -> Vec<Frame> {
     let mut frames = vec![];
     let Ok(mut inlined) = context.find_frames(at).skip_all_loads() else {
         return frames;

@@ -44,16 +44,6 @@ pub fn find(name: &str) -> Option<u32> {
     socket::with(|network| network.wire.find(name)).flatten()
 }
 
-/// Returns the name of a host.
-#[must_use]
-pub fn name(host: u32) -> Option<String> {
-    socket::with(|network| {
-        let mut names = network.wire.names();
-        names.nth(host as usize).map(str::to_owned)
-    })
-    .flatten()
-}
-
 /// Returns the message that there is no host of this name, and which there are.
 #[must_use]
 pub fn no_such_host(name: &str) -> String {

@@ -463,7 +463,9 @@ pub(crate) fn look_up(name: &str, port: Option<u16>) -> Option<io::Result<Socket
     };
     let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
     let Some(port) = port else {
-        return Some(Err(invalid("invalid socket address: it has no port".into())));
+        return Some(Err(invalid(
+            "invalid socket address: it has no port".into(),
+        )));
     };
     let address = address.ok_or_else(|| invalid(simulation::no_such_host(name)));
     Some(address.map(|address| SocketAddr::new(address, port)))

@@ -11,19 +11,19 @@
 //! # Where a window ends
 //!
 //! Only instructions of the program's own file are counted, and only there the baton is handed on. libc and
-//! this object may hold locks of libc in between, and this object's own allocations need them.
+//! this object may hold locks of libc in between. This object's own allocations need these locks.
 //!
 //! The next point ends a window ([`close`]). Many calls are no points: memory, stacks for signals, names, clocks. A window
-//! goes on over these, and so does a survey, or no window would ever reach the closure of a thread, before which std makes
-//! some. A few system calls end a window although they are no points: one that may block SIGTRAP, because the kernel would
-//! end the process, and those that start a thread, which would inherit the flag.
+//! goes on over these, and so does a survey. Otherwise no window would reach the closure of a thread, because std makes some
+//! of these calls before it. Two kinds of system calls end a window although they are no points. One may block SIGTRAP, and the
+//! kernel would then end the process. The others start a thread, which would inherit the flag.
 //!
 //! # Code that this object calls
 //!
 //! This object may call code of the program's file, such as an allocator that takes malloc's place. It must not lose the
-//! baton there. So [`is_for_object`] looks at the stack: the first instruction outside of this object is that of a called
-//! function if its return address is in this object, and the function returns when the stack pointer is above it. The
-//! start routine of a thread is the exception ([`calls_program`]).
+//! baton there. So [`is_for_object`] looks at the stack. The first instruction outside of this object belongs to a called
+//! function if its return address is in this object. The function has returned when the stack pointer is above that address.
+//! The start routine of a thread is the exception ([`calls_program`]).
 //!
 //! # Handlers
 //!

@@ -295,7 +295,30 @@ fn a_report_names_the_hosts_of_tasks_and_sockets() {
             pending::<()>().await;
         })
         .unwrap_err();
-    println!("{failure}");
+    let text = failure.to_string();
+    // Long lines are broken.
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "client: task ",
+        "for JoinHandle of client: task",
+        "server: task ",
+        "waits for something without a record",
+        "spawned at crates/blitz-io/tests/it/hosts/faults.rs:",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // The first task of a host is where the test adds the host.
+    assert!(!text.contains("spawned at crates/blitz-io/src"), "{text}");
+    let events = failure.events().lines();
+    let heads: Vec<&str> = events
+        .filter(|line| line.contains(", spawned at "))
+        .collect();
+    let of = |host: &str| heads.iter().filter(|line| line.starts_with(host)).count();
+    assert_eq!(
+        (of("  server: task "), of("  client: task ")),
+        (1, 2),
+        "{text}"
+    );
 }
 
 #[test]
