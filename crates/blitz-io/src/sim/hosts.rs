@@ -12,14 +12,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use blitz_io_core::Random;
-use blitz_io_inspect::{Hosted, Snapshot, Task};
 use blitz_io_net::simulation::{self, Link};
 use blitz_io_observe::decisions;
 use blitz_io_runtime::internals::simulated_now;
 
 use super::disks;
 use super::failure::Cause;
-use super::members::Member;
+use super::members::{Member, Named};
 use super::outcome::Outcome;
 use super::run::Run;
 use crate::task::{AbortHandle, spawn_local};
@@ -34,8 +33,6 @@ type Life = Pin<Box<dyn Future<Output = Option<String>>>>;
 /// A host as the test has made it.
 struct Made {
     host: Host,
-    /// Where the test has added it.
-    at: &'static Location<'static>,
     /// Makes the future of the host, for each of its lives.
     make: Rc<dyn Fn() -> Life>,
 }
@@ -135,28 +132,6 @@ pub(super) fn all() -> Vec<Host> {
     let hosts = current();
     let made = hosts.made.borrow();
     made.iter().map(|made| made.host.clone()).collect()
-}
-
-/// Notes in a snapshot to which hosts these tasks of the run belong. The first task of a host's life gets the location at which
-/// the test has added the host. Those of the test itself have no host's name.
-pub(super) fn name_tasks(run: &Run, tasks: &[u64], snapshot: &mut Snapshot) {
-    let Some(hosts) = CURRENT.with_borrow(Clone::clone) else {
-        return;
-    };
-    let made = hosts.made.borrow();
-    for (index, &task) in (0..).zip(tasks) {
-        let host = run.host_of(index) as usize;
-        let Some(made) = made.get(host.wrapping_sub(1)) else {
-            continue;
-        };
-        let mut alive = snapshot.tasks.iter_mut();
-        let is_first = |alive: &&mut Task| alive.id == task && alive.location.starts_with(file!());
-        if let Some(first) = alive.find(is_first) {
-            first.location = format!("{}:{}", made.at.file(), made.at.line());
-        }
-        let host = made.host.name.to_string();
-        snapshot.hosts.push(Hosted { task, host });
-    }
 }
 
 /// A host of a simulation: a part of the test with an address, a clock, random numbers and files of its own.
@@ -285,11 +260,15 @@ where
     let number = simulation::add_host(name);
     let name = Arc::from(name);
     let host = Host { number, name };
-    hosts.run.with_members(|members| members.add(number));
+    let named = Named {
+        name: host.name.clone(),
+        at: Location::caller(),
+        spawned_in: file!(),
+    };
+    hosts.run.with_members(|members| members.add(number, named));
     let me = host.clone();
     hosts.made.borrow_mut().push(Made {
         host: host.clone(),
-        at: Location::caller(),
         make: Rc::new(move || {
             let life = make(me.clone());
             Box::pin(async move { life.await.error() })

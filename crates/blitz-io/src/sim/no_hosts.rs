@@ -2,8 +2,6 @@
 
 use std::rc::Rc;
 
-use blitz_io_inspect::Snapshot;
-
 use super::run::Run;
 
 /// See `hosts.rs`.
@@ -16,5 +14,3 @@ pub(super) fn enter(_: &Rc<Run>) -> Entered {
 pub(super) fn begin() {}
 
 pub(super) fn stop_hosts() {}
-
-pub(super) fn name_tasks(_: &Run, _: &[u64], _: &mut Snapshot) {}

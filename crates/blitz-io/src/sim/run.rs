@@ -66,7 +66,7 @@ use super::panics;
 use super::properties::Properties;
 use super::schedule::{Choice, Chooser, What};
 use super::trace::Decision;
-use super::waits;
+use super::waits::{self, Explained};
 
 /// The index of no task.
 const NONE: u32 = u32::MAX;
@@ -335,12 +335,6 @@ impl Run {
         self.state.borrow().member
     }
 
-    /// Returns the number of the host to which the task of this index belongs.
-    #[cfg(feature = "net")]
-    pub(super) fn host_of(&self, task: u32) -> u32 {
-        self.state.borrow().members.of(task).host
-    }
-
     /// Ends the tasks of hosts whose lives have ended.
     pub(super) fn abort_gone(&self) {
         abort_tasks(&|task| self.state.borrow().is_gone(task));
@@ -376,7 +370,13 @@ impl Run {
 
     /// Returns a failure if some of the tasks certainly wait for each other for ever.
     pub(super) fn certain(&self) -> Option<Cause> {
-        waits::certain(self, &self.state.borrow().lists.tasks)
+        let state = self.state.borrow();
+        waits::certain(&state.lists.tasks, &state.members)
+    }
+
+    /// Explains the failure of the run, after [`end`](Self::end) with these parts.
+    pub(super) fn explain(&self, tasks: &[u64], last_steps: &Steps) -> Explained {
+        waits::explain(tasks, &self.state.borrow().members, last_steps)
     }
 
     /// Takes the parts that outlive the run, which is over.

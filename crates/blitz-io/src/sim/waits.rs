@@ -6,11 +6,7 @@ use blitz_io_inspect::{Certainty, Finding, Snapshot, Task, findings, report, sna
 
 use super::events::{Steps, each_once};
 use super::failure::Cause;
-#[cfg(feature = "net")]
-use super::hosts;
-#[cfg(not(feature = "net"))]
-use super::no_hosts as hosts;
-use super::run::Run;
+use super::members::Members;
 
 /// The explanation of a failure.
 #[derive(Clone, Debug, Default)]
@@ -23,8 +19,8 @@ pub(super) struct Explained {
 }
 
 /// Explains a failure of the run with these tasks, which this thread runs. The first one is the test's own.
-pub(super) fn explain(run: &Run, tasks: &[u64], last_steps: &Steps) -> Explained {
-    let (snapshot, findings) = judge(run, tasks);
+pub(super) fn explain(tasks: &[u64], members: &Members, last_steps: &Steps) -> Explained {
+    let (snapshot, findings) = judge(tasks, members);
     let of_findings = findings.iter().flat_map(|finding| &finding.waiters);
     let of_findings = of_findings.filter_map(|waiter| waiter.task());
     let waiting = snapshot.waits.iter().filter(|_| findings.is_empty());
@@ -42,8 +38,8 @@ pub(super) fn explain(run: &Run, tasks: &[u64], last_steps: &Steps) -> Explained
 }
 
 /// Returns a failure if some of these tasks certainly wait for ever.
-pub(super) fn certain(run: &Run, tasks: &[u64]) -> Option<Cause> {
-    let (_, findings) = judge(run, tasks);
+pub(super) fn certain(tasks: &[u64], members: &Members) -> Option<Cause> {
+    let (_, findings) = judge(tasks, members);
     let mut certain = findings
         .into_iter()
         .filter(|finding| finding.certainty == Certainty::Certain);
@@ -52,10 +48,10 @@ pub(super) fn certain(run: &Run, tasks: &[u64]) -> Option<Cause> {
 }
 
 /// Returns the waits of these tasks, and their findings. Other tests of the process have theirs.
-fn judge(run: &Run, tasks: &[u64]) -> (Snapshot, Vec<Finding>) {
+fn judge(tasks: &[u64], members: &Members) -> (Snapshot, Vec<Finding>) {
     let all: HashSet<u64> = tasks.iter().copied().collect();
     let mut snapshot = snapshot_of_tasks(|task| all.contains(&task));
-    hosts::name_tasks(run, tasks, &mut snapshot);
+    members.name_tasks(tasks, &mut snapshot);
     // The test's own task is the first one. It was spawned here.
     let is_own = |task: &&mut Task| Some(&task.id) == tasks.first();
     if let Some(own) = snapshot.tasks.iter_mut().find(is_own) {

@@ -19,7 +19,7 @@ const MOST: usize = 16;
 /// Lines of a stack that are shown.
 const LINES: usize = 2;
 /// The simulator's name for the place between two calls at which a thread was interrupted.
-const BETWEEN: &str = "no call";
+pub const BETWEEN: &str = "no call";
 
 /// Said of a failure without choices.
 pub const NONE: &str = "it fails without any choice: also if each thread runs until it has to wait";

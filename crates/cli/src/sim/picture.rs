@@ -28,7 +28,7 @@ const ROW: usize = 16;
 const LANE: usize = 26;
 /// Width of the column with the number of the step.
 const NUMBERS: usize = 64;
-/// Width of the texts beside the lanes.
+/// Width of the texts beside the lanes. Those of choices may be longer.
 const TEXTS: usize = 560;
 /// Links from the overview into the picture.
 const LINKS: usize = 40;
@@ -44,7 +44,7 @@ const OWN: &str = ":root { --text: #222; --run: #2e7d32; --ready: #9e9e9e; --loc
     .bar-signal { fill: var(--signal) } .bar-word { fill: var(--word) } .bar-time { fill: var(--time) } \
     .bar-join { fill: var(--join) } .bar-input { fill: var(--input) } \
     .arrow { stroke: var(--text); fill: none } .head { fill: var(--text) } .last { fill: var(--last) } \
-    .choice { fill: var(--choice) } li { margin: .3em 0 } .where { font: 12px monospace } \
+    .choice { fill: var(--choice) } h1 { overflow-wrap: anywhere } li { margin: .3em 0 } .where { font: 12px monospace } \
     .link { fill: transparent } .link:hover { fill: #8884 } \
     .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em } \
     @media (prefers-color-scheme: dark) { :root { --text: #ddd; --run: #66bb6a; --ready: #757575; --lock: #ef5350; \
@@ -100,6 +100,8 @@ struct Picture<'a> {
     threads: BTreeMap<u32, &'a str>,
     /// Lane, index into `BARS`, first row, row after the last.
     bars: Vec<(usize, usize, usize, usize)>,
+    /// Width of the texts.
+    texts: usize,
 }
 
 impl<'a> Picture<'a> {
@@ -107,6 +109,7 @@ impl<'a> Picture<'a> {
     fn new(events: &'a [Event], has_choices: bool) -> Picture<'a> {
         let mut picture = Picture {
             threads: choices::threads(events),
+            texts: TEXTS,
             ..Picture::default()
         };
         for event in events {
@@ -197,6 +200,10 @@ fn page(
     for name in picture.threads.values_mut() {
         *name = names.thread(name);
     }
+    let texts = choices
+        .iter()
+        .map(|choice| chosen(choice.decision, choices).chars().count());
+    picture.texts = picture.texts.max(pixels(texts.max().unwrap_or(0)));
     let left_out = picture.rows.len().saturating_sub(DRAWN);
     if left_out > 0 {
         picture.rows.drain(..left_out);
@@ -251,6 +258,11 @@ fn page(
         escaped(&report::details(program, outcome))
     );
     text
+}
+
+/// Returns the width of a text of this length, whose letters are 7.3 pixels wide.
+fn pixels(letters: usize) -> usize {
+    letters * 73 / 10 + 20
 }
 
 /// Lists the choices that make the run fail, with links to their rows.
@@ -345,11 +357,11 @@ fn overview(text: &mut String, picture: &Picture<'_>) {
 
 /// Draws the names above the lanes.
 fn lanes(text: &mut String, picture: &Picture<'_>) {
-    let width = picture.width() + TEXTS;
+    let width = picture.width() + picture.texts;
     let longest = picture.threads.iter();
     let longest = longest.map(|(id, name)| format!("{id} {name}").chars().count());
-    // The names lean by 60 degrees, and a letter is 7.2 pixels wide.
-    let height = longest.max().unwrap_or(0) * 63 / 10 + 20;
+    // The names lean by 60 degrees.
+    let height = pixels(longest.max().unwrap_or(0)) * 87 / 100 + 8;
     let foot = height - 4;
     let _ = writeln!(
         text,
@@ -376,7 +388,7 @@ fn part(
     choices: &[Explained],
 ) {
     let end = (start + PART).min(picture.rows.len());
-    let (width, height) = (picture.width() + TEXTS, (end - start) * ROW);
+    let (width, height) = (picture.width() + picture.texts, (end - start) * ROW);
     let _ = writeln!(
         text,
         "<div class=\"part\" style=\"contain-intrinsic-size: {width}px {height}px\"><svg width=\"{width}\" \
@@ -493,6 +505,9 @@ fn chosen(decision: u32, choices: &[Explained]) -> String {
 /// Returns what happened to a thread, after its number.
 fn told(what: &Happening) -> String {
     match what {
+        Happening::Call { name, .. } if name == choices::BETWEEN => {
+            "is interrupted between two calls".to_owned()
+        }
         Happening::Call { name, object } => match object {
             Some(object) => format!("{name} {object:#x}"),
             None => name.clone(),
