@@ -20,6 +20,10 @@ pub(crate) const SYSTEM_NUMBER: u64 = 1 << 40;
 #[must_use]
 pub fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
     let name = within_process(snapshot, waiter);
+    let mut hosts = snapshot.hosts.iter();
+    if let Some(hosted) = hosts.find(|hosted| Waiter::Task(hosted.task) == waiter) {
+        return format!("{}: {name}", hosted.host);
+    }
     let (Waiter::Thread(id) | Waiter::Task(id)) = waiter else {
         return name;
     };
@@ -201,8 +205,17 @@ fn of_object(object: &Object) -> String {
 }
 
 /// Returns a place in a program without the folders of a registry or compiler before it, such as
-/// `axum-0.8.9/src/serve/mod.rs:275`.
-pub(crate) fn short(place: &str) -> &str {
+/// `axum-0.8.9/src/serve/mod.rs:275`. Other places stay as they are.
+///
+/// # Examples
+///
+/// ```
+/// let place = "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/axum-0.8.9/src/lib.rs:7";
+/// assert_eq!(blitz_io_inspect::short_place(place), "axum-0.8.9/src/lib.rs:7");
+/// assert_eq!(blitz_io_inspect::short_place("src/main.rs:7"), "src/main.rs:7");
+/// ```
+#[must_use]
+pub fn short(place: &str) -> &str {
     for (folder, skipped) in [
         ("/registry/src/", 1),
         ("/git/checkouts/", 0),

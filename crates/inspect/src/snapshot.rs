@@ -70,6 +70,9 @@ pub struct Snapshot {
     /// they are in no text.
     #[serde(skip)]
     pub spawned: Vec<Spawned>,
+    /// The hosts of tasks, in a simulation of several hosts. As `makers`, they are in no text.
+    #[serde(skip)]
+    pub hosts: Vec<Hosted>,
     /// The number of threads that may run other code than tasks and closures of a runtime. `None` if it is not known.
     #[serde(default)]
     pub other_threads: Option<usize>,
@@ -104,6 +107,15 @@ pub struct Group {
     pub location: String,
     /// The number of those without a detailed record.
     pub count: u64,
+}
+
+/// A task of a host of a simulation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosted {
+    /// The number of the task.
+    pub task: u64,
+    /// The name of its host.
+    pub host: String,
 }
 
 /// The task or thread that made the object of a wait.
