@@ -224,6 +224,16 @@ pub(crate) fn record(error: c_int, details: impl Display) -> c_int {
     error
 }
 
+/// Puts what an error is about, such as a path, before its details, and returns its number.
+#[cold]
+pub(crate) fn about(error: c_int, what: impl Display) -> c_int {
+    let details = with_details(|last| last.is_new.then(|| last.text.take()).flatten());
+    match details {
+        Some(text) => record(error, format_args!("{what}: {}", text.to_string_lossy())),
+        None => record(error, what),
+    }
+}
+
 /// Returns `BLITZ_EINVAL`, and keeps details of it.
 #[cold]
 #[inline(never)]

@@ -9,8 +9,8 @@ use blitz_io::task::JoinHandle;
 
 use crate::args::{Foreign, arg, null, put, put_if_wanted, text};
 use crate::error::{
-    BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, in_process, invalid,
-    of_io, of_join, record, returned,
+    BLITZ_ECLOSED, BLITZ_EPANIC, Outcome, entry, entry_or, in_process, invalid, of_io, of_join,
+    record, returned,
 };
 use crate::exclusive::Exclusive;
 use crate::fiber::{self, Fiber};
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn blitz_spawn_owned(
     task: *mut *mut blitz_task,
 ) -> c_int {
     if drop.is_none() {
-        return returned(BLITZ_EINVAL);
+        return returned(null());
     }
     start_fiber(
         runtime,
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn blitz_spawn_blocking_owned(
     task: *mut *mut blitz_task,
 ) -> c_int {
     if drop.is_none() {
-        return returned(BLITZ_EINVAL);
+        return returned(null());
     }
     start_blocking(runtime, function, Argument::new(argument, drop), task)
 }

@@ -107,6 +107,8 @@ TEST(BadInput, AnErrorHasItsMessageOnce) {
     EXPECT_STREQ(blitz::canceled().what(), "the fiber was cancelled");
     const blitz::error refused(-ECONNREFUSED, "Connection refused (os error 111)");
     EXPECT_STREQ(refused.what(), "Connection refused");
+    const blitz::error missing(-ENOENT, "a/path: No such file or directory (os error 2)");
+    EXPECT_STREQ(missing.what(), "a/path: No such file or directory");
     const blitz::error other(BLITZ_EINVAL, "the details");
     EXPECT_STREQ(other.what(), "the details: invalid argument");
 }

@@ -6,8 +6,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::ptr::NonNull;
 
-use crate::args::{element, element_mut};
-use crate::error::{BLITZ_EFULL, BLITZ_EINVAL, Outcome, entry, invalid, returned};
+use crate::args::{element, element_mut, null};
+use crate::error::{BLITZ_EFULL, Outcome, entry, invalid, returned};
 use crate::wait::Limit;
 
 /// A future of a case of a selection. It does nothing if it is dropped before it is ready.
@@ -180,7 +180,7 @@ macro_rules! handle {
             #[inline(always)]
             pub(super) fn $attempt(handle: *mut Self, value: $value) -> c_int {
                 let Some(handle) = NonNull::new(handle) else {
-                    return returned(BLITZ_EINVAL);
+                    return returned(null());
                 };
                 // SAFETY: rule 1. `begin` stored the function for the type of this end.
                 unsafe { (handle.as_ref().$attempt)(handle, value) }

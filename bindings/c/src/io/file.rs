@@ -7,7 +7,7 @@ use blitz_io::fs::{File, OpenOptions};
 use blitz_io::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
 use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted};
-use crate::error::{Outcome, entry, entry_or, in_process, invalid};
+use crate::error::{Outcome, about, entry, entry_or, in_process, invalid};
 use crate::exclusive::{Entered, Exclusive};
 use crate::fork::Process;
 use crate::handle::{handle, take};
@@ -78,7 +78,8 @@ pub unsafe extern "C" fn blitz_file_open(
             .create(has(BLITZ_OPEN_CREATE))
             .create_new(has(BLITZ_OPEN_CREATE_NEW))
             .mode(mode);
-        let opened = runtime::inside(|| super::on(options.open(path), Limit::Never))?;
+        let opened = runtime::inside(|| super::on(options.open(path), Limit::Never))
+            .map_err(|error| about(error, path.to_string_lossy()))?;
         put(
             file,
             handle(blitz_file {

@@ -11,7 +11,8 @@ use super::address::{blitz_address, lookup};
 use super::stream::blitz_stream;
 use crate::args::{arg, check, os_text, put, text};
 use crate::error::{
-    BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, invalid, of_io, returned,
+    BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, about, entry, entry_or, in_process, invalid, of_io,
+    returned,
 };
 use crate::fork::{self, OfProcess, Process};
 use crate::handle::handle;
@@ -84,7 +85,8 @@ pub unsafe extern "C" fn blitz_tcp_listen(
         check(listener)?;
         let host = text(host)?;
         let bind = async { TcpListener::bind(&*lookup(host).await?).await };
-        let bound = runtime::inside(|| super::on(bind, Limit::Never))?;
+        let bound = runtime::inside(|| super::on(bind, Limit::Never))
+            .map_err(|error| about(error, host))?;
         put(listener, blitz_listener::new(Kind::Tcp(bound)))
     })
 }
@@ -103,7 +105,8 @@ pub unsafe extern "C" fn blitz_unix_listen(
     entry(|| {
         check(listener)?;
         let path = os_text(path)?;
-        let bound = runtime::inside(|| UnixListener::bind(path).map_err(|error| of_io(&error)))?;
+        let bound = runtime::inside(|| UnixListener::bind(path).map_err(|error| of_io(&error)))
+            .map_err(|error| about(error, path.to_string_lossy()))?;
         put(listener, blitz_listener::new(Kind::Unix(bound)))
     })
 }

@@ -9,7 +9,7 @@ use blitz_io::process::{Child, Command};
 
 use super::stream::blitz_stream;
 use crate::args::{arg, check, os_text, put, put_if_wanted};
-use crate::error::{Outcome, entry, entry_or, in_process, invalid, of_io};
+use crate::error::{Outcome, about, entry, entry_or, in_process, invalid, of_io};
 use crate::exclusive::Exclusive;
 use crate::fork::{self, OfProcess, Process};
 use crate::handle::handle;
@@ -134,7 +134,8 @@ pub unsafe extern "C" fn blitz_process_spawn(
     entry(|| {
         check(process)?;
         let mut command = command(&read(settings)?)?;
-        let child = runtime::inside(|| command.spawn().map_err(|error| of_io(&error)))?;
+        let child = runtime::inside(|| command.spawn().map_err(|error| of_io(&error)))
+            .map_err(|error| about(error, command.as_std().get_program().to_string_lossy()))?;
         put(
             process,
             handle(blitz_process {

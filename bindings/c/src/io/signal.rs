@@ -1,11 +1,12 @@
 //! Signals of the system.
 
 use std::ffi::c_int;
+use std::io;
 
 use blitz_io::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::{arg, check, put};
-use crate::error::{BLITZ_ECLOSED, entry, entry_or, in_process, of_io};
+use crate::error::{BLITZ_ECLOSED, entry, entry_or, in_process, invalid, of_io};
 use crate::exclusive::Exclusive;
 use crate::fork::{self, OfProcess, Process};
 use crate::handle::handle;
@@ -40,7 +41,12 @@ pub unsafe extern "C" fn blitz_signal_new(
     entry(|| {
         check(listener)?;
         let kind = SignalKind::from_raw(number);
-        let new = runtime::inside(|| signal(kind).map_err(|error| of_io(&error)))?;
+        // A number that no program can wait for is refused before the system sees it.
+        let refused = |error: &io::Error| match error.raw_os_error() {
+            Some(_) => of_io(error),
+            None => invalid(error),
+        };
+        let new = runtime::inside(|| signal(kind).map_err(|error| refused(&error)))?;
         put(
             listener,
             handle(blitz_signal {

@@ -11,7 +11,7 @@ use blitz_io::net::{TcpStream, UnixStream};
 use super::address::{blitz_address, lookup};
 use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted, text};
 use crate::error::{
-    BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, invalid, of_io, record,
+    BLITZ_EEOF, BLITZ_EINVAL, Outcome, about, entry, entry_or, in_process, invalid, of_io, record,
     returned,
 };
 use crate::fork::{self, OfProcess, Process};
@@ -181,7 +181,8 @@ pub unsafe extern "C" fn blitz_tcp_connect(
         check(stream)?;
         let host = text(host)?;
         let connect = async { TcpStream::connect(&*lookup(host).await?).await };
-        let connected = runtime::inside(|| super::on(connect, Limit::at(deadline_ns)))?;
+        let connected = runtime::inside(|| super::on(connect, Limit::at(deadline_ns)))
+            .map_err(|error| about(error, host))?;
         put(stream, blitz_stream::tcp(connected))
     })
 }
@@ -197,8 +198,10 @@ pub unsafe extern "C" fn blitz_tcp_connect_address(
 ) -> c_int {
     entry(|| {
         check(stream)?;
-        let connect = TcpStream::connect(arg(address)?.to_rust()?);
-        let connected = runtime::inside(|| super::on(connect, Limit::at(deadline_ns)))?;
+        let address = arg(address)?.to_rust()?;
+        let connect = TcpStream::connect(address);
+        let connected = runtime::inside(|| super::on(connect, Limit::at(deadline_ns)))
+            .map_err(|error| about(error, address))?;
         put(stream, blitz_stream::tcp(connected))
     })
 }
@@ -214,8 +217,10 @@ pub unsafe extern "C" fn blitz_unix_connect(
 ) -> c_int {
     entry(|| {
         check(stream)?;
-        let connect = UnixStream::connect(os_text(path)?);
-        let connected = runtime::inside(|| super::on(connect, Limit::at(deadline_ns)))?;
+        let path = os_text(path)?;
+        let connect = UnixStream::connect(path);
+        let connected = runtime::inside(|| super::on(connect, Limit::at(deadline_ns)))
+            .map_err(|error| about(error, path.to_string_lossy()))?;
         put(stream, blitz_stream::unix(connected))
     })
 }

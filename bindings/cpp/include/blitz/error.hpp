@@ -71,13 +71,14 @@ public:
         : std::system_error(with_details(code_of(result), details)) {}
 
 private:
-    // An error of the system is its own details, and has its message once.
+    // The details of an error of the system, such as "a path: No such file or directory (os error 2)", have its message,
+    // which the standard's exception adds too.
     static std::system_error with_details(std::error_code code, const std::string& details) {
-        const std::string message = code.message();
-        if (details.empty() || details.compare(0, message.size(), message) == 0) {
-            return std::system_error(code);
-        }
-        return {code, details};
+        const std::size_t message = details.find(code.message());
+        if (details.empty() || message == 0) return std::system_error(code);
+        const bool follows = message != std::string::npos && message > 2;
+        if (!follows || details.compare(message - 2, 2, ": ") != 0) return {code, details};
+        return {code, details.substr(0, message - 2)};
     }
 };
 
