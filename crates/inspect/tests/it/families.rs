@@ -66,7 +66,7 @@ fn crossed() -> Snapshot {
     }
 }
 
-/// The same with children in parallel: tasks 5 and 6.
+/// Returns the same for children in parallel, which are tasks 5 and 6.
 fn parallel() -> Snapshot {
     let mut snapshot = crossed();
     let plain = |waiter: &mut Waiter| match *waiter {
