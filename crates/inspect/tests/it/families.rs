@@ -182,6 +182,25 @@ fn a_child_that_waits_for_its_own_lock_may_have_given_the_guard_away() {
     );
 }
 
+/// The task may have given its permit to another task.
+#[test]
+fn a_child_may_wait_for_a_permit_that_its_task_gave_away() {
+    let mut snapshot = crossed();
+    for wait in &mut snapshot.waits[1..] {
+        wait.kind = Kind::Semaphore.name().into();
+        wait.semantics = Kind::Semaphore.semantics();
+        wait.object.as_mut().unwrap().is_movable = true;
+    }
+    let found = findings(&snapshot, &snapshot);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].certainty, Certainty::Probable);
+    for wait in &mut snapshot.waits[1..] {
+        let object = wait.object.as_mut().unwrap();
+        (object.id, object.holder) = (10, Some(OWNER));
+    }
+    assert_eq!(findings(&snapshot, &snapshot), []);
+}
+
 /// One that fails aborts the others.
 #[test]
 fn a_sibling_in_parallel_that_runs_may_fail() {
