@@ -2,6 +2,7 @@
 
 use blitz_io_inspect::{
     Certainty, ChildOf, Finding, Kind, Object, Snapshot, Task, Wait, Waiter, findings, of_waiter,
+    report,
 };
 use blitz_io_observe::number_of_child;
 
@@ -104,6 +105,11 @@ fn children_that_wait_for_each_other_are_a_deadlock() {
     let name = of_waiter(&crossed(), c(5));
     assert_eq!(name, "child 5 of task 4 \"t4\"");
     assert!(found[0].summary.starts_with(&name), "{found:#?}");
+    let text = report(&crossed(), &found);
+    assert!(
+        text.contains("\n    2 children\n    child 5 of task 4"),
+        "{text}"
+    );
     let found = certain(&parallel());
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(found[0].waiters, [Waiter::Task(5), Waiter::Task(6)]);
