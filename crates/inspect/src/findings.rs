@@ -88,7 +88,7 @@ use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
 use crate::overdue::overdue_timers;
-use crate::own_lock::is_movable;
+use crate::own_lock::{is_movable, is_movable_of_owner};
 use crate::snapshot::{Certainty, Finding, Object, Snapshot, TaskState, Wait, Waiter, id_of_child};
 use crate::stays::{Stuck, wait_stays};
 
@@ -180,15 +180,17 @@ fn chains(
     let mut seen = BTreeSet::new();
     for &start in stuck {
         let cycle = cycle_from(graph, stuck, start, &mut seen);
-        let cycle = cycle.filter(|cycle| !has_given_away(cycle));
+        let cycle = cycle.filter(|cycle| !has_given_away(graph, cycle));
         found.extend(cycle.map(|cycle| of_cycle(graph, &cycle, certainty)));
     }
 }
 
-/// Returns `true` if a task waits for a lock or permit of its own that it may have given to another task
-/// (`own_lock.rs`).
-fn has_given_away(cycle: &[(Waiter, &Wait)]) -> bool {
+/// Returns `true` if a task, or a child of its scope, waits for a lock or permit of the task that it may have given to
+/// another task (`own_lock.rs`).
+fn has_given_away(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> bool {
+    let mut waits = cycle.iter().map(|(_, wait)| wait);
     matches!(cycle, [(_, wait)] if is_movable(wait))
+        || waits.any(|wait| is_movable_of_owner(graph, wait))
 }
 
 /// Follows the enders to a cycle without waiters that have been `seen`.

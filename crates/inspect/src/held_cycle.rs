@@ -22,6 +22,7 @@ use blitz_io_observe::{Kind, SOCKET};
 
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter};
+use crate::own_lock::is_movable_of_owner;
 use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter};
 use crate::stays::{Stuck, wait_stays};
 
@@ -104,6 +105,7 @@ fn next_of<'a>(
     waiter: Waiter,
 ) -> Option<(&'a Wait, Waiter)> {
     let held = graph.waits(waiter).iter().filter(|wait| is_held(wait));
+    let held = held.filter(|wait| !is_movable_of_owner(graph, wait));
     held.copied().find_map(|wait| {
         let enders = graph.enders(wait).waiters.into_iter();
         let mut others = enders.filter(|ender| stuck.contains(ender) && *ender != waiter);

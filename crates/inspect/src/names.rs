@@ -185,6 +185,15 @@ pub(crate) fn role_of_reader(wait: &Wait) -> &'static str {
     }
 }
 
+/// Returns the name with its role, unless the name has that.
+pub(crate) fn with_role(role: &str, name: &str) -> String {
+    if name.split_once(' ').is_some_and(|(first, _)| first == role) {
+        name.into()
+    } else {
+        format!("{role} {name}")
+    }
+}
+
 /// Says how many children or members the wait is for, if it is one for several.
 pub(crate) fn of_members(wait: &Wait) -> Option<String> {
     let object = wait.object.as_ref()?;

@@ -56,6 +56,13 @@ pub(crate) fn is_movable(wait: &Wait) -> bool {
     object.is_some_and(|object| object.is_movable && !object.is_beside_readers)
 }
 
+/// Returns `true` if a child of a scope waits for such a lock or permit, which its task has taken.
+pub(crate) fn is_movable_of_owner(graph: &Graph<'_>, wait: &Wait) -> bool {
+    let holder = wait.object.as_ref().and_then(|object| object.holder);
+    let mut owners = graph.families.owners(wait.waiter);
+    is_movable(wait) && owners.any(|owner| Some(owner) == holder)
+}
+
 fn note(graph: &Graph<'_>, waiter: Waiter, wait: &Wait) -> String {
     let snapshot = graph.snapshot;
     let others = graph.waits(waiter).iter();

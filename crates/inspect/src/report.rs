@@ -7,7 +7,8 @@ use blitz_io_observe::{Kind, Mode};
 use crate::alike::{blocks, without_waits};
 use crate::graph::Graph;
 use crate::names::{
-    of_members, of_target, of_time, of_waiter, role_of_reader, short, since_taken, within_process,
+    of_members, of_target, of_time, of_waiter, role_of_reader, short, since_taken, with_role,
+    within_process,
 };
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter,
@@ -324,7 +325,7 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
     let role = role_of_reader(wait);
     for &reader in &object.readers {
         let name = of_waiter(snapshot, reader);
-        wrap(text, "    ", &format!("{role} {name}"));
+        wrap(text, "    ", &with_role(role, &name));
     }
     if object.holder.is_none() && !object.readers.is_empty() && !object.taken_at.is_empty() {
         wrap(

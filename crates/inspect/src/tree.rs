@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::graph::Graph;
-use crate::names::{of_target, of_time, of_waiter, role_of_reader, short};
+use crate::names::{of_target, of_time, of_waiter, role_of_reader, short, with_role};
 use crate::snapshot::{Snapshot, Waiter};
 
 /// Writes the chain of waits of a thread or task: what it waits for, which threads or tasks have that,
@@ -86,7 +86,11 @@ impl Tree<'_> {
         let is_new = self.seen.insert(waiter);
         self.line(
             depth,
-            &format!("{role} {name}{}", if is_new { "" } else { ", see above" }),
+            &format!(
+                "{}{}",
+                with_role(role, &name),
+                if is_new { "" } else { ", see above" }
+            ),
         );
         if is_new {
             self.waits(waiter, depth + 1);

@@ -2,6 +2,7 @@
 
 use blitz_io_inspect::{
     Certainty, ChildOf, Finding, Kind, Object, Snapshot, Task, Wait, Waiter, findings, of_waiter,
+    report,
 };
 use blitz_io_observe::number_of_child;
 
@@ -66,7 +67,7 @@ fn crossed() -> Snapshot {
     }
 }
 
-/// The same with children in parallel: tasks 5 and 6.
+/// Returns the same for children in parallel, which are tasks 5 and 6.
 fn parallel() -> Snapshot {
     let mut snapshot = crossed();
     let plain = |waiter: &mut Waiter| match *waiter {
@@ -104,6 +105,11 @@ fn children_that_wait_for_each_other_are_a_deadlock() {
     let name = of_waiter(&crossed(), c(5));
     assert_eq!(name, "child 5 of task 4 \"t4\"");
     assert!(found[0].summary.starts_with(&name), "{found:#?}");
+    let text = report(&crossed(), &found);
+    assert!(
+        text.contains("\n    2 children\n    child 5 of task 4"),
+        "{text}"
+    );
     let found = certain(&parallel());
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(found[0].waiters, [Waiter::Task(5), Waiter::Task(6)]);
@@ -180,6 +186,25 @@ fn a_child_that_waits_for_its_own_lock_may_have_given_the_guard_away() {
         (1, "self-wait"),
         "{found:#?}"
     );
+}
+
+/// The task may have given its permit to another task.
+#[test]
+fn a_child_may_wait_for_a_permit_that_its_task_gave_away() {
+    let mut snapshot = crossed();
+    for wait in &mut snapshot.waits[1..] {
+        wait.kind = Kind::Semaphore.name().into();
+        wait.semantics = Kind::Semaphore.semantics();
+        wait.object.as_mut().unwrap().is_movable = true;
+    }
+    let found = findings(&snapshot, &snapshot);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].certainty, Certainty::Probable);
+    for wait in &mut snapshot.waits[1..] {
+        let object = wait.object.as_mut().unwrap();
+        (object.id, object.holder) = (10, Some(OWNER));
+    }
+    assert_eq!(findings(&snapshot, &snapshot), []);
 }
 
 /// One that fails aborts the others.

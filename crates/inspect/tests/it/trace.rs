@@ -1,6 +1,7 @@
 //! The judgement of recordings that are made by hand, without a clock.
 
 use blitz_io_inspect::trace::{Category, Recording, Report, chrome, judge, predict};
+use blitz_io_observe::number_of_child;
 
 use crate::made::*;
 
@@ -33,6 +34,31 @@ fn two_tasks_and_a_lock() -> Made {
 fn the_report_of_a_lock_is_as_it_was() {
     let text = two_tasks_and_a_lock().report().text();
     let expected = include_str!("trace.txt");
+    assert_eq!(text, expected, "\n{text}");
+}
+
+/// The child of a scope waits for the lock, as a part of its task: the recording says the same.
+#[test]
+fn the_waits_and_locks_of_a_child_are_those_of_its_task() {
+    let mut made = two_tasks_and_a_lock();
+    let child = task(number_of_child(9));
+    let own = format!(",{},0,", task(2));
+    // Of waits that begin and end, and of locks that are taken and released.
+    for row in &mut made.rows {
+        if ["[3,", "[7,", "[11,", "[12,"]
+            .iter()
+            .any(|code| row.starts_with(code))
+        {
+            *row = row.replace(&own, &format!(",{child},0,"));
+        }
+    }
+    assert!(made.rows.iter().any(|row| row.contains(&child.to_string())));
+    made.row(28, 11.0, 0, 0, (child, task(2)), 0);
+    let text = made.report().text().replace("24 events", "");
+    let expected = two_tasks_and_a_lock()
+        .report()
+        .text()
+        .replace("24 events", "");
     assert_eq!(text, expected, "\n{text}");
 }
 

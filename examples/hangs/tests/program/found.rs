@@ -165,7 +165,6 @@ pub const OF_THREADS: &[&str] = &[
 #[allow(dead_code, reason = "not all tests use it")]
 pub const BLOCK_A_WORKER: &[&str] = &[
     "blocked_worker",
-    "scope_blocking_two_mutexes",
     "scope_holds_lock",
     "std_mutex_in_a_task",
     "thread_and_task",

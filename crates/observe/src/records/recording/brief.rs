@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::place::{Target, TaskFacts, TaskState, Value};
-use super::scope::ScopeFacts;
+use super::scope_facts::ScopeFacts;
 use super::{Kind, Waiter};
 use crate::EndedBy;
 

@@ -1,7 +1,7 @@
 //! `ChildRecord`: the record of a child that the future of its scope polls. It is a task in reports, with a number that
 //! tells it from others.
 //!
-//! While the child is polled, it is what the thread polls (`current.rs`), so its waits and locks are its own. Its wakers
+//! During its poll, the child is the current task of the thread (`current.rs`), so its waits and locks are its own. Its wakers
 //! are counted as a task's are.
 
 use std::mem::ManuallyDrop;

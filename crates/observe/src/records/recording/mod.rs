@@ -24,6 +24,7 @@ mod registry;
 mod root;
 mod run_delay;
 mod scope;
+mod scope_facts;
 mod simulator;
 mod switch;
 mod threads;
@@ -54,7 +55,8 @@ pub use self::{
     place::{TaskFacts, TaskReading, TaskState},
     registry::{Record, TaskRecord, for_each_object, read, read_chosen},
     root::Root,
-    scope::{Members, OfScope, ScopeFacts},
+    scope::{Members, OfScope},
+    scope_facts::ScopeFacts,
     simulator::{Explain, Write, explain_deadlocks_by, is_simulated},
     threads::{ThreadRecord, runs_tasks},
     totals::{Contention, WAIT_BUCKETS},

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::about::AboutRef;
 use super::block::Block;
-use super::scope::ScopeFacts;
+use super::scope_facts::ScopeFacts;
 use super::{Kind, Origin, Waiter};
 use crate::records::kernel::slot::Slot;
 use blitz_io_futex::Watched;

@@ -22,7 +22,7 @@ use super::descriptor::{Source, Sources};
 use super::local::{KEPT, LOCAL, Local};
 use super::place::{Place, Target, TaskFacts, TaskState, Value};
 use super::polled;
-use super::scope::ScopeFacts;
+use super::scope_facts::ScopeFacts;
 use super::threads::{self, ThreadRecord};
 use super::{Contention, Fill, Kind, Origin, Waiter, clock, totals};
 use crate::records::kernel::poll_slot::Poll;

@@ -6,9 +6,9 @@
 //!
 //! 1. [`Members`] is a field of the scope. Its object names the children for the record of the wait for them. The
 //!    object's block has the owner, which each poll of the scope writes.
-//! 2. [`OfScope`] is a field of what the scope and the wakers of a child share. It leads to that block. A block is never
-//!    freed, and this one is the scope's as long as the child has a record: the child's future keeps the scope's `Members`, and the
-//!    record is removed before that future is dropped.
+//! 2. [`OfScope`] is a field of the header that a child shares with its wakers and its scope. It leads to that block. A
+//!    block is never freed. This one is the scope's as long as the child has a record: the child's future keeps the
+//!    scope's `Members`, and the record is removed before that future is dropped.
 //! 3. A handle is counted after it has got its reference, and until it gives that up. A reader takes the smaller one of
 //!    the counts before and after it reads the references. So it takes no waker for a handle, unless one handle was dropped and
 //!    another one made in between; a child has each of its handles once.
@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::block::{Block, LENDS, NAMES};
+use super::scope_facts::ScopeFacts;
 use super::{Object, Waiter};
 
 /// The children of a scope that have not ended, for the record of the wait for them.
@@ -37,17 +38,6 @@ struct Children {
     next: u64,
     /// The task of each child, by its key; `None` before it is known.
     tasks: BTreeMap<u64, Option<u64>>,
-}
-
-/// The scope of a child.
-#[derive(Clone, Copy, Debug)]
-pub struct ScopeFacts {
-    /// The task or thread that awaits the scope.
-    pub owner: Waiter,
-    /// The [`id`](super::Facts::id) of the scope's object.
-    pub object: u64,
-    /// The children may borrow from the owner.
-    pub lends: bool,
 }
 
 impl Members {

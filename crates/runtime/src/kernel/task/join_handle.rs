@@ -327,8 +327,8 @@ impl<T> Drop for JoinHandle<T> {
 
 debug_fields!(impl<T: Debug> JoinHandle<T>, |this| { id: this.id() });
 
-/// The right of a scope to cancel a child. The child's record counts it neither as a waker nor as a handle that can abort
-/// it: the scope does so only if the task or thread that awaits the scope stops to wait.
+/// The right of a scope to cancel a child. The scope uses it only if the task or thread that awaits the scope stops to
+/// wait. So the child's record does not count it among its wakers and handles.
 #[cfg(not(loom))]
 pub(crate) struct ScopeHandle(AbortHandle);
 

@@ -33,7 +33,7 @@ pub(super) struct Child {
     /// Its index among the children; `NEW` if it has not been polled. Only the scope's
     /// future uses it.
     place: Cell<usize>,
-    /// For its record.
+    /// The part that its record reads.
     state: ChildState,
 }
 

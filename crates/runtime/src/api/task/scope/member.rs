@@ -15,7 +15,7 @@ use pin_project_lite::pin_project;
 
 use crate::kernel::task::{Id, JoinError};
 
-/// What the children of a scope share.
+/// The state that the children of a scope share.
 pub(super) struct Shared {
     /// The payload of the first panic of a child whose result was not taken.
     pub(super) unclaimed: Mutex<Option<Box<dyn Any + Send>>>,
