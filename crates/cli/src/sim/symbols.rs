@@ -146,9 +146,8 @@ mod tests {
             "{frame:?}"
         );
         // A profile may leave the lines out.
-        if cfg!(debug_assertions) {
-            assert!(frame.place.contains("symbols.rs:"), "{frame:?}");
-        }
+        let is_right = frame.place.is_empty() || frame.place.contains("symbols.rs:");
+        assert!(is_right, "{frame:?}");
     }
 
     #[test]
