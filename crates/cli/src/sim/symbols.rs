@@ -122,6 +122,7 @@ mod tests {
     use super::*;
 
     /// Returns the address of a symbol of this program whose name has this part.
+    #[cfg(target_os = "linux")]
     fn address(part: &str) -> Option<Address> {
         let path = std::env::current_exe().unwrap();
         let bytes = fs::read(&path).unwrap();
