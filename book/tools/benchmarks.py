@@ -1,4 +1,4 @@
-"""Reads the published figures of docs/benchmarks.md, which `blitz report` writes, as rows."""
+"""Reads the published figures of docs/benchmarks.md, which `blitz bench report` writes, as rows."""
 
 import os
 import re

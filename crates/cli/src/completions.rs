@@ -15,7 +15,19 @@ use crate::{Cli, output};
 /// The variable in which a script passes the name of its shell.
 const VARIABLE: &str = "BLITZ_COMPLETE";
 
+const HELP: &str = "\
+Examples:
+  blitz completions bash > ~/.local/share/bash-completion/completions/blitz
+  blitz completions zsh > ~/.zfunc/_blitz      a folder of $fpath
+  blitz completions fish > ~/.config/fish/completions/blitz.fish
+
+Exit codes:
+  0    the script is printed
+  1    it cannot be printed
+  2    there is no such shell";
+
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Arguments {
     /// The shell to complete for.
     shell: Shell,

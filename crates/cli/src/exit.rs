@@ -1,19 +1,22 @@
 //! How the command ends.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The text at the end of `--help`.
 pub const CODES: &str = "\
 Exit codes:
   0    it worked
-  1    the work failed: a scenario was not done right, a file could not be read or written
+  1    the work failed; in each command also: a file is missing, cannot be read or written, or is
+       not what it should be
   2    the arguments are wrong, or `why` found a probable deadlock
   3    `why` found a wait that certainly never ends; `sim` found a failure,
        `lint` a fault that another run may show; a recording of `trace` has no request
   4    `sim` found a deadlock
   5    `sim` found a livelock
-  130  interrupted (what was measured until then is printed)";
+  130  interrupted (what was measured until then is printed)
+The help of each command has its own codes, and examples.";
 
 /// Why the command ended, and with which code.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,7 +43,26 @@ pub enum Exit {
 impl Exit {
     /// Creates the exit for wrong arguments, with advice on what to do.
     pub fn usage(problem: impl Display, advice: impl Display) -> Exit {
-        Exit::Usage(format!("{problem}\n\n{advice}"))
+        Exit::Usage(problem.to_string()).with_advice(advice)
+    }
+
+    /// Creates the exit for a file that is missing, cannot be read, or is not what it should be: one code for all commands.
+    pub fn unreadable(file: &Path, problem: impl Display) -> Exit {
+        Exit::Failed(format!("{} cannot be read: {problem}", file.display()))
+    }
+
+    /// Creates the exit for a file that cannot be written.
+    pub fn unwritable(file: &Path, problem: impl Display) -> Exit {
+        Exit::Failed(format!("{} cannot be written: {problem}", file.display()))
+    }
+
+    /// Adds advice on what to do, if the exit has a message.
+    pub fn with_advice(self, advice: impl Display) -> Exit {
+        match self {
+            Exit::Failed(problem) => Exit::Failed(format!("{problem}\n\n{advice}")),
+            Exit::Usage(problem) => Exit::Usage(format!("{problem}\n\n{advice}")),
+            other => other,
+        }
     }
 
     fn code(&self) -> u8 {

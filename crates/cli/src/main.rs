@@ -10,7 +10,9 @@ mod command_lines;
 mod completions;
 mod doctor;
 mod exit;
+mod feature;
 mod greeting;
+mod hints;
 mod ipc;
 mod line;
 mod lint;
@@ -19,13 +21,13 @@ mod migrate;
 mod output;
 mod pipe;
 mod recorded;
-mod report;
-mod runs;
+mod shell;
 mod sim;
 mod top;
 mod trace;
 mod why;
 
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
@@ -58,8 +60,7 @@ enum Command {
     /// Shows what a process does: its tasks, workers, longest waits, channels and contended locks.
     Top(top::Arguments),
     /// Lists the processes that `why`, `top` and `trace` can read.
-    #[command(after_help = why::SETUP)]
-    Ps,
+    Ps(why::List),
     /// Replaces Tokio, rayon-core, parking_lot, parking_lot_core and atomic-wait by blitz-io in all dependencies.
     Migrate(migrate::Arguments),
     /// Reports what this machine offers, what blitz-io uses of it, and what you could
@@ -75,8 +76,6 @@ enum Command {
         doc = "Says how to install the benchmark, which this build is without."
     )]
     Bench(bench::Arguments),
-    /// Makes documents from several runs: a page with all rows, charts, a README's figures.
-    Report(report::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
     /// Shows the man page of a command.
@@ -105,13 +104,12 @@ fn main() -> ExitCode {
         Command::Lint(arguments) => lint::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
-        Command::Ps => why::list_processes(),
+        Command::Ps(arguments) => why::list_processes(&arguments),
         Command::Migrate(arguments) => migrate::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Pipe(arguments) => pipe::run(&arguments),
         Command::Ipc(arguments) => ipc::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
-        Command::Report(arguments) => report::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(page) => manual::show(&page),
         Command::Manual(arguments) => manual::run(&arguments),
@@ -121,10 +119,12 @@ fn main() -> ExitCode {
     ended.unwrap_or_else(Exit::report).into()
 }
 
-/// Parses the arguments. Help that cannot be printed is a failure like any other, which
+/// Parses the arguments. Errors have tips. Help that cannot be printed is a failure like any other, which
 /// clap itself would not report.
 fn parse() -> Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|told| {
+    let line: Vec<OsString> = std::env::args_os().collect();
+    Cli::try_parse_from(&line).map_err(|mut told| {
+        hints::add(&mut told, &line);
         let code = ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2));
         match told.print() {
             Err(error) if !told.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {

@@ -10,7 +10,19 @@ use clap::{Args, CommandFactory, ValueHint};
 use crate::exit::Exit;
 use crate::{Cli, output};
 
+const HELP: &str = "\
+Examples:
+  blitz man                the page of `blitz`
+  blitz man ipc ls         that of a command
+  blitz man why | man -l -   the source of a page goes into a pipe
+
+Exit codes:
+  0    the page is shown
+  1    it cannot be printed
+  2    there is no such command";
+
 #[derive(Args)]
+#[command(after_help = HELP)]
 pub struct Page {
     /// The command, such as `why` or `ipc ls`. Without it: the page of `blitz`.
     #[arg(value_name = "COMMAND")]
@@ -129,6 +141,28 @@ mod tests {
             assert!(length <= COLUMNS, "{}: {line}", command.get_name());
         }
         command.get_subcommands().for_each(has_short_lines);
+    }
+
+    /// Each command that a user calls says how, and how it ends.
+    fn has_examples_and_codes(command: &clap::Command) {
+        let help = command.get_after_help().map(ToString::to_string);
+        let help = help.unwrap_or_default();
+        let is_group = command.is_subcommand_required_set();
+        for part in ["Examples:\n", "Exit codes:\n"] {
+            let name = command.get_name();
+            assert!(
+                is_group || help.contains(part),
+                "{name} has no {part}: {help}"
+            );
+        }
+        let mut commands: Vec<_> = command.get_subcommands().collect();
+        commands.retain(|command| !command.is_hide_set());
+        commands.into_iter().for_each(has_examples_and_codes);
+    }
+
+    #[test]
+    fn each_help_has_examples_and_exit_codes() {
+        has_examples_and_codes(&Cli::command());
     }
 
     #[test]

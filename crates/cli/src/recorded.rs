@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use crate::exit::Exit;
+use crate::feature;
 
 /// A recorder of the library.
 pub struct Recorder {
@@ -15,15 +16,20 @@ pub struct Recorder {
     pub variable: &'static str,
     /// The end of the names of its files.
     pub suffix: &'static str,
-    /// Why a program that works has written nothing.
-    pub hint: &'static str,
 }
 
 /// The result of a run.
 pub struct Ran {
     pub status: ExitStatus,
     /// The files, in the order of their names.
-    pub files: Vec<Vec<u8>>,
+    pub files: Vec<Record>,
+}
+
+/// A file of a recorder. It is no longer there.
+pub struct Record {
+    /// The name of the file, for messages.
+    pub name: PathBuf,
+    pub bytes: Vec<u8>,
 }
 
 /// A folder that is removed in the end.
@@ -69,37 +75,35 @@ impl Recorder {
         let status = command.status().map_err(failed)?;
         let files = self.read(&folder.0)?;
         if files.is_empty() {
-            let why = if status.success() {
-                self.hint
+            let begin = format!("{name} ({status}) has written no record");
+            return Err(if status.success() {
+                feature::missing(&begin, self.name, words)
             } else {
-                "it failed before its end"
-            };
-            return Err(Exit::Failed(format!(
-                "{name} ({status}) has written no record: {why}; see blitz {} --help",
-                self.name
-            )));
+                let command = self.name;
+                Exit::Failed(format!(
+                    "{begin}: it failed before its end; see blitz {command} --help"
+                ))
+            });
         }
         Ok(Ran { status, files })
     }
 
-    fn read(&self, folder: &Path) -> Result<Vec<Vec<u8>>, Exit> {
-        let failed = |error| unreadable(&error);
+    fn read(&self, folder: &Path) -> Result<Vec<Record>, Exit> {
         let mut paths = Vec::new();
-        for entry in fs::read_dir(folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
+        let unreadable = |error| Exit::unreadable(folder, error);
+        for entry in fs::read_dir(folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
             if path.extension().is_some_and(|end| end == self.suffix) {
                 paths.push(path);
             }
         }
         paths.sort();
-        let files = paths.iter().map(|path| fs::read(path).map_err(failed));
+        let files = paths.into_iter().map(|name| match fs::read(&name) {
+            Ok(bytes) => Ok(Record { name, bytes }),
+            Err(error) => Err(Exit::unreadable(&name, error)),
+        });
         files.collect()
     }
-}
-
-/// Returns how the command ends if a record cannot be read.
-pub fn unreadable(error: &dyn std::fmt::Display) -> Exit {
-    Exit::Failed(format!("a record cannot be read: {error}"))
 }
 
 #[cfg(unix)]

@@ -24,11 +24,12 @@ use crate::snapshot::{
 /// ```
 #[must_use]
 pub fn dot(snapshot: &Snapshot, findings: &[Finding]) -> String {
-    draw(snapshot, findings, HashMap::new())
+    draw(snapshot, findings, Graph::default())
 }
 
 /// Writes the part of the graph that a person wants to see: the waits of the findings and their neighbours, or without
-/// findings all of them. Of threads and tasks that look alike there is one, with the number of the others.
+/// findings all of them. Of threads and tasks that look alike there is one, with the number of the others. Long labels have
+/// several lines.
 ///
 /// # Examples
 ///
@@ -43,15 +44,22 @@ pub fn dot_of_findings(snapshot: &Snapshot, findings: &[Finding]) -> String {
         objects: None,
         ..snapshot.clone()
     };
-    draw(&part, findings, more)
+    let graph = Graph {
+        more,
+        columns: Some(COLUMNS),
+        ..Graph::default()
+    };
+    draw(&part, findings, graph)
 }
 
-/// `more`: the numbers of others like these.
-fn draw(snapshot: &Snapshot, findings: &[Finding], more: HashMap<Waiter, usize>) -> String {
+/// The width of a label, in letters, above which it is broken at a space.
+const COLUMNS: usize = 24;
+
+/// Fills the graph, and returns its text.
+fn draw(snapshot: &Snapshot, findings: &[Finding], graph: Graph) -> String {
     let mut graph = Graph {
         has_clusters: snapshot.processes.len() > 1,
-        more,
-        ..Graph::default()
+        ..graph
     };
     let waits = Waits::new(snapshot);
     for wait in &snapshot.waits {
@@ -116,6 +124,8 @@ struct Graph {
     has_clusters: bool,
     /// The number of waiters that look the same, for some waiters.
     more: HashMap<Waiter, usize>,
+    /// The width of labels.
+    columns: Option<usize>,
     /// The numbers of the nodes that exist.
     numbers: BTreeMap<Node, usize>,
     /// The text of each process's nodes, by the index of the process.
@@ -191,8 +201,12 @@ impl Graph {
         process: Option<usize>,
     ) -> usize {
         let next = self.numbers.len();
+        let columns = self.columns;
         *self.numbers.entry(node).or_insert_with(|| {
-            let label = escaped(label);
+            let label = match columns {
+                Some(columns) => escaped(&wrapped(label, columns)),
+                None => escaped(label),
+            };
             let nodes = match process {
                 Some(process) => self.nodes.entry(process).or_default(),
                 None => &mut self.shared,
@@ -237,8 +251,42 @@ impl Graph {
     }
 }
 
+/// Returns the text with lines of so many letters, broken at spaces. A longer word has a line of its own.
+fn wrapped(text: &str, columns: usize) -> String {
+    let mut wrapped = String::new();
+    for line in text.lines() {
+        let mut length = 0;
+        for word in line.split(' ') {
+            let letters = word.chars().count();
+            if length + 1 + letters > columns || length == 0 {
+                wrapped.push('\n');
+                length = letters;
+            } else {
+                wrapped.push(' ');
+                length += 1 + letters;
+            }
+            wrapped.push_str(word);
+        }
+    }
+    wrapped.trim_start_matches('\n').to_owned()
+}
+
 /// Returns a text within quotation marks.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     text.replace('\n', "\\n").replace(char::is_control, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn long_labels_are_broken_at_spaces() {
+        let label = "socket (read from 127.0.0.1:4075)\nsrc/a_file_with_a_long_name.rs:7";
+        let expected = "socket (read from\n127.0.0.1:4075)\nsrc/a_file_with_a_long_name.rs:7";
+        assert_eq!(wrapped(label, 24), expected);
+        assert_eq!(wrapped("task 4 \"transfer\"", 24), "task 4 \"transfer\"");
+        assert_eq!(wrapped("", 24), "");
+    }
 }

@@ -2,11 +2,16 @@
 
 use std::collections::HashSet;
 
-use blitz_io_inspect::{Certainty, Finding, Snapshot, Task, findings, report, snapshot_of_tasks};
+use blitz_io_inspect::{
+    Certainty, Finding, Snapshot, Task, Waiter, findings, report, snapshot_of_tasks,
+};
 
 use super::events::{Steps, each_once};
 use super::failure::Cause;
 use super::members::Members;
+
+/// Scopes within scopes are followed so far.
+const DEPTH: usize = 64;
 
 /// The explanation of a failure.
 #[derive(Clone, Debug, Default)]
@@ -22,9 +27,9 @@ pub(super) struct Explained {
 pub(super) fn explain(tasks: &[u64], members: &Members, last_steps: &Steps) -> Explained {
     let (snapshot, findings) = judge(tasks, members);
     let of_findings = findings.iter().flat_map(|finding| &finding.waiters);
-    let of_findings = of_findings.filter_map(|waiter| waiter.task());
+    let of_findings = of_findings.filter_map(|&waiter| task_of(&snapshot, waiter));
     let waiting = snapshot.waits.iter().filter(|_| findings.is_empty());
-    let waiting = waiting.filter_map(|wait| wait.waiter.task());
+    let waiting = waiting.filter_map(|wait| task_of(&snapshot, wait.waiter));
     // Without findings, all tasks may be the reason, those that ran last most likely.
     let all = last_steps.tasks();
     let last = if findings.is_empty() { usize::MAX } else { 1 };
@@ -35,6 +40,19 @@ pub(super) fn explain(tasks: &[u64], members: &Members, last_steps: &Steps) -> E
         events: last_steps.describe(tasks, &involved, &snapshot),
         findings,
     }
+}
+
+/// Returns the task, or for a child that a task polls itself that task, whose events are the child's.
+fn task_of(snapshot: &Snapshot, waiter: Waiter) -> Option<u64> {
+    let mut here = waiter;
+    for _ in 0..DEPTH {
+        let task = snapshot.task(here.task()?)?;
+        match task.child_of.filter(|_| task.is_part()) {
+            Some(of) => here = of.owner,
+            None => return Some(task.id),
+        }
+    }
+    None
 }
 
 /// Returns a failure if some of these tasks certainly wait for ever.

@@ -28,9 +28,8 @@ pub fn open(path: &Path) -> Result<Page, Exit> {
         .open(path);
     match file {
         Ok(file) => Ok(Page::File(file, path.to_owned())),
-        Err(error) => Err(Exit::usage(
-            format_args!("--html: {} cannot be written: {error}", path.display()),
-            "Give a file in a folder that exists and that you may write to, or - for standard output.",
+        Err(error) => Err(Exit::unwritable(path, error).with_advice(
+            "--html: give a file in a folder that exists and that you may write to, or - for standard output.",
         )),
     }
 }
@@ -46,11 +45,8 @@ impl Page {
         match self {
             Page::Printed => output::print(html),
             Page::File(file, path) => {
-                let path = path.display();
-                replace(file, html).map_err(|error| {
-                    Exit::Failed(format!("--html: {path} could not be written: {error}"))
-                })?;
-                output::tell(format_args!("The page is in {path}.\n"));
+                replace(file, html).map_err(|error| Exit::unwritable(&path, error))?;
+                output::tell(format_args!("The page is in {}.\n", path.display()));
                 Ok(())
             }
         }

@@ -9,6 +9,8 @@ mod list;
 pub mod load;
 mod profile;
 mod progress;
+mod report;
+mod runs;
 mod select;
 mod watchdog;
 
@@ -20,12 +22,13 @@ use blitz_io_bench::report::compare::Comparison;
 use blitz_io_bench::report::document::BUSY;
 use blitz_io_bench::report::flat::Flat;
 use blitz_io_bench::report::{Style, table};
-use blitz_io_bench::{Document, Outcome, Scenario, Settings, report, runner};
+use blitz_io_bench::report::{html, wrapped};
+use blitz_io_bench::{Document, Outcome, Scenario, Settings, runner};
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::exit::Exit;
-use crate::{output, runs};
+use crate::output;
 use cpus::Cpus;
 use load::Load;
 
@@ -40,18 +43,23 @@ Examples:
   blitz bench --html report.html           a page with charts
   blitz bench --hog 1 --tier 4             beside a busy process
   blitz bench --profile barrier_4          a flame graph of one row, by perf
+  blitz bench report run?.json | less      the documents of this project, from several kept runs
 
 Exit codes:
   0    everything was measured and verified
-  1    a scenario's work was not done right (it is named), or a report could not be written
+  1    a scenario's work was not done right (it is named), or a file is missing, is no run, or
+       cannot be read or written
   2    the arguments are wrong
   130  interrupted (what was measured until then is printed)
 
 Set NO_COLOR to keep colours out of the table.";
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+
     /// Print the run as JSON, and nothing else, on standard output. `--json=flat` has our figures alone, as
     /// numbers at benchmarks.NAME.ns_per_op and the like.
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "full")]
@@ -112,6 +120,12 @@ pub struct Arguments {
     cpus: Option<Cpus>,
 }
 
+#[derive(Subcommand)]
+enum Command {
+    /// Makes the documents of this project from kept runs: the page with all rows, charts, the book's summary.
+    Report(report::Arguments),
+}
+
 /// The form of a run as JSON.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
@@ -149,6 +163,9 @@ impl Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    if let Some(Command::Report(arguments)) = &arguments.command {
+        return report::run(arguments);
+    }
     let scenarios = select::select(arguments)?;
     if let Some(name) = &arguments.profile {
         return profile::run(arguments, profile::row(&scenarios, name)?);
@@ -190,7 +207,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     } else {
         print(&document, older.as_ref())
     };
-    let written = page.map_or(Ok(()), |page| page.write(&report::html::render(&document)));
+    let written = page.map_or(Ok(()), |page| page.write(&html::render(&document)));
     printed.and(written)?;
     end(outcome)
 }
@@ -201,7 +218,7 @@ fn warn(busy: f64) {
         let text = format!(
             "The machine is busy: other processes use {busy:.1} processors. Stop them and start again, or do not trust the figures.\n"
         );
-        output::tell(report::wrapped(&text, Some(width)));
+        output::tell(wrapped(&text, Some(width)));
     }
 }
 

@@ -67,12 +67,7 @@ pub fn run(arguments: &Arguments, row: &Scenario) -> Result<Exit, Exit> {
     }
     let path = PathBuf::from(format!("{}.svg", row.id));
     let title = format!("{}: {}, {} samples", row.id, row.title, root.samples());
-    fs::write(&path, root.svg(&title)).map_err(|error| {
-        Exit::Failed(format!(
-            "--profile: {} could not be written: {error}",
-            path.display()
-        ))
-    })?;
+    fs::write(&path, root.svg(&title)).map_err(|error| Exit::unwritable(&path, error))?;
     output::tell(format_args!("The flame graph is in {}.\n", path.display()));
     Ok(Exit::Done)
 }

@@ -48,7 +48,7 @@ fn files(ring: &IoUring) -> String {
     } else if ring.setup_flags.get("COOP_TASKRUN") == Some(&false) {
         "this kernel's io_uring is too old"
     } else {
-        return "`File::write_at`, `read_at` of what the system does not have in memory, and small writes and syncs of a `File` go through io_uring.".to_owned();
+        return "`File::write_at`, `read_at` of what the system does not have in memory, and small writes and syncs of a `File` go through io_uring; sockets and pipes use epoll.".to_owned();
     };
     format!("Files are written, and read from the disk, by the blocking pool: {why}.")
 }

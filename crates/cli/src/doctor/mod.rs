@@ -28,12 +28,17 @@ const EXAMPLES: &str = "\
 Examples:
   blitz doctor                     for you
   blitz doctor --json              for a bug report or a script
-  taskset -c 0 blitz doctor        what changes on one processor";
+  taskset -c 0 blitz doctor        what changes on one processor
+
+Exit codes:
+  0    the report is printed, whatever it says
+  1    it cannot be printed
+  2    the arguments are wrong";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Print the findings as JSON, and nothing else, on standard output.
+    /// Prints the findings as JSON, and nothing else, on standard output.
     #[arg(long)]
     json: bool,
 }

@@ -78,6 +78,7 @@ impl Report {
         self.line("  in shared memory", yes_no(futex.shared_memory));
         self.probe("futex_waitv", found.futex_waitv.as_ref());
         self.probe("membarrier", found.membarrier.as_ref());
+        self.probe("io_uring", found.io_uring.as_ref().map(|ring| &ring.setup));
     }
 
     fn probe(&mut self, what: &str, probe: Option<&Probe>) {

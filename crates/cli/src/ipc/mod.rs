@@ -20,7 +20,13 @@ Examples:
   blitz ipc tail prices            what is sent on a route or channel, without holding it up
   echo sweep | blitz ipc send jobs send lines to a queue
   blitz ipc clean                  remove what killed processes left behind
-  blitz ipc clean --dry-run 'test-*'  what of these would be removed";
+  blitz ipc clean --dry-run 'test-*'  what of these would be removed
+  blitz ipc ls --json              for scripts; each of these commands has --json
+
+Exit codes:
+  0    it worked; there may be nothing to list or to remove
+  1    there is no such segment, or it cannot be read, joined or removed; a message found no room
+  2    the arguments are wrong, or `tail` would take messages of a queue: see --take";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -41,14 +47,19 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Action {
     /// Lists segments, with their participants and how far receivers are behind.
+    #[command(after_help = EXAMPLES)]
     Ls,
     /// Lists segments again and again, with messages per second.
+    #[command(after_help = EXAMPLES)]
     Top(list::Top),
     /// Prints the messages of a route or channel as they are sent.
+    #[command(after_help = EXAMPLES)]
     Tail(messages::Tail),
     /// Sends the arguments as messages, or the lines of standard input.
+    #[command(after_help = EXAMPLES)]
     Send(messages::Send),
     /// Removes segments without a live participant.
+    #[command(after_help = EXAMPLES)]
     Clean(Clean),
 }
 
@@ -150,6 +161,15 @@ fn clean(arguments: &Arguments, which: &Clean) -> Result<Exit, Exit> {
     };
     if arguments.json {
         output::print_json(&names)?;
+    } else if names.is_empty() {
+        let named = if which.names.is_empty() {
+            ""
+        } else {
+            " of these names"
+        };
+        output::print(&format!(
+            "Nothing to remove: no segment{named} is without a live participant.\n"
+        ))?;
     } else {
         let lines = names.iter().map(|name| format!("{what} {name}\n"));
         output::print(&lines.collect::<String>())?;

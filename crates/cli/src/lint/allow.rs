@@ -31,10 +31,7 @@ impl Allowed {
     pub fn read(path: Option<&Path>) -> Result<Self, Exit> {
         let (file, is_named) = (path.unwrap_or(Path::new(FILE)), path.is_some());
         let wrong = |problem: String| {
-            Exit::usage(
-                format_args!("{}: {problem}", file.display()),
-                "`blitz lint --help` shows such a file.",
-            )
+            Exit::unreadable(file, problem).with_advice("`blitz lint --help` shows such a file.")
         };
         match fs::read_to_string(file) {
             Ok(text) => parse(&text).map(Self).map_err(wrong),

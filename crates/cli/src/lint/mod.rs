@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::output;
-use crate::recorded::{Recorder, unreadable};
+use crate::recorded::{Record, Recorder};
 use allow::Allowed;
 use comment::Comments;
 
@@ -21,7 +21,6 @@ const RECORDER: Recorder = Recorder {
     name: "lint",
     variable: "BLITZ_LINT",
     suffix: "blitzlint",
-    hint: "it is not built with the feature `inspect`, or it takes no lock and polls no task",
 };
 
 const HELP: &str = "\
@@ -63,8 +62,9 @@ or by a comment at one of its lines, or above it:
 
 Exit codes:
   0    no finding, or each is allowed
-  1    the program could not be run or has failed, or has written no record
-  2    the arguments are wrong, or the file with the allowed findings is
+  1    the program could not be run or has failed, or has written no record; or a file is missing,
+       cannot be read or written, or is not what it should be
+  2    the arguments are wrong
   3    there are findings";
 
 #[derive(Args)]
@@ -165,10 +165,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     }
 }
 
-fn read(files: &[Vec<u8>]) -> Result<Vec<Run>, Exit> {
-    let read = |file: &Vec<u8>| {
-        let text = std::str::from_utf8(file).map_err(|error| unreadable(&error))?;
-        Run::parse(text).map_err(|error| unreadable(&error))
+fn read(files: &[Record]) -> Result<Vec<Run>, Exit> {
+    let read = |Record { name, bytes }: &Record| {
+        let text = std::str::from_utf8(bytes).map_err(|error| Exit::unreadable(name, error))?;
+        Run::parse(text).map_err(|error| Exit::unreadable(name, error))
     };
     files.iter().map(read).collect()
 }
@@ -179,8 +179,7 @@ fn write_sarif(file: &Path, report: &Report<'_>) -> Result<(), Exit> {
     let allowed = (report.allowed.iter()).map(|allow| (allow.finding, Some(&*allow.reason)));
     let all: Vec<_> = left.chain(allowed).collect();
     let log = sarif(&all, env!("CARGO_PKG_VERSION"), report.succeeded);
-    let failed = |error| Exit::Failed(format!("{} could not be written: {error}", file.display()));
-    fs::write(file, format!("{log:#}\n")).map_err(failed)
+    fs::write(file, format!("{log:#}\n")).map_err(|error| Exit::unwritable(file, error))
 }
 
 /// Returns the number of things that the recorders had no room for.

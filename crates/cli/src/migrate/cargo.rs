@@ -9,10 +9,13 @@ use serde_json::Value;
 use super::lock::Lock;
 use crate::exit::Exit;
 
+/// What to do if there is no program.
+const ADVICE: &str = "Give the folder of the program, the one with Cargo.toml.";
+
 /// The workspace that is changed.
 pub struct Project {
     /// The folder in which Cargo is started, so that the program's own toolchain and settings apply.
-    folder: PathBuf,
+    pub folder: PathBuf,
     pub manifest: PathBuf,
     pub lock: PathBuf,
     /// The folder in which Cargo builds.
@@ -27,29 +30,28 @@ impl Project {
     /// Fails if there is no Cargo, or no program.
     pub fn find(folder: &Path) -> Result<Project, Exit> {
         if !folder.is_dir() {
-            return Err(Exit::usage(
-                format_args!("{} is not a folder", folder.display()),
-                "Give the folder of the program, the one with Cargo.toml.",
-            ));
+            return Err(
+                Exit::Failed(format!("{} is not a folder", folder.display())).with_advice(ADVICE),
+            );
         }
         let output = call(
             folder,
-            &["metadata", "--no-deps", "--format-version", "1", "--offline"],
+            &[
+                "metadata",
+                "--no-deps",
+                "--format-version",
+                "1",
+                "--offline",
+            ],
         )
         .map_err(|error| {
-            Exit::Failed(format!(
-                "cargo cannot be started: {error}\n\nInstall Rust, for example from https://rustup.rs."
-            ))
+            Exit::Failed(format!("cargo cannot be started: {error}"))
+                .with_advice("Install Rust, for example from https://rustup.rs.")
         })?;
         if !output.status.success() {
-            return Err(Exit::usage(
-                format_args!(
-                    "Cargo finds no program in {}:\n{}",
-                    folder.display(),
-                    message(&output)
-                ),
-                "Give the folder of the program, the one with Cargo.toml.",
-            ));
+            let (folder, message) = (folder.display(), message(&output));
+            let problem = format!("Cargo finds no program in {folder}:\n{message}");
+            return Err(Exit::Failed(problem).with_advice(ADVICE));
         }
         let path = |value: &Value| value.as_str().map(PathBuf::from);
         let found = serde_json::from_slice::<Value>(&output.stdout).ok();

@@ -13,6 +13,15 @@ use crate::exit::Exit;
 /// The prefix of the names of blitz-io's own crates.
 pub const OURS: &str = "blitz-";
 
+/// How a program gets the feature `inspect`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// The feature, for `--features`.
+    pub name: &'static str,
+    /// The program does not use blitz-io yet.
+    pub must_migrate: bool,
+}
+
 #[derive(Debug, Default)]
 pub struct Lock {
     packages: Vec<Package>,
@@ -44,13 +53,14 @@ impl Lock {
     ///
     /// Fails if the file cannot be read, or is not TOML.
     pub fn read(path: &Path) -> Result<Option<Lock>, Exit> {
-        let failed = |error: &dyn std::fmt::Display| {
-            Exit::Failed(format!("{} cannot be read: {error}", path.display()))
-        };
         match fs::read_to_string(path) {
-            Ok(text) => Lock::parse(&text).map(Some).map_err(|error| failed(&error)),
+            Ok(text) => {
+                let lock = Lock::parse(&text);
+                lock.map(Some)
+                    .map_err(|error| Exit::unreadable(path, error))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&error)),
+            Err(error) => Err(Exit::unreadable(path, error)),
         }
     }
 
@@ -88,6 +98,20 @@ impl Lock {
     pub fn ours(&self, known: &Replacement) -> Option<&str> {
         let mut found = self.named(known.name).filter(|package| package.is_ours());
         found.next().map(|package| package.version.as_str())
+    }
+
+    /// Returns how the program gets the feature `inspect`.
+    pub fn inspect_feature(&self) -> Feature {
+        let tokio = self.named("tokio").any(Package::is_ours);
+        let direct = self.named("blitz-io").next().is_some();
+        Feature {
+            name: if direct && !tokio {
+                "blitz-io/inspect"
+            } else {
+                "tokio/inspect"
+            },
+            must_migrate: !direct && !tokio,
+        }
     }
 
     /// Returns the versions that could be replaced and are not.
@@ -206,6 +230,22 @@ version = "1.54.1"
         assert_eq!(lock.dependents("parking_lot", "0.11.2"), ["hyper"]);
         assert_eq!(lock.dependents("parking_lot", "0.12.5"), ["program"]);
         assert_eq!(lock.dependents("tokio", "1.28.0"), ["hyper", "program"]);
+    }
+
+    #[test]
+    fn the_feature_is_that_of_the_package_in_the_tree() {
+        let feature = |lock: &str| Lock::parse(lock).expect("it is TOML").inspect_feature();
+        let of = |name, must_migrate| Feature { name, must_migrate };
+        assert_eq!(feature(LOCK), of("tokio/inspect", true));
+        let blitz = "[[package]]\nname = \"blitz-io\"\nversion = \"0.2.0\"\n";
+        assert_eq!(feature(blitz), of("blitz-io/inspect", false));
+        let tokio =
+            "[[package]]\nname = \"tokio\"\nversion = \"1.54.1\"\ndependencies = [\"blitz-io\"]\n";
+        assert_eq!(feature(tokio), of("tokio/inspect", false));
+        assert_eq!(
+            feature(&(tokio.to_owned() + blitz)),
+            of("tokio/inspect", false)
+        );
     }
 
     #[test]

@@ -88,13 +88,12 @@ impl Manifest {
     ///
     /// Fails if the file cannot be read, or is not TOML.
     pub fn read(path: &Path) -> Result<Manifest, Exit> {
-        let failed = |error: &dyn std::fmt::Display| {
-            Exit::Failed(format!("{} cannot be read: {error}", path.display()))
-        };
-        let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
+        let text = fs::read_to_string(path).map_err(|error| Exit::unreadable(path, error))?;
         Ok(Manifest {
             path: path.to_owned(),
-            document: text.parse().map_err(|error| failed(&error))?,
+            document: text
+                .parse()
+                .map_err(|error: toml_edit::TomlError| Exit::unreadable(path, error))?,
             text,
         })
     }
@@ -187,12 +186,7 @@ impl Manifest {
     ///
     /// Fails if the file cannot be written.
     pub fn write(&self) -> Result<(), Exit> {
-        fs::write(&self.path, self.changed()).map_err(|error| {
-            Exit::Failed(format!(
-                "{} cannot be written: {error}",
-                self.path.display()
-            ))
-        })
+        fs::write(&self.path, self.changed()).map_err(|error| Exit::unwritable(&self.path, error))
     }
 
     /// Returns the changed text. The lines before and after the change keep their ends, which

@@ -17,9 +17,11 @@ mod report;
 mod undo;
 
 use std::collections::BTreeSet;
-use std::path::{self, Path, PathBuf};
+use std::path::{self, Component, Path, PathBuf};
 
 use clap::{Args, ValueHint};
+
+pub use lock::Feature;
 
 use crate::exit::Exit;
 use cargo::{Conflict, Project};
@@ -48,9 +50,10 @@ name. No source changes. Commit both files; in CI, `blitz migrate --check` fails
 `cargo update` has brought the registry's package back.
 
 Exit codes:
-  0    every package that blitz-io can replace is replaced; or it was taken back
-  1    one is not (the report says why), there is none, or a file could not be written
-  2    the arguments are wrong, or the folder has no Cargo.toml";
+  0    every package that blitz-io can replace is replaced; with --undo: it was taken back
+  1    one is not (the report says why), there is none, or nothing to take back; or a file is
+       missing, as Cargo.toml may be, cannot be read or written, or is not what it should be
+  2    the arguments are wrong";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -73,7 +76,7 @@ pub struct Arguments {
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = ["tokio", "rayon-core", "parking_lot", "parking_lot_core", "atomic-wait"])]
     only: Vec<String>,
 
-    /// Take the packages from a checkout of blitz-io.
+    /// Take the packages from a checkout of blitz-io. A relative path is written relative to the manifest.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["git", "registry"])]
     path: Option<PathBuf>,
 
@@ -109,10 +112,10 @@ impl Arguments {
             .collect()
     }
 
-    /// Returns where the packages come from, if the arguments name it.
-    fn source(&self) -> Result<Option<Source>, Exit> {
+    /// Returns where the packages come from, if the arguments name it. `root`: the folder of the manifest.
+    fn source(&self, root: &Path) -> Result<Option<Source>, Exit> {
         if let Some(folder) = &self.path {
-            return checkout(folder).map(Some);
+            return checkout(folder, root).map(Some);
         }
         if let Some(name) = &self.registry {
             return Ok(Some(Source::Registry(name.clone())));
@@ -136,22 +139,70 @@ impl Arguments {
     }
 }
 
-/// Checks that the folder is a checkout of blitz-io.
-fn checkout(folder: &Path) -> Result<Source, Exit> {
-    let given = folder.display();
-    let missing = REPLACEMENTS
+/// Checks that the folder is a checkout of blitz-io. If the path is relative, so is the result, from `root`, the folder of
+/// the manifest: both folders can then move together.
+fn checkout(folder: &Path, root: &Path) -> Result<Source, Exit> {
+    let whole = path::absolute(folder).map_err(|error| Exit::unreadable(folder, error))?;
+    let whole = normal(&whole);
+    let mut files = REPLACEMENTS
         .iter()
-        .map(|known| format!("drop-in/{}/Cargo.toml", known.name))
-        .find(|file| !folder.join(file).is_file());
-    if let Some(file) = missing {
-        return Err(Exit::usage(
-            format_args!("--path: {given} has no {file}"),
-            "Give the folder of a checkout of blitz-io, the one with crates/ and drop-in/.",
-        ));
+        .map(|known| format!("drop-in/{}/Cargo.toml", known.name));
+    if let Some(file) = files.find(|file| !whole.join(file).is_file()) {
+        return Err(
+            Exit::Failed(format!("--path: {} has no {file}", folder.display())).with_advice(
+                "Give the folder of a checkout of blitz-io, the one with crates/ and drop-in/.",
+            ),
+        );
     }
-    let folder = path::absolute(folder)
-        .map_err(|error| Exit::Failed(format!("--path: {given} has no absolute path: {error}")))?;
-    Ok(Source::Path(folder))
+    let is_relative = folder.is_relative();
+    Ok(Source::Path(if is_relative {
+        relative(&whole, root).unwrap_or(whole)
+    } else {
+        whole
+    }))
+}
+
+/// Returns the path without `.` and `..`, as Cargo reads those of a manifest: links are not followed.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            // That of the root is the root.
+            Component::ParentDir => _ = normal.pop(),
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+/// Returns the way from a folder to another one; `None` if there is none, as between two drives. Both are absolute.
+fn relative(to: &Path, from: &Path) -> Option<PathBuf> {
+    let prefix = |path: &Path| {
+        path.components()
+            .next()
+            .map(|first| first.as_os_str().to_owned())
+    };
+    if prefix(to) != prefix(from) {
+        return None;
+    }
+    let common = to.components().zip(from.components());
+    let common = common.take_while(|(to, from)| to == from).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(to.components().skip(common)).collect();
+    Some(if way.as_os_str().is_empty() {
+        ".".into()
+    } else {
+        way
+    })
+}
+
+/// Returns how the program of this folder gets the feature `inspect`, if its lock file is there and can be read.
+pub fn inspect_feature(folder: &Path) -> Option<Feature> {
+    let folder = path::absolute(folder).ok()?;
+    let mut locks = folder.ancestors().map(|folder| folder.join("Cargo.lock"));
+    let lock = locks.find(|lock| lock.is_file())?;
+    Some(Lock::read(&lock).ok()??.inspect_feature())
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
@@ -163,7 +214,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let report = if arguments.check {
         check(&project, &wanted)?
     } else {
-        migrate(&project, &wanted, arguments.source()?.as_ref())?
+        let source = arguments.source(&project.folder)?;
+        migrate(&project, &wanted, source.as_ref())?
     };
     report.print(arguments.json)?;
     report.end(&wanted)
@@ -401,5 +453,27 @@ fn follow(project: &Project, known: &Replacement) -> Result<(), String> {
             "Cargo read the line and did not use it. `cargo tree -i {}` shows who depends on it.",
             known.name
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_normal_and_relative_where_there_is_a_way() {
+        for (path, expected) in [("/x/../y", "/y"), ("/a/./b/c/..", "/a/b"), ("/../a", "/a")] {
+            assert_eq!(normal(path.as_ref()), Path::new(expected), "{path}");
+        }
+        for (to, from, expected) in [
+            ("/a/blitz-io", "/a/program", "../blitz-io"),
+            ("/a/program/blitz-io", "/a/program", "blitz-io"),
+            ("/b", "/a/program", "../../b"),
+            ("/a", "/a", "."),
+        ] {
+            let way = relative(to.as_ref(), from.as_ref());
+            assert_eq!(way.as_deref(), Some(Path::new(expected)), "{to} {from}");
+        }
+        assert_eq!(relative("C:/a".as_ref(), "/a".as_ref()), None);
     }
 }

@@ -136,6 +136,8 @@ pub struct Report {
     packages: Vec<Finding>,
     /// The other changes in `Cargo.lock`.
     changed: Vec<Change>,
+    /// The replacement was taken back.
+    undone: bool,
     /// The next step for the user.
     #[serde(skip)]
     next: Option<&'static str>,
@@ -148,7 +150,16 @@ impl Report {
             manifest: project.manifest.display().to_string(),
             packages,
             changed: locks.map_or_else(Vec::new, |(old, new)| changes(old, new)),
+            undone: false,
             next: None,
+        }
+    }
+
+    /// Says that the replacement was taken back.
+    pub fn undone(self) -> Report {
+        Report {
+            undone: true,
+            ..self
         }
     }
 
@@ -170,10 +181,23 @@ impl Report {
         for finding in &self.packages {
             finding.write(&mut text);
         }
+        let [updated, came, went] = if self.undone {
+            [
+                "Changed as well",
+                "Needed again",
+                "No longer needed, besides blitz-io's own crates",
+            ]
+        } else {
+            [
+                "Updated as well",
+                "Came with it, besides blitz-io's own crates",
+                "No longer needed",
+            ]
+        };
         for (title, has_from, has_to) in [
-            ("Updated as well", true, true),
-            ("Came with it, besides blitz-io's own crates", false, true),
-            ("No longer needed", true, false),
+            (updated, true, true),
+            (came, false, true),
+            (went, true, false),
         ] {
             let kind = |change: &&Change| {
                 (!change.from.is_empty(), !change.to.is_empty()) == (has_from, has_to)

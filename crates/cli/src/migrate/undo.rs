@@ -32,12 +32,8 @@ pub struct Files {
 impl Files {
     /// Reads both files of the program.
     pub fn read(project: &Project) -> Result<Files, Exit> {
-        Files::of(&project.manifest, &project.lock).map_err(|error| {
-            Exit::Failed(format!(
-                "{} cannot be read: {error}",
-                project.lock.display()
-            ))
-        })
+        Files::of(&project.manifest, &project.lock)
+            .map_err(|error| Exit::unreadable(&project.lock, error))
     }
 
     fn of(manifest: &Path, lock: &Path) -> io::Result<Files> {
@@ -52,12 +48,8 @@ impl Files {
 
     /// Writes both files of the program.
     pub fn write(&self, project: &Project) -> Result<(), Exit> {
-        self.put(&project.manifest, &project.lock).map_err(|error| {
-            Exit::Failed(format!(
-                "{} cannot be written: {error}",
-                project.lock.display()
-            ))
-        })
+        self.put(&project.manifest, &project.lock)
+            .map_err(|error| Exit::unwritable(&project.lock, error))
     }
 
     fn put(&self, manifest: &Path, lock: &Path) -> io::Result<()> {
@@ -110,9 +102,8 @@ impl Saved {
             saved.save("before", files)?;
             // Last: without the owner's path, nothing in the folder is used.
             let owner = saved.folder.join(OWNER);
-            fs::write(&owner, saved.manifest.as_os_str().as_encoded_bytes()).map_err(|error| {
-                Exit::Failed(format!("{} cannot be written: {error}", owner.display()))
-            })?;
+            fs::write(&owner, saved.manifest.as_os_str().as_encoded_bytes())
+                .map_err(|error| Exit::unwritable(&owner, error))?;
         }
         Ok(saved)
     }
@@ -146,25 +137,31 @@ impl Saved {
         let folder = self.folder.join(when);
         fs::create_dir_all(&folder)
             .and_then(|()| files.put(&folder.join("Cargo.toml"), &folder.join("Cargo.lock")))
-            .map_err(|error| {
-                Exit::Failed(format!("{} cannot be written: {error}", folder.display()))
-            })
+            .map_err(|error| Exit::unwritable(&folder, error))
     }
 }
 
+/// Takes the replacement back.
+///
+/// # Errors
+///
+/// Fails if there is nothing to take back.
 pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
     let saved = Saved::of(project);
     let now = Files::read(project)?;
     let old = Lock::read(&project.lock)?.unwrap_or_default();
     let before = saved.load("before");
-    match before {
-        Some(before) if saved.load("after").as_ref() == Some(&now) => before.write(project)?,
+    let is_undone = match before {
+        Some(before) if saved.load("after").as_ref() == Some(&now) => {
+            before.write(project)?;
+            true
+        }
         before => remove(
             project,
             &now,
             before.is_some().then(|| saved.folder.join("before")),
         )?,
-    }
+    };
     saved.discard();
     let new = Lock::read(&project.lock)?.unwrap_or_default();
     let findings = REPLACEMENTS
@@ -178,8 +175,16 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
         "If you build with `--features tokio/inspect`, leave that out now: the registry's tokio does not have it.",
     );
     let report = Report::new(project, findings, Some((&old, &new)));
+    let report = if is_undone { report.undone() } else { report };
     report.with_next(next).print(json)?;
-    Ok(Exit::Done)
+    if is_undone {
+        Ok(Exit::Done)
+    } else {
+        Err(Exit::Failed(format!(
+            "there is nothing to take back: {} has no line that `blitz migrate` writes",
+            project.manifest.display()
+        )))
+    }
 }
 
 /// Returns what to do if `message` says that a manifest asks for a feature that only blitz-io's package has.
@@ -199,8 +204,9 @@ fn own_feature(message: &str) -> Option<String> {
     ))
 }
 
-/// Removes the lines, and lets Cargo return to the versions of before where they still fit.
-fn remove(project: &Project, now: &Files, before: Option<PathBuf>) -> Result<(), Exit> {
+/// Removes the lines, and lets Cargo return to the versions of before where they still fit. Returns `false` if there is
+/// no such line.
+fn remove(project: &Project, now: &Files, before: Option<PathBuf>) -> Result<bool, Exit> {
     let mut manifest = Manifest::read(&project.manifest)?;
     let mut removed = Vec::new();
     for known in &REPLACEMENTS {
@@ -213,11 +219,11 @@ fn remove(project: &Project, now: &Files, before: Option<PathBuf>) -> Result<(),
         }
     }
     if removed.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     manifest.write()?;
     if now.lock.is_none() {
-        return Ok(());
+        return Ok(true);
     }
     if let Err(message) = cargo::update(project, &["--workspace"]) {
         now.write(project)?;
@@ -245,5 +251,5 @@ fn remove(project: &Project, now: &Files, before: Option<PathBuf>) -> Result<(),
             let _ = cargo::update(project, &[&package, "--precise", old]);
         }
     }
-    Ok(())
+    Ok(true)
 }

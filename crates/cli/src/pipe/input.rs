@@ -65,18 +65,14 @@ impl Input {
         if path.as_os_str() == "-" {
             return Ok(Input::standard());
         }
-        let name = path.display();
         let known = fs::metadata(path).map_err(|error| {
-            Exit::Failed(format!(
-                "{name} cannot be read: {error}\n\n\
-                 Give files that exist and that you may read, or - for standard input."
-            ))
+            Exit::unreadable(path, error).with_advice(
+                "Give files that exist and that you may read, or - for standard input.",
+            )
         })?;
         if known.is_dir() {
-            return Err(Exit::Failed(format!(
-                "{name} cannot be read: it is a directory\n\n\
-                 Pack it first: tar c DIRECTORY | blitz pipe gzip > FILE"
-            )));
+            return Err(Exit::unreadable(path, "it is a directory")
+                .with_advice("Pack it first: tar c DIRECTORY | blitz pipe gzip > FILE"));
         }
         Ok(Input {
             path: Some(path.to_owned()),

@@ -26,7 +26,7 @@ The output appears under its name when it is complete, in place of what was ther
 
 Exit codes:
   0    all was done; also if the reader of the output is gone
-  1    a file could not be read or written, or is damaged
+  1    a file is missing, cannot be read or written, or is damaged
   2    the arguments are wrong, or the output is one of the inputs
   130  interrupted";
 
@@ -46,12 +46,16 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Action {
     /// Compresses into gzip, with a member for each block.
+    #[command(after_help = EXAMPLES)]
     Gzip(Compress),
     /// Compresses into BGZF: gzip in small blocks, which can be read from the middle.
+    #[command(after_help = EXAMPLES)]
     Bgzip(Compress),
     /// Decompresses gzip. BGZF is decompressed by all threads, other gzip by one of them.
+    #[command(after_help = EXAMPLES)]
     Gunzip(Decompress),
     /// Prints checksums; several files are read at the same time.
+    #[command(after_help = EXAMPLES)]
     Sha256(Files),
 }
 

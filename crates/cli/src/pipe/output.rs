@@ -124,11 +124,8 @@ impl Places<'_> {
 }
 
 fn not_created(path: &Path, error: &io::Error) -> Exit {
-    Exit::Failed(format!(
-        "--output: {} cannot be written: {error}\n\n\
-         Give a file in a directory that exists and that you may write to.",
-        path.display()
-    ))
+    Exit::unwritable(path, error)
+        .with_advice("--output: give a file in a directory that exists and that you may write to.")
 }
 
 /// Removes the incomplete output before a signal ends the process.

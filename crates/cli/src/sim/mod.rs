@@ -34,6 +34,8 @@ Examples:
   blitz sim replay --gdb --until 40 FILE  gdb, before the 40th call
   blitz sim shrink app.blitztrace         the same failure with as few choices as possible
   blitz sim check -- cargo test -p app    each seed twice: are the runs equal?
+  blitz sim run --json -- cargo test      a table for scripts; --junit FILE writes one for CI
+  blitz sim atomics target/points         how to compile another program for --atomics
 
 Nothing is changed, and nothing recompiled but with --atomics. An object that is loaded before the
 program takes over its threads, locks, clocks, sleeps, random numbers, pipes and sockets. One thread
@@ -52,7 +54,8 @@ each atomic operation: the tests are then compiled with the thread sanitizer's i
 
 Exit codes:
   0    no run failed; the replay did what the file says; the runs were equal
-  1    a run could not be simulated to its end, or a file could not be read or written
+  1    a run could not be simulated to its end; or a file is missing, cannot be read or written, or
+       is not what it should be
   2    the arguments are wrong
   3    a run failed; with `replay` too. `check` and `replay`: the runs differed
   4    it was a deadlock
@@ -80,6 +83,7 @@ enum Command {
     #[command(after_help = HELP)]
     Check(RunArguments),
     /// Writes the library that a program for `run --atomics` is linked with, and says how.
+    #[command(after_help = HELP)]
     Atomics(AtomicsArguments),
 }
 

@@ -35,7 +35,7 @@ const LINKS: usize = 40;
 
 const OWN: &str = ":root { --text: #222; --run: #2e7d32; --ready: #9e9e9e; --lock: #d32f2f; --signal: #8e24aa; \
     --word: #ef6c00; --time: #0288d1; --join: #795548; --input: #00897b; --last: #ffe082; --choice: #bbdefb } \
-    .run svg { filter: none; max-width: none; display: block; font: 12px monospace } \
+    .run svg { max-width: none; display: block; font: 12px monospace } \
     .run .overview { width: 100%; height: auto } \
     .run text { fill: var(--text) } .run .dim { fill: #888 } .run .fault { fill: var(--lock) } \
     .run .part { content-visibility: auto } \

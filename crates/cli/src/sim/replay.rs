@@ -11,16 +11,19 @@ use crate::output;
 
 fn read(path: &Path) -> Result<Trace, Exit> {
     let trace = Trace::read(path).map_err(|error| {
-        Exit::usage(
-            format_args!("{}: {error}", path.display()),
-            "Give a file that `blitz sim run` has written.",
-        )
+        Exit::unreadable(path, error).with_advice("Give a file that `blitz sim run` has written.")
     })?;
-    let hash = trace.program.hash().map_err(failed)?;
+    let program = &trace.program;
+    let hash = program.hash().map_err(|error| {
+        Exit::unreadable(&program.path, error).with_advice(format_args!(
+            "{} is the run of this program: build it again.",
+            path.display()
+        ))
+    })?;
     if hash != trace.program_hash {
-        let program = trace.program.path.display();
         output::tell(format_args!(
-            "{program} has changed since: the recorded choices may not fit\n"
+            "{} has changed since: the recorded choices may not fit\n",
+            program.path.display()
         ));
     }
     Ok(trace)
@@ -130,7 +133,7 @@ pub fn shrink(arguments: &ShrinkArguments) -> Result<Exit, Exit> {
     let path = arguments.output.as_ref().unwrap_or(&arguments.file);
     smaller
         .write(path)
-        .map_err(|error| Exit::Failed(format!("{}: {error}", path.display())))?;
+        .map_err(|error| Exit::unwritable(path, error))?;
     output::print(&report::details(&smaller.program, &outcome))?;
     output::print(&why(&mut simulator, &smaller)?)?;
     let left = plan.script.len();

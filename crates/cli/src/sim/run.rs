@@ -39,14 +39,13 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
         return Err(Exit::Failed("there is no test to run".to_owned()));
     }
     fs::create_dir_all(&arguments.traces)
-        .map_err(|error| Exit::Failed(format!("{}: {error}", arguments.traces.display())))?;
+        .map_err(|error| Exit::unwritable(&arguments.traces, error))?;
     let bar = bar(targets.len() as u64 * arguments.seeds);
     let all = run_all(targets, arguments, &bar);
     bar.finish_and_clear();
     let rows = all?;
     if let Some(path) = &arguments.junit {
-        fs::write(path, junit::document(&rows))
-            .map_err(|error| Exit::Failed(format!("{}: {error}", path.display())))?;
+        fs::write(path, junit::document(&rows)).map_err(|error| Exit::unwritable(path, error))?;
     }
     if arguments.json {
         output::print_json(&rows)?;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::instrumented;
 use crate::exit::Exit;
-use crate::output;
+use crate::{output, shell};
 
 /// A program and its name in the table.
 pub struct Target {
@@ -44,17 +44,11 @@ struct Named {
 /// Returns what the words after `--` name. `atomics`: tests are compiled so that their atomic operations can be points.
 pub fn find(words: &[OsString], atomics: bool) -> Result<Vec<Target>, Exit> {
     let (first, rest) = words.split_first().expect("clap requires one");
-    let is_cargo = Path::new(first)
-        .file_stem()
-        .is_some_and(|name| name == "cargo");
-    // `cargo +nightly test` names a toolchain.
-    let is_toolchain = |word: &&OsString| word.to_string_lossy().starts_with('+');
-    let toolchain = rest.first().filter(is_toolchain);
-    let subcommand = usize::from(toolchain.is_some());
-    if is_cargo && rest.get(subcommand).is_some_and(|word| word == "test") {
-        return tests(first, toolchain, &rest[subcommand + 1..], atomics);
-    }
-    if is_cargo {
+    if let Some(place) = shell::cargo_command(words) {
+        if words.get(place).is_some_and(|word| word == "test") {
+            let toolchain = words[1..place].first();
+            return tests(first, toolchain, &words[place + 1..], atomics);
+        }
         return Err(Exit::usage(
             "cargo starts other programs, which are not simulated.",
             "Give `cargo test` and its arguments, or the program that cargo has built.",

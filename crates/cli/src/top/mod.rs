@@ -25,7 +25,7 @@ use view::View;
 
 /// The options of `blitz top`.
 #[derive(clap::Args)]
-#[command(after_help = KEYS)]
+#[command(after_help = HELP)]
 pub struct Arguments {
     /// The process id, or the program's name; may be left out if there is one such process.
     #[arg(value_name = "PID|NAME")]
@@ -44,7 +44,13 @@ pub struct Arguments {
     every: f64,
 }
 
-const KEYS: &str = "\
+const HELP: &str = "\
+Examples:
+  blitz top                        the only process that answers
+  blitz top server                 by the name of its program; by its process id: blitz top 4711
+  blitz top server --scheduler     queues, steals, and which workers sleep
+  blitz top server --json          one look, for scripts
+
 Keys:
   Up, Down       select one of the longest waits
   Enter          shows what it waits for in turn, or hides it

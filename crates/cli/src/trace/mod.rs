@@ -19,13 +19,27 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::output;
-use crate::recorded::{Ran, Recorder, unreadable};
+use crate::recorded::{Ran, Record, Recorder};
 use crate::why::{choose, failed};
 
 /// The three forms, of which a command line has one.
 const USAGE: &str = "blitz trace [OPTIONS] [PID|NAME]
        blitz trace [OPTIONS] -- <PROGRAM>...
-       blitz trace report [OPTIONS] <FILE>";
+       blitz trace report [OPTIONS] <FILE>...";
+
+const REPORT: &str = "\
+Examples:
+  blitz trace report slow.blitz                      the report once more
+  blitz trace report slow.blitz --html slow.html     as a page; --json prints it for scripts
+  blitz trace report slow.blitz --what-if \"workers 8\"
+  blitz trace report front.blitz back.blitz          requests of one process that wait for another
+`blitz trace --help` says what the report has, and what can be assumed with --what-if.
+
+Exit codes:
+  0    the report is printed
+  1    a file is missing, cannot be read or written, or is no recording
+  2    the arguments are wrong
+  3    the recordings have no request that has ended";
 
 const HELP: &str = "\
 Examples:
@@ -72,7 +86,7 @@ of 32 bytes each.
 Exit codes:
   0    the report is printed
   1    the program could not be run or has failed, has written no record, or does not answer; or
-       a file could not be read or written
+       a file is missing, cannot be read or written, or is no recording
   2    the arguments are wrong
   3    the recording has no request that has ended";
 
@@ -80,7 +94,6 @@ const RECORDER: Recorder = Recorder {
     name: "trace",
     variable: "BLITZ_TRACE",
     suffix: "blitz",
-    hint: "it is not built with the feature `inspect`, or it takes no lock and polls no task",
 };
 /// The variable with the number of events that each thread keeps.
 const EVENTS: &str = "BLITZ_TRACE_EVENTS";
@@ -119,6 +132,7 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Reports what recordings say, which `blitz trace -o FILE` has written.
+    #[command(after_help = REPORT)]
     Report {
         /// The recording, or those of several processes that send messages to each other
         #[arg(required = true, value_hint = ValueHint::FilePath)]
@@ -169,8 +183,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         return run_program(arguments);
     }
     let begin = Instant::now();
-    let text = record(arguments)?;
-    let mut recording = parse(&text)?;
+    let (pid, text) = record(arguments)?;
+    let mut recording = Recording::parse(&text).map_err(|error| {
+        Exit::Failed(format!(
+            "the recording of process {pid} cannot be read: {error}"
+        ))
+    })?;
     keep(arguments, &text)?;
     // The recorder may have been on before.
     let last = arguments.last.unwrap_or_else(|| begin.elapsed());
@@ -181,9 +199,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
 /// Reports what the recordings of these files say together.
 fn report(files: &[PathBuf], shown: &Shown) -> Result<Exit, Exit> {
     let read = |file: &PathBuf| {
-        let text = fs::read(file)
-            .map_err(|error| Exit::Failed(format!("{} cannot be read: {error}", file.display())))?;
-        parse(&text)
+        let text = fs::read(file).map_err(|error| Exit::unreadable(file, error))?;
+        Recording::parse(&text).map_err(|error| {
+            Exit::unreadable(file, error)
+                .with_advice("Give a file that `blitz trace -o FILE` has written.")
+        })
     };
     let recordings = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     if recordings.len() > 1 && !shown.what_if.is_empty() {
@@ -200,8 +220,10 @@ fn run_program(arguments: &Arguments) -> Result<Exit, Exit> {
     let Ran { status, files } =
         RECORDER.run(&arguments.program, &[events], arguments.shown.json)?;
     let mut recordings = vec![];
-    for file in &files {
-        recordings.push((parse(file)?, file));
+    for Record { name, bytes } in &files {
+        let recording = Recording::parse(bytes);
+        let recording = recording.map_err(|error| Exit::unreadable(name, error))?;
+        recordings.push((recording, bytes));
     }
     if recordings.len() > 1 {
         output::tell(format_args!(
@@ -222,12 +244,12 @@ fn run_program(arguments: &Arguments) -> Result<Exit, Exit> {
     }
 }
 
-/// Records a process that runs, and returns its recording.
-fn record(arguments: &Arguments) -> Result<Vec<u8>, Exit> {
+/// Records a process that runs, and returns its number and its recording.
+fn record(arguments: &Arguments) -> Result<(u32, Vec<u8>), Exit> {
     let (pid, name) = choose(arguments.process.as_deref())?;
     let failed = |error| failed(pid, &error);
     if arguments.last.is_some() {
-        return read_trace(pid, &name).map_err(failed);
+        return Ok((pid, read_trace(pid, &name).map_err(failed)?));
     }
     let was_off = start_trace(pid, &name).map_err(failed)?;
     thread::sleep(arguments.time.unwrap_or(FOR));
@@ -235,11 +257,7 @@ fn record(arguments: &Arguments) -> Result<Vec<u8>, Exit> {
     if was_off {
         stop_trace(pid, &name).map_err(failed)?;
     }
-    text.map_err(failed)
-}
-
-fn parse(text: &[u8]) -> Result<Recording, Exit> {
-    Recording::parse(text).map_err(|error| unreadable(&error))
+    Ok((pid, text.map_err(failed)?))
 }
 
 /// Writes the recording, if the user wants it.
@@ -249,8 +267,7 @@ fn keep(arguments: &Arguments, text: &[u8]) -> Result<(), Exit> {
 }
 
 fn write(path: &Path, text: &[u8]) -> Result<(), Exit> {
-    fs::write(path, text)
-        .map_err(|error| Exit::Failed(format!("cannot write {}: {error}", path.display())))
+    fs::write(path, text).map_err(|error| Exit::unwritable(path, error))
 }
 
 fn show(recording: &Recording, shown: &Shown) -> Result<Exit, Exit> {

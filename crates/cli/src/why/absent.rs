@@ -3,17 +3,13 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+#[cfg(target_os = "linux")]
+use crate::feature;
+
 /// The variable that names the folder of the sockets.
 const FOLDER: &str = "XDG_RUNTIME_DIR";
 /// The variable of a process that answers.
 const SWITCH: &str = "BLITZ_INSPECT=1";
-/// The text in each program with the feature.
-#[cfg(target_os = "linux")]
-const MARK: &[u8] = blitz_io_inspect::CAN_ANSWER.as_bytes();
-/// How to build with the feature.
-#[cfg(target_os = "linux")]
-const WITH_FEATURE: &str = "It is built without the feature `inspect`: build it with --features \
-     blitz-io/inspect, or tokio/inspect after `blitz migrate`.";
 
 /// Returns why no process answers, or not the one with this number or name.
 pub(super) fn reason(wanted: Option<&str>) -> String {
@@ -98,22 +94,27 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
             );
         }
     };
+    let without = format!(
+        "It is built without the feature `inspect`: {}",
+        feature::HOW
+    );
     let variables = || environment.split(|&byte| byte == 0);
     let has_feature = has_feature(&processes.join(pid.to_string()));
     if !variables().any(|variable| variable == SWITCH.as_bytes()) {
-        let feature = if has_feature == Some(false) {
-            WITH_FEATURE
+        let without = without.as_str();
+        let without = if has_feature == Some(false) {
+            without
         } else {
             ""
         };
         let message = format!(
             "process {pid} does not answer: {SWITCH} is not in its environment\n\n\
-             Start it with this variable. {feature}"
+             Start it with this variable. {without}"
         );
         return message.trim_end().to_owned();
     }
     if has_feature == Some(false) {
-        return format!("process {pid} does not answer\n\n{WITH_FEATURE}");
+        return format!("process {pid} does not answer\n\n{without}");
     }
     let folder = variables().find_map(|variable| variable.strip_prefix(b"XDG_RUNTIME_DIR="));
     let folder = folder.filter(|folder| !folder.is_empty());
@@ -140,14 +141,13 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
     format!("process {pid} does not answer, though {SWITCH} is in its environment\n\n{why}")
 }
 
-/// Returns `true` if the program of a process has the feature `inspect`: then it has [`MARK`]. `None` if that is
+/// Returns `true` if the program of a process has the feature `inspect`: `None` if that is
 /// not known, as the program cannot be read, or a library may have it.
 #[cfg(target_os = "linux")]
 fn has_feature(process: &Path) -> Option<bool> {
     use std::fs;
 
-    let program = fs::read(process.join("exe")).ok()?;
-    if program.windows(MARK.len()).any(|part| part == MARK) {
+    if feature::is_in(&process.join("exe"))? {
         return Some(true);
     }
     // The C library is a file of its own, which its user may have given another name.
@@ -233,7 +233,10 @@ mod tests {
             fs::write(process.join("maps"), maps).unwrap();
             of_process(folder.path(), 7, None)
         };
-        let (with, without) = ([b"\x7fELF ", MARK].concat(), b"\x7fELF");
+        let (with, without) = (
+            [b"\x7fELF ", blitz_io_inspect::CAN_ANSWER.as_bytes()].concat(),
+            b"\x7fELF",
+        );
         let libc = "7f00-7f10 r-xp 00000000 fe:00 1 /usr/lib/libc.so.6";
         let ours = "7f00-7f10 r-xp 00000000 fe:00 1 /usr/lib/libblitz.so.0";
         assert!(ask("BLITZ_INSPECT=1\0", without, libc).contains("tokio/inspect"));

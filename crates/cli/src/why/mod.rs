@@ -1,6 +1,7 @@
 //! `blitz ps` and `blitz why`: what a process waits for.
 
 mod absent;
+mod measured;
 pub mod picture;
 
 use std::fs;
@@ -12,13 +13,14 @@ use std::time::Duration;
 use blitz_io_inspect::{
     Answer, Certainty, ask_with_peers, ask_with_peers_and_stacks, dot, list, report,
 };
+use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::output;
 
 /// The options of `blitz why`.
 #[derive(clap::Args)]
-#[command(after_help = SETUP)]
+#[command(after_help = HELP)]
 pub struct Arguments {
     /// The process id, or the program's name; may be left out if there is one such process.
     #[arg(value_name = "PID|NAME")]
@@ -52,25 +54,79 @@ io_getevents, pause, and operations of a socket with a timeout. The standard lib
 one call again, but TcpStream::read and UdpSocket::recv with a timeout return the error.
 ";
 
-/// The requirements of `ps` and `why`, at the end of `--help`.
-pub const SETUP: &str = "\
+/// What a process needs to answer.
+macro_rules! needs {
+    () => {
+        "\
 A process answers if
   - it is built with the feature `inspect` of blitz-io, or of the package tokio that
     `blitz migrate` writes into Cargo.toml (cargo run --features tokio/inspect),
   - BLITZ_INSPECT=1 is in its environment,
   - it has started a runtime, or has called blitz_io::inspect::serve(), and
-  - it belongs to the same user; root may ask all.
+  - it belongs to the same user; root may ask all."
+    };
+}
+
+const HELP: &str = concat!(
+    "\
+Examples:
+  blitz why                        the only process that answers
+  blitz why server                 by the name of its program; by its process id: blitz why 4711
+  blitz why server --html why.html a page with a picture of who waits for whom
+  blitz why server --json          for scripts
+
+",
+    needs!(),
+    "
 
 Exit codes:
-  0    it worked; `why` found nothing that certainly never ends, and no deadlock
-  1    no such process answers, or a file could not be written
-  2    `why` found a probable deadlock; or the arguments are wrong, and standard output
-       is empty
-  3    `why` found a wait that certainly never ends";
+  0    the report has nothing that certainly never ends, and no deadlock
+  1    no such process answers, or a file cannot be written
+  2    there is a probable deadlock; or the arguments are wrong, and standard output is empty
+  3    there is a wait that certainly never ends"
+);
+
+const LIST_HELP: &str = concat!(
+    "\
+Examples:
+  blitz ps             process ids and names of programs
+  blitz ps --json      for scripts
+
+",
+    needs!(),
+    "
+`blitz why PID` says what the process PID lacks.
+
+Exit codes:
+  0    the list is printed; it may be empty, which a message on standard error says
+  1    the processes cannot be listed
+  2    the arguments are wrong"
+);
+
+/// The options of `blitz ps`.
+#[derive(clap::Args)]
+#[command(after_help = LIST_HELP)]
+pub struct List {
+    /// Prints a JSON list of objects with `pid` and `name`.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A process that answers.
+#[derive(Serialize)]
+struct Listed {
+    pid: u32,
+    name: String,
+}
 
 /// Lists the processes that answer.
-pub fn list_processes() -> Result<Exit, Exit> {
+pub fn list_processes(arguments: &List) -> Result<Exit, Exit> {
     let found = processes()?;
+    if arguments.json {
+        let found = found.into_iter().map(|(pid, name)| Listed { pid, name });
+        output::print_json(&found.collect::<Vec<_>>())?;
+        return Ok(Exit::Done);
+    }
     if found.is_empty() {
         output::tell("no process answers; `blitz ps --help` says what one needs for it\n");
     }
@@ -132,8 +188,7 @@ fn show(arguments: &Arguments, answer: &Answer) -> Result<(), Exit> {
 fn write_files(arguments: &Arguments, name: &str, answer: &Answer) -> Result<(), Exit> {
     let write = |path: &Path, text: Result<String, String>| {
         let written = text.and_then(|text| fs::write(path, text).map_err(|e| e.to_string()));
-        let failed = |error| Exit::Failed(format!("cannot write {}: {error}", path.display()));
-        written.map_err(failed)
+        written.map_err(|error| Exit::unwritable(path, error))
     };
     if let Some(path) = &arguments.svg {
         write(path, picture::svg(answer))?;

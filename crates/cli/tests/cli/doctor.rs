@@ -20,7 +20,11 @@ fn doctor_speaks_to_people() {
             ran.out
         );
     }
-    assert_eq!(ran.out.contains("io_uring"), cfg!(target_os = "linux"));
+    // A line says what the system offers, and one what uses it.
+    let is_linux = cfg!(target_os = "linux");
+    assert_eq!(ran.out.contains("\n  io_uring  "), is_linux, "{}", ran.out);
+    let uses = ran.out.split("What blitz-io uses").nth(1).unwrap();
+    assert_eq!(uses.contains("io_uring"), is_linux, "{uses}");
     // Unused features without a consequence are in the JSON only.
     for word in ["spin hint", "exact wake counts"] {
         assert!(!ran.out.contains(word), "{word} is of no consequence");

@@ -54,10 +54,15 @@ fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
     // Segments that are not named stay, and with `--dry-run` so do all.
     let clean = |more: &[&str]| expect(0, &[&["ipc", "clean", &directory], more].concat()).out;
     assert_eq!(clean(&["--dry-run"]), "would remove dead\n");
-    assert_eq!(clean(&["other", "l*"]), "");
+    let none = "Nothing to remove: no segment of these names is without a live participant.\n";
+    assert_eq!(clean(&["other", "l*"]), none);
+    assert_eq!(clean(&["--dry-run", "other"]), none);
     assert_eq!(clean(&["--dry-run", "d*d"]), "would remove dead\n");
     let cleaned = clean(&["de*"]);
     assert_eq!(cleaned, "removed dead\n");
+    let none = "Nothing to remove: no segment is without a live participant.\n";
+    assert_eq!(clean(&["--dry-run"]), none);
+    assert_eq!(clean(&["--dry-run", "--json"]).trim(), "[]");
     assert!(place.path().join("prices.ring").exists());
 }
 

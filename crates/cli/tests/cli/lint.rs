@@ -169,7 +169,41 @@ fn a_finding_is_allowed_with_a_reason() {
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(ran.err.contains("nothing was found"), "{ran:?}");
     let ran = lint(&[], RECORD, "", Some("[[allow]]\nlint = \"lock-order\"\n"));
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.err.contains("blitz-lint.toml cannot be read"),
+        "{ran:?}"
+    );
+}
+
+/// A program without the feature is told which commands to try.
+#[test]
+fn the_commands_to_try_are_those_of_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let lint = |words: &[&str]| {
+        let mut command = blitz(&["lint", "--"]);
+        let output = command.args(words).current_dir(folder.path()).output();
+        let ran = Ran::from(output.unwrap());
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        ran.err
+    };
+    let inner = folder.path().join("src");
+    fs::create_dir(&inner).unwrap();
+    // Without a lock file, nothing is known of the program.
+    assert!(lint(&["true"]).contains("tokio/inspect after `blitz migrate`"));
+    let package = "[[package]]\nname = \"tokio\"\nversion = \"1.40.0\"\n";
+    fs::write(folder.path().join("Cargo.lock"), package).unwrap();
+    let said = lint(&["true", "a b"]);
+    let commands =
+        "  blitz migrate\n  cargo build --features tokio/inspect\n  blitz lint -- true 'a b'\n";
+    assert!(said.ends_with(commands), "{said}");
+    let ours = format!("{package}dependencies = [\"blitz-io\"]\n");
+    fs::write(folder.path().join("Cargo.lock"), ours).unwrap();
+    let said = lint(&["true"]);
+    assert!(
+        said.contains("blitz lint -- true") && !said.contains("migrate"),
+        "{said}"
+    );
 }
 
 #[test]

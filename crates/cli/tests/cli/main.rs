@@ -2,10 +2,13 @@
 
 #[cfg(feature = "bench")]
 mod bench;
+#[cfg(feature = "bench")]
+mod bench_report;
 mod common;
 mod doctor;
 #[cfg(all(target_os = "linux", feature = "bench"))]
 mod documents;
+mod files;
 #[cfg(all(target_os = "linux", feature = "bench"))]
 mod interrupt;
 #[cfg(target_os = "linux")]
@@ -16,8 +19,6 @@ mod lint;
 mod load;
 mod migrate;
 mod pipe;
-#[cfg(feature = "bench")]
-mod report;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod sim;
 #[cfg(all(target_os = "linux", feature = "bench"))]

@@ -209,7 +209,8 @@ fn a_lock_file_does_not_hold_back_the_replacement() {
 
     world.blitz(0, &["--undo"]);
     assert_eq!(world.files(), before);
-    world.blitz(0, &["--undo"]);
+    let ran = world.blitz(1, &["--undo"]);
+    assert!(ran.err.contains("nothing to take back"), "{}", ran.err);
     assert_eq!(world.files(), before);
 }
 
@@ -368,7 +369,7 @@ fn a_server_that_cannot_be_reached_comes_with_advice() {
     assert!(ran.err.contains("CARGO_NET_OFFLINE=true"), "{}", ran.err);
     assert_eq!(ran.out, "");
     assert_eq!(world.files(), before);
-    world.blitz(0, &["--undo"]);
+    world.blitz(1, &["--undo"]);
     assert_eq!(world.files(), before);
 }
 
@@ -484,7 +485,7 @@ fn a_line_of_another_project_is_left_alone() {
         assert!(ran.out.contains("another package"), "{}", ran.out);
         assert_eq!(world.files(), before);
     }
-    world.blitz(0, &["--undo"]);
+    world.blitz(1, &["--undo"]);
     assert_eq!(world.files(), before);
 }
 
@@ -500,6 +501,51 @@ fn a_program_without_a_lock_file_gets_one() {
     world.blitz(0, &["--undo"]);
     assert_eq!(world.files(), before);
     assert!(!world.at("program/Cargo.lock").exists());
+}
+
+/// The path in the manifest is as short as that of the arguments, and has no way up and down again.
+#[test]
+fn the_path_of_the_checkout_is_relative_to_the_manifest() {
+    let world = World::new("tokio = \"1\"\n");
+    world.publish("tokio", "1.28.0", None).checkout("").lock();
+    let line = |path: &str| format!("tokio = {{ path = \"{path}/drop-in/tokio\" }}");
+    // From a folder inside the program, too.
+    for (folder, given) in [
+        ("program", "../blitz-io"),
+        ("program/src", "../../program/../blitz-io"),
+    ] {
+        let mut command = blitz(&["migrate", "--path", given]);
+        let output = command.current_dir(world.at(folder)).output();
+        let ran = Ran::from(output.expect("the command starts"));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let manifest = world.read("Cargo.toml");
+        assert!(manifest.contains(&line("../blitz-io")), "{manifest}");
+        world.is_current();
+        world.blitz(0, &["--undo"]);
+    }
+    // One that is absolute stays so.
+    let program = world.at("program");
+    let given = program.join("../blitz-io");
+    world.blitz(0, &["--path", given.to_str().expect("it is UTF-8")]);
+    let manifest = world.read("Cargo.toml");
+    let whole = world.at("blitz-io");
+    let whole = whole.to_str().expect("it is UTF-8").replace('\\', "/");
+    assert!(manifest.contains(&line(&whole)), "{manifest}");
+}
+
+/// What a replaced version needed comes back; it does not come with anything.
+#[test]
+fn undo_names_what_is_needed_again() {
+    let world = World::new("tokio = \"1\"\n");
+    world
+        .publish("bits", "1.0.0", None)
+        .publish("tokio", "1.28.0", Some(("bits", "1")))
+        .checkout("")
+        .lock();
+    world.blitz(0, &["--path", "../blitz-io"]);
+    let ran = world.blitz(0, &["--undo"]);
+    assert!(ran.out.contains("Needed again\n  - bits\n"), "{}", ran.out);
+    assert!(!ran.out.contains("Came with it"), "{}", ran.out);
 }
 
 #[test]
@@ -532,11 +578,11 @@ fn wrong_arguments_are_told_from_failures() {
     fs::create_dir(&empty).expect("a folder can be created");
     let empty = empty.to_str().expect("the path is UTF-8");
 
-    let ran = world.blitz(2, &[empty]);
+    let ran = world.blitz(1, &[empty]);
     assert!(ran.err.contains("Cargo finds no program"), "{}", ran.err);
-    let ran = expect(2, &["migrate", "no/such/folder"]);
+    let ran = expect(1, &["migrate", "no/such/folder"]);
     assert!(ran.err.contains("is not a folder"), "{}", ran.err);
-    let ran = world.blitz(2, &["--path", empty]);
+    let ran = world.blitz(1, &["--path", empty]);
     assert!(ran.err.contains("has no drop-in/tokio"), "{}", ran.err);
     world.blitz(2, &["--only", "serde"]);
     world.blitz(2, &["--check", "--undo"]);

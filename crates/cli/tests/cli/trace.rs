@@ -194,7 +194,6 @@ fn a_program_that_fails_or_writes_nothing_is_no_success() {
     let ran = expect(1, &["trace", "--", "true"]);
     assert!(ran.err.contains("inspect"), "{ran:?}");
     expect(1, &["trace", "--", "/does/not/exist"]);
-    expect(1, &["trace", "report", "/does/not/exist"]);
     expect(1, &["trace", "no-such-program", "--last", "5s"]);
 }
 
@@ -211,7 +210,7 @@ fn wrong_arguments_are_refused() {
         "blitz_io::trace::request",
         "blitz trace [OPTIONS] [PID|NAME]\n",
         "blitz trace [OPTIONS] -- <PROGRAM>...\n",
-        "blitz trace report [OPTIONS] <FILE>\n",
+        "blitz trace report [OPTIONS] <FILE>...\n",
     ] {
         assert!(help.out.contains(part), "{help:?}");
     }

@@ -23,6 +23,7 @@ pub fn stuck() -> Answer {
         name: "refresh <cache>".into(),
         location: "src/cache.rs:17".into(),
         is_root: false,
+        child_of: None,
         state: TaskState::Idle,
         thread: 1,
         poll_ms: None,
@@ -94,10 +95,20 @@ pub fn run(code: i32, home: &Path, arguments: &[&str]) -> Ran {
 fn processes_are_listed() {
     let home = process(&stuck());
     assert_eq!(run(0, home.path(), &["ps"]).out, "    4242  server\n");
+    let listed = run(0, home.path(), &["ps", "--json"]).json();
+    assert_eq!(listed, serde_json::json!([{"pid": PID, "name": "server"}]));
     let empty = tempfile::tempdir().unwrap();
     let ran = run(0, empty.path(), &["ps"]);
     assert_eq!(ran.out, "");
     assert!(ran.err.starts_with("no process answers"), "{ran:?}");
+    let ran = run(0, empty.path(), &["ps", "--json"]);
+    assert_eq!(
+        (ran.json(), ran.err),
+        (serde_json::json!([]), String::new())
+    );
+    // The help says that an empty list is no failure.
+    let help = run(0, empty.path(), &["ps", "--help"]).out;
+    assert!(help.contains("it may be empty"), "{help}");
 }
 
 #[test]
@@ -202,6 +213,12 @@ fn the_graph_is_written_as_text_and_pictures() {
     assert!(finding.is_some() && finding < picture, "{page}");
     // The waits are below it.
     assert!(page.find("1 task, 1 wait") > picture, "{page}");
+    // The style has a colour for each line in dark mode.
+    let (style, body) = page.split_once("</style>").unwrap();
+    for line in body.split("stroke=").skip(1) {
+        let colour = line.split(' ').next().unwrap();
+        assert!(style.contains(&format!("[stroke={colour}]")), "{colour}");
+    }
 }
 
 #[test]
@@ -224,7 +241,7 @@ fn a_process_that_does_not_answer_is_an_error() {
     let no_folder = home.path().join("no/folder");
     let svg = no_folder.to_str().unwrap();
     let ran = run(1, home.path(), &["why", "--svg", svg]);
-    assert!(ran.err.contains("cannot write"), "{ran:?}");
+    assert!(ran.err.contains("cannot be written"), "{ran:?}");
 }
 
 /// A missing process, a missing variable and a missing feature are different errors.

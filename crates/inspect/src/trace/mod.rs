@@ -13,6 +13,7 @@
 //! [`predict`] says what the latencies would be if the program were changed (`what_if`).
 
 mod cause;
+mod children;
 mod delays;
 mod export;
 mod follow_jobs;
@@ -41,6 +42,8 @@ pub use path::Node;
 pub use recording::{ParseError, Recording};
 pub use report::{BUCKETS, Contended, Elsewhere, Latencies, Report, Share, Split, judge};
 pub use text::time;
-pub use what_if::{Estimate, Figures, Prediction, Scenario, ScenarioError, predict, predictions};
+pub use what_if::{
+    Estimate, Figures, NamedPrediction, Prediction, Scenario, ScenarioError, predict, predictions,
+};
 #[doc(hidden)]
 pub use words::Said;

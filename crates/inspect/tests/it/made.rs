@@ -16,6 +16,7 @@ pub(crate) const SLEEP: u8 = 3;
 pub(crate) const SEMAPHORE: u8 = 4;
 pub(crate) const FORK_JOIN: u8 = 5;
 pub(crate) const IPC: u8 = 6;
+pub(crate) const READABLE: u8 = 7;
 
 /// Places of objects.
 pub(crate) const SESSIONS: u64 = 1;
@@ -181,8 +182,8 @@ impl Made {
     pub(crate) fn text(&self) -> String {
         format!(
             r#"{{"format":1,"pid":7,"command":"server","lost":0,
-            "kinds":["Mutex","oneshot::Receiver","JoinHandle","Sleep","Semaphore","fork-join","ipc::Receiver"],
-            "names":["GET /x"],
+            "kinds":["Mutex","oneshot::Receiver","JoinHandle","Sleep","Semaphore","fork-join","ipc::Receiver","descriptor (read)"],
+            "names":["GET /x","POST /y"],
             "locations":["main.rs:1","main.rs:2","main.rs:3","main.rs:4","main.rs:5"],
             "objects":["sessions",null],"threads":[{{"number":1,"name":"worker"}}],
             "events":[{}]}}"#,

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use blitz_io_inspect::trace::{Prediction, Recording, predict};
+use blitz_io_inspect::trace::{Prediction, Recording, predict, predictions};
 
 use crate::made::*;
 
@@ -342,5 +342,105 @@ fn a_recording_that_has_lost_events_is_replayed_to_its_end() {
             prediction.p50.value.is_finite() && prediction.requests > 0,
             "{prediction:?}"
         );
+    }
+}
+
+/// A service of `count` requests that takes `takes` milliseconds for each. Task 1 waits for sockets, and each request is that
+/// of a task which it spawns, or, with `keeps`, of the task of one of three connections.
+fn connections(count: u64, takes: f64, keeps: bool) -> Made {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(9), MAIN).poll(0.0, 1);
+    for request in 0..count {
+        let at = 10.0 * request as f64 + 5.0;
+        let task_of = if keeps { 2 + request % 3 } else { 2 + request };
+        if !keeps || request < 3 {
+            made.wait_for(at - 5.0, 1, READABLE, 0, MAIN)
+                .end(at - 5.0, 1)
+                .row(9, at, 2, 0, (task(1), thread(1)), 0)
+                .poll(at, 1)
+                .wait_for_end(at, 1, READABLE, 0, MAIN)
+                .spawn(at, task_of, task(1), MAIN);
+        }
+        made.row(13, at, 0, 1 + request % 2, (task(task_of), request + 1), 0)
+            .poll(at, task_of)
+            .wait_for(at, task_of, SLEEP, 0, NAP)
+            .end(at, task_of)
+            .timer(at + takes, task_of)
+            .poll(at + takes, task_of)
+            .wait_for_end(at + takes, task_of, SLEEP, 0, NAP)
+            .request_end(at + takes, task_of, request + 1)
+            .end(at + takes, task_of);
+    }
+    made
+}
+
+/// The arrival of such requests follows from no answer, so the output says that its intervals do not include it.
+#[test]
+fn requests_that_arrive_when_they_did_are_told() {
+    let own = ask(&connections(20, 2.0, false), "timer main.rs:3 / 2");
+    assert_eq!((own.arrivals, own.requests), (20, 20), "{own:#?}");
+    let text = predictions(&[own]);
+    assert!(
+        text.contains("20 of 20 requests have a task of their own"),
+        "{text}"
+    );
+    let kept = ask(&connections(20, 2.0, true), "timer main.rs:3 / 2");
+    assert_eq!((kept.arrivals, kept.requests), (0, 20), "{kept:#?}");
+    let text = predictions(&[kept]);
+    assert!(!text.contains("Take these with care"), "{text}");
+    // Clients with a task each begin with a timer.
+    let clients = ask(&play(&service(Service::Mutex, 1, 2.0)), "workers 2");
+    assert_eq!(clients.arrivals, 0);
+}
+
+#[test]
+fn each_name_has_a_row_and_columns_are_below_each_other() {
+    let both = ["timer main.rs:3 / 2", "timer main.rs:3 / 1000, workers 12"];
+    let recording = Recording::parse(connections(21, 2.0, true).text().as_bytes()).unwrap();
+    let both = predict(&recording, &both.map(|one| one.parse().unwrap())).unwrap();
+    let names: Vec<_> = (both[0].by_name.iter())
+        .map(|one| (one.name.as_str(), one.requests, one.p50.value))
+        .collect();
+    assert_eq!(names, [("GET /x", 11, 1e6), ("POST /y", 10, 1e6)]);
+    let text = predictions(&both);
+    let rows: Vec<&str> = text.trim().lines().collect();
+    let labels = [
+        "What if",
+        "  as recorded",
+        "    GET /x",
+        "    POST /y",
+        "  timer main.rs:3 / 2",
+        "    GET /x",
+        "    POST /y",
+        "  timer main.rs:3 / 1000, workers 12",
+        "    GET /x",
+        "    POST /y",
+    ];
+    assert_eq!(rows.len(), labels.len(), "{text}");
+    for (row, label) in rows.iter().zip(labels) {
+        assert!(row.starts_with(label), "{text}");
+    }
+    // The places of characters, as one of them is `µ`. Values end below their titles, and intervals begin below each other.
+    let rows: Vec<Vec<char>> = rows.iter().map(|row| row.chars().collect()).collect();
+    let place = |row: &[char], part: &str| {
+        let part: Vec<char> = part.chars().collect();
+        row.windows(part.len()).position(|these| these == part)
+    };
+    for title in ["p50", "p99", "a second"] {
+        let end = place(&rows[0], title).unwrap() + title.len();
+        for row in &rows {
+            assert!(
+                row[end - 1] != ' ' && row.get(end).is_none_or(|next| *next == ' '),
+                "{text}"
+            );
+        }
+    }
+    let intervals = |row: &[char]| {
+        let places = row.iter().enumerate().filter(|(_, letter)| **letter == '(');
+        places.map(|(place, _)| place).collect::<Vec<_>>()
+    };
+    assert_eq!(intervals(&rows[4]).len(), 3, "{text}");
+    for row in &rows[5..] {
+        assert_eq!(intervals(row), intervals(&rows[4]), "{text}");
     }
 }

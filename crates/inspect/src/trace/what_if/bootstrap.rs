@@ -21,13 +21,17 @@ impl Random {
 }
 
 /// Returns the limits between which a figure of `count` values is in 95 % of the samples. `figure` gets the places of a
-/// sample.
-pub(super) fn interval(count: usize, mut figure: impl FnMut(&[usize]) -> f64) -> (f64, f64) {
+/// sample. `shares`: the number of figures that together have as many values as one otherwise would.
+pub(super) fn interval(
+    count: usize,
+    shares: usize,
+    mut figure: impl FnMut(&[usize]) -> f64,
+) -> (f64, f64) {
     if count == 0 {
         return (0.0, 0.0);
     }
     let block = (count as f64).cbrt().ceil() as usize;
-    let samples = (VALUES / count).clamp(FEWEST, SAMPLES);
+    let samples = (VALUES / shares.max(1) / count).clamp(FEWEST, SAMPLES);
     let mut random = Random(1);
     let mut sample = Vec::with_capacity(count + block);
     let mut figures: Vec<f64> = (0..samples)
@@ -58,7 +62,7 @@ mod tests {
             sum / places.len() as f64
         };
         let all: Vec<usize> = (0..values.len()).collect();
-        let (low, high) = interval(values.len(), mean);
+        let (low, high) = interval(values.len(), 1, mean);
         assert!(low < mean(&all) && mean(&all) < high);
         // 1.96 standard errors of a uniform distribution to each side.
         let expected = 2.0 * 1.96 * 1_000.0 / 12_f64.sqrt() / 1_000_f64.sqrt();
@@ -70,7 +74,7 @@ mod tests {
 
     #[test]
     fn few_values_have_an_interval_too() {
-        assert_eq!(interval(0, |_| 1.0), (0.0, 0.0));
-        assert_eq!(interval(1, |places| places[0] as f64), (0.0, 0.0));
+        assert_eq!(interval(0, 1, |_| 1.0), (0.0, 0.0));
+        assert_eq!(interval(1, 3, |places| places[0] as f64), (0.0, 0.0));
     }
 }

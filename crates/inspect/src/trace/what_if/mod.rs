@@ -7,7 +7,9 @@
 //! 2. `replay.rs` runs all programs twice: as they were, and with the change.
 //! 3. The recorded figures are multiplied by the ratio of the two replays, so that an error that both have goes away.
 //! 4. `bootstrap.rs` gives the intervals.
+//! 5. `arrivals.rs` counts the requests whose arrival the replay cannot change.
 
+mod arrivals;
 mod bootstrap;
 mod change;
 mod level;
@@ -51,6 +53,30 @@ pub struct Prediction {
     pub per_second: Estimate,
     /// Number of waits that the replay had to end because no step of it did.
     pub forced: u64,
+    /// Number of requests that arrive when they did in the recording, though their clients may have waited for an answer
+    /// before. Each has a task of its own that began when a socket became ready: a connection, or a stream of HTTP/2.
+    pub arrivals: usize,
+    /// The requests of each name, those with the most requests first.
+    pub by_name: Vec<NamedPrediction>,
+}
+
+/// A prediction of the latencies of the requests with one name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NamedPrediction {
+    /// The name.
+    pub name: String,
+    /// Number of requests.
+    pub requests: usize,
+    /// The figures of the recording.
+    pub recorded: Figures,
+    /// The figures of a replay without a change.
+    pub replayed: Figures,
+    /// Half of the requests take no longer, in nanoseconds.
+    pub p50: Estimate,
+    /// 99 % of them take no longer, in nanoseconds.
+    pub p99: Estimate,
+    /// Number of requests in a second.
+    pub per_second: Estimate,
 }
 
 /// The figures of all requests.
@@ -228,46 +254,87 @@ impl All<'_> {
             let (begin, end) = (outcome.begins[place]?, outcome.ends[place]?);
             Some((end.saturating_sub(begin), end))
         };
-        let mut rows: Vec<_> = requests
+        let mut rows: Vec<Row> = requests
             .filter_map(|(place, request)| {
                 let (base, base_end) = latency(base, place)?;
                 let (new, new_end) = latency(changed, place)?;
-                let own = request.to - request.from;
-                Some((
-                    request.from,
-                    [own, base, new],
-                    [request.to, base_end, new_end],
-                ))
+                Some(Row {
+                    from: request.from,
+                    latencies: [request.to - request.from, base, new],
+                    ends: [request.to, base_end, new_end],
+                    name: request.name,
+                })
             })
             .collect();
         // Blocks of the bootstrap are requests that follow each other.
         rows.sort_unstable();
-        let begin = rows.first()?.0;
         let first = |outcome: &Outcome| outcome.begins.iter().flatten().min().copied().unwrap_or(0);
-        let begins = [begin, first(base), first(changed)];
-        let latencies: Vec<[u64; 3]> = rows.iter().map(|row| row.1).collect();
-        let gaps = gaps(&rows.iter().map(|row| row.2).collect::<Vec<_>>(), begins);
-        let all: Vec<usize> = (0..rows.len()).collect();
-        let rate = |of: usize| rate(&gaps, &all, of);
-        let figures = |of: usize| Figures {
-            p50: percentile(&latencies, &all, of, 50),
-            p99: percentile(&latencies, &all, of, 99),
-            per_second: rate(of),
-        };
-        let [recorded, replayed] = [figures(0), figures(1)];
+        let begins = [rows.first()?.from, first(base), first(changed)];
+        let mut names: HashMap<usize, Vec<Row>> = HashMap::new();
+        for row in &rows {
+            names.entry(row.name).or_default().push(row.clone());
+        }
+        let all = predict_rows(String::new(), &rows, begins, 1);
+        let shares = names.len();
+        let named = names.into_iter().map(|(name, rows)| {
+            let name = self.recording.name(name).to_owned();
+            match shares {
+                1 => NamedPrediction {
+                    name,
+                    ..all.clone()
+                },
+                _ => predict_rows(name, &rows, begins, shares),
+            }
+        });
+        let mut by_name: Vec<NamedPrediction> = named.collect();
+        by_name.sort_by(|a, b| (b.requests, &a.name).cmp(&(a.requests, &b.name)));
         Some(Prediction {
             what_if: scenario.to_string(),
-            requests: rows.len(),
-            recorded,
-            replayed,
-            p50: estimate(rows.len(), |places| predicted(&latencies, places, 50)),
-            p99: estimate(rows.len(), |places| predicted(&latencies, places, 99)),
-            per_second: estimate(rows.len(), |places| {
-                let of = |of: usize| self::rate(&gaps, places, of);
-                of(0) * ratio(of(2), of(1))
-            }),
+            requests: all.requests,
+            recorded: all.recorded,
+            replayed: all.replayed,
+            p50: all.p50,
+            p99: all.p99,
+            per_second: all.per_second,
             forced: changed.forced,
+            arrivals: arrivals::count(self.recording, self.lives),
+            by_name,
         })
+    }
+}
+
+/// A request: its figures in the recording, in the replay as it was, and in that with the change.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    from: u64,
+    latencies: [u64; 3],
+    ends: [u64; 3],
+    name: usize,
+}
+
+/// Returns the prediction for these requests, which are in the order of their beginnings. `begins`: the moments at which
+/// the first of all requests began. `shares`: the number of predictions that share the time for the bootstrap.
+fn predict_rows(name: String, rows: &[Row], begins: [u64; 3], shares: usize) -> NamedPrediction {
+    let latencies: Vec<[u64; 3]> = rows.iter().map(|row| row.latencies).collect();
+    let gaps = gaps(&rows.iter().map(|row| row.ends).collect::<Vec<_>>(), begins);
+    let all: Vec<usize> = (0..rows.len()).collect();
+    let figures = |of: usize| Figures {
+        p50: percentile(&latencies, &all, of, 50),
+        p99: percentile(&latencies, &all, of, 99),
+        per_second: rate(&gaps, &all, of),
+    };
+    let predicted = |places: &[usize], percent| predicted(&latencies, places, percent);
+    NamedPrediction {
+        name,
+        requests: rows.len(),
+        recorded: figures(0),
+        replayed: figures(1),
+        p50: estimate(rows.len(), shares, |places| predicted(places, 50)),
+        p99: estimate(rows.len(), shares, |places| predicted(places, 99)),
+        per_second: estimate(rows.len(), shares, |places| {
+            let of = |of: usize| rate(&gaps, places, of);
+            of(0) * ratio(of(2), of(1))
+        }),
     }
 }
 
@@ -275,10 +342,10 @@ fn ratio(new: f64, base: f64) -> f64 {
     if base > 0.0 { new / base } else { 1.0 }
 }
 
-fn estimate(count: usize, mut figure: impl FnMut(&[usize]) -> f64) -> Estimate {
+fn estimate(count: usize, shares: usize, mut figure: impl FnMut(&[usize]) -> f64) -> Estimate {
     let all: Vec<usize> = (0..count).collect();
     let value = figure(&all);
-    let (low, high) = bootstrap::interval(count, figure);
+    let (low, high) = bootstrap::interval(count, shares, figure);
     // The limits are those of samples, and the value is that of all.
     Estimate {
         value,

@@ -2,11 +2,16 @@
 
 use std::fmt::Write as _;
 
-use super::{Estimate, Figures, Prediction};
+use super::{Estimate, Figures, NamedPrediction, Prediction};
 use crate::trace::text::time;
 
-/// The difference between a replay and its recording above which there is a warning.
+/// The difference between a replay and its recording above which there is a warning, and the share of requests that
+/// arrive when they did.
 const OFF: f64 = 0.1;
+/// The number of names that have a row of their own.
+const NAMES: usize = 8;
+/// The most letters of the first column.
+const LABEL: usize = 48;
 
 /// Returns predictions as a table for people; an empty string if there are none.
 ///
@@ -20,45 +25,96 @@ pub fn predictions(all: &[Prediction]) -> String {
     let Some(first) = all.first() else {
         return String::new();
     };
-    let names = all.iter().map(|one| one.what_if.chars().count());
-    let width = names.max().unwrap_or(0).clamp(12, 48);
-    let mut text = format!(
-        "\n{:width$} {:>9} {:20} {:>9} {:20} {:>9}\n",
-        "What if", "p50", "", "p99", "", "a second"
-    );
-    let Figures {
-        p50,
-        p99,
-        per_second,
-    } = first.recorded;
-    _ = writeln!(
-        text,
-        "  {:width$} {:>7} {:20} {:>9} {:20} {per_second:>9.0}",
-        "as recorded",
-        time(p50),
-        "",
-        time(p99),
-        ""
-    );
+    let mut rows = vec![["What if", "p50", "", "p99", "", "a second", ""].map(str::to_owned)];
+    rows.push(recorded("  as recorded", &first.recorded));
+    for named in shown(first) {
+        rows.push(recorded(&format!("    {}", named.name), &named.recorded));
+    }
     for one in all {
-        _ = writeln!(
-            text,
-            "  {:width$} {:>7} {:20} {:>9} {:20} {:>9.0} {}",
-            one.what_if,
-            time(one.p50.value as u64),
-            times(one.p50),
-            time(one.p99.value as u64),
-            times(one.p99),
-            one.per_second.value,
-            format_args!("({:.0} to {:.0})", one.per_second.low, one.per_second.high)
-        );
+        let estimates = [one.p50, one.p99, one.per_second];
+        rows.push(predicted(&format!("  {}", one.what_if), estimates));
+        for named in shown(one) {
+            let estimates = [named.p50, named.p99, named.per_second];
+            rows.push(predicted(&format!("    {}", named.name), estimates));
+        }
+    }
+    let mut text = format!("\n{}", table(&rows));
+    let more = first.by_name.len().saturating_sub(NAMES);
+    if more != 0 {
+        _ = writeln!(text, "The JSON has {more} more names of requests.");
     }
     warnings(first, all, &mut text);
     text
 }
 
-fn times(of: Estimate) -> String {
-    format!("({} to {})", time(of.low as u64), time(of.high as u64))
+/// Returns the names with rows of their own. A single one has the figures of all requests.
+fn shown(one: &Prediction) -> &[NamedPrediction] {
+    match one.by_name.len() {
+        0 | 1 => &[],
+        count => &one.by_name[..count.min(NAMES)],
+    }
+}
+
+fn recorded(label: &str, of: &Figures) -> [String; 7] {
+    let none = String::new;
+    let rate = format!("{:.0}", of.per_second);
+    [
+        label.to_owned(),
+        time(of.p50),
+        none(),
+        time(of.p99),
+        none(),
+        rate,
+        none(),
+    ]
+}
+
+fn predicted(label: &str, [p50, p99, rate]: [Estimate; 3]) -> [String; 7] {
+    let value = |of: Estimate| time(of.value as u64);
+    let interval = |of: Estimate| format!("({} to {})", time(of.low as u64), time(of.high as u64));
+    [
+        label.to_owned(),
+        value(p50),
+        interval(p50),
+        value(p99),
+        interval(p99),
+        format!("{:.0}", rate.value),
+        format!("({:.0} to {:.0})", rate.low, rate.high),
+    ]
+}
+
+/// Returns the rows with their columns below each other: values end at the right, and texts begin at the left.
+fn table(rows: &[[String; 7]]) -> String {
+    let label = |row: &[String; 7]| shortened(&row[0]);
+    let widths: [usize; 7] = std::array::from_fn(|column| {
+        let lengths = rows.iter().map(|row| match column {
+            0 => label(row).chars().count(),
+            column => row[column].chars().count(),
+        });
+        lengths.max().unwrap_or(0)
+    });
+    let mut text = String::new();
+    for row in rows {
+        let mut line = format!("{:width$}", label(row), width = widths[0]);
+        for (column, word) in row.iter().enumerate().skip(1) {
+            let width = widths[column];
+            _ = match column % 2 {
+                1 => write!(line, "  {word:>width$}"),
+                _ => write!(line, " {word:width$}"),
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Returns the text, or its beginning.
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= LABEL {
+        return text.to_owned();
+    }
+    text.chars().take(LABEL - 1).chain(['…']).collect()
 }
 
 fn warnings(first: &Prediction, all: &[Prediction], text: &mut String) {
@@ -70,6 +126,15 @@ fn warnings(first: &Prediction, all: &[Prediction], text: &mut String) {
             "Take these with care: a replay without a change has a p50 of {} and a p99 of {}.",
             time(replayed.p50),
             time(replayed.p99)
+        );
+    }
+    if first.arrivals as f64 > OFF * first.requests as f64 {
+        _ = writeln!(
+            text,
+            "Take these with care: {} of {} requests have a task of their own that began when a socket became ready,\n\
+             as with a connection for each. The replay lets them arrive when they did. If their clients wait for an answer\n\
+             first, a faster service gets requests sooner, and a slower one later: no interval includes that.",
+            first.arrivals, first.requests
         );
     }
     let forced = all.iter().map(|one| one.forced).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! `blitz report`: documents made from kept runs.
+//! `blitz bench report`: documents made from kept runs.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,17 +10,23 @@ use blitz_io_bench::report::markdown;
 use blitz_io_bench::report::runs::Runs;
 use clap::Args;
 
+use super::runs;
 use crate::exit::Exit;
-use crate::{output, runs};
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
   for run in 1 2 3; do blitz bench --json > run$run.json; done
   blitz bench --hog 1 --json > hog.json
   blitz bench --cpus 0 --json > pinned.json
-  blitz report *.json --page docs/benchmarks.md --charts docs \\
+  blitz bench report *.json --page docs/benchmarks.md --charts docs \\
     --summary book/src/benchmarks/index.md
-  blitz report run?.json | less";
+  blitz bench report run?.json | less
+
+Exit codes:
+  0    the documents are written or printed
+  1    a file is missing, cannot be read or written, or is not what it should be
+  2    the arguments are wrong, or the runs are too few, too short, or do not belong together";
 
 /// The runs without load that a report needs: with fewer, a range is not meaningful.
 const ENOUGH: usize = 3;
@@ -120,30 +126,22 @@ fn as_it_was(path: &Path) -> Result<String, Exit> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
         text => text.map_err(|error| {
-            let shown = path.display();
-            Exit::usage(
-                format_args!("--page: {shown} cannot be read: {error}"),
-                "Give a file of text, or one that does not exist.",
-            )
+            Exit::unreadable(path, error)
+                .with_advice("--page: give a file of text, or one that does not exist.")
         }),
     }
 }
 
 /// Returns the file's content with the figures in it.
 fn with_figures(path: &Path, quiet: &Runs) -> Result<(PathBuf, String), Exit> {
-    let shown = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
-        Exit::usage(
-            format_args!("--summary: {shown} cannot be read: {error}"),
-            "Give a file that exists.",
-        )
+        Exit::unreadable(path, error).with_advice("--summary: give a file that exists.")
     })?;
     let [begin, end] = markdown::MARKERS;
     let text = markdown::replace(&text, &markdown::figures(quiet)).ok_or_else(|| {
-        Exit::usage(
-            format_args!("--summary: {shown} has no place for figures"),
-            format_args!("Put the lines {begin} and {end} where they belong."),
-        )
+        Exit::unreadable(path, "it has no place for figures").with_advice(format_args!(
+            "--summary: put the lines {begin} and {end} where they belong."
+        ))
     })?;
     Ok((path.to_owned(), text))
 }
@@ -161,9 +159,7 @@ fn charts(folder: &Path, quiet: &Runs) -> Result<Vec<(PathBuf, String)>, Exit> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Exit> {
-    let shown = path.display();
-    fs::write(path, text)
-        .map_err(|error| Exit::Failed(format!("{shown} could not be written: {error}")))?;
-    output::tell(format_args!("Wrote {shown}.\n"));
+    fs::write(path, text).map_err(|error| Exit::unwritable(path, error))?;
+    output::tell(format_args!("Wrote {}.\n", path.display()));
     Ok(())
 }

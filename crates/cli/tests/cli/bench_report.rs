@@ -1,4 +1,4 @@
-//! `blitz report` from outside.
+//! `blitz bench report` from outside.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn documents_are_made_of_several_runs() {
     fs::write(&summary, before).unwrap();
     let page = folder.join("benchmarks.md");
 
-    let mut arguments = vec!["report", "--draft"];
+    let mut arguments = vec!["bench", "report", "--draft"];
     arguments.extend(quiet.iter().chain([&loaded]).map(String::as_str));
     let files = [&page, folder, &summary].map(|path: &Path| path.to_str().unwrap());
     arguments.extend([
@@ -82,7 +82,10 @@ fn documents_are_made_of_several_runs() {
     assert!(chart.contains("Mutex, lock and unlock"), "{chart}");
 
     // Without a file to write to, the page is printed.
-    let printed = expect(0, &[&["report", "--draft"], &arguments[2..6]].concat());
+    let printed = expect(
+        0,
+        &[&["bench", "report", "--draft"], &arguments[3..7]].concat(),
+    );
     assert_eq!(printed.out, written);
 }
 
@@ -101,27 +104,40 @@ fn what_makes_no_report_is_refused_before_anything_is_written() {
     fs::write(&foreign, "{}").unwrap();
     let foreign = foreign.to_str().unwrap();
 
-    let refused: [(&[&str], &str); 8] = [
-        (&[], "RUN"),
-        (&[&run], "1 of 3 runs"),
-        (&[&run, &run, &run], "not all of the runs are full ones"),
-        (&["--draft", &loaded], "no run without load"),
-        (&["--draft", &run, foreign], "is not a run of blitz bench"),
-        (&["--draft", "/no/such/run.json"], "cannot be read"),
+    let refused: [(i32, &[&str], &str); 8] = [
+        (2, &[], "RUN"),
+        (2, &[&run], "1 of 3 runs"),
+        (2, &[&run, &run, &run], "not all of the runs are full ones"),
+        (2, &["--draft", &loaded], "no run without load"),
         (
+            1,
+            &["--draft", &run, foreign],
+            "it is no run of blitz bench",
+        ),
+        (1, &["--draft", "/no/such/run.json"], "cannot be read"),
+        (
+            1,
             &["--draft", &run, "--summary", plain],
             "<!-- figures:begin -->",
         ),
-        (&["--draft", &run, "--readme", "/no/such/file"], "--summary"),
+        (
+            1,
+            &["--draft", &run, "--readme", "/no/such/file"],
+            "--summary",
+        ),
     ];
-    for (arguments, said) in refused {
-        let ran = expect(2, &[&["report", "--page", page], arguments].concat());
+    for (code, arguments, said) in refused {
+        let ran = expect(
+            code,
+            &[&["bench", "report", "--page", page], arguments].concat(),
+        );
         assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);
         assert!(!Path::new(page).exists(), "{arguments:?}");
     }
     let ran = expect(
         1,
         &[
+            "bench",
             "report",
             "--draft",
             &run,
@@ -129,5 +145,5 @@ fn what_makes_no_report_is_refused_before_anything_is_written() {
             "/no/such/folder/page.md",
         ],
     );
-    assert!(ran.err.contains("could not be written"), "{}", ran.err);
+    assert!(ran.err.contains("cannot be written"), "{}", ran.err);
 }

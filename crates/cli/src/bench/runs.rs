@@ -10,18 +10,13 @@ use crate::exit::Exit;
 
 /// Reads a run that was kept with `blitz bench --json`.
 pub fn read(path: &Path) -> Result<Document, Exit> {
-    let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Exit::usage(
-            format_args!("{shown} cannot be read: {error}"),
-            "Keep a run with `blitz bench --json > FILE` and give that file.",
-        )
+        Exit::unreadable(path, error)
+            .with_advice("Keep a run with `blitz bench --json > FILE` and give that file.")
     })?;
     let foreign = |why: &dyn Display| {
-        Exit::usage(
-            format_args!("{shown} is not a run of blitz bench: {why}"),
-            "Make a new one with `blitz bench --json > FILE`.",
-        )
+        Exit::unreadable(path, format_args!("it is no run of blitz bench: {why}"))
+            .with_advice("Make a new one with `blitz bench --json > FILE`.")
     };
     let document = Document::parse(&text).map_err(|error| foreign(&error))?;
     match document.metadata.runtime.as_str() {

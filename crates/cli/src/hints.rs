@@ -1,0 +1,299 @@
+//! Tips for a wrong command line, where clap has none or a misleading one.
+//!
+//! 1. A word that is nearly a command or an option. clap compares words in a way that finds nothing similar to `wy`.
+//! 2. A `--` that is missing before a program: the tip is the first line with one that is valid.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory, Error, Parser};
+
+use crate::{Cli, shell};
+
+/// Adds tips to the error of this command line, which begins with the name of the program.
+pub fn add(error: &mut Error, line: &[OsString]) {
+    let has = |kind| error.get(kind).is_some();
+    if has(ContextKind::SuggestedSubcommand) || has(ContextKind::SuggestedArg) {
+        // An option that is nearly right is no value.
+        error.remove(ContextKind::Suggested);
+        return;
+    }
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            if !suggest_command(error, line) {
+                suggest_dashes(error, line, &["run", "--"]);
+            }
+        }
+        ErrorKind::UnknownArgument => {
+            if !suggest_option(error, line) && !suggest_command(error, line) {
+                suggest_dashes(error, line, &["--"]);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Suggests options that are nearly the unknown one. Returns `false` if there is none.
+fn suggest_option(error: &mut Error, line: &[OsString]) -> bool {
+    let unknown = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(unknown)) => unknown.strip_prefix("--"),
+        _ => None,
+    };
+    let Some(unknown) = unknown else {
+        return false;
+    };
+    let unknown = unknown.split('=').next().unwrap_or(unknown);
+    let (command, _) = reached(line);
+    let options = command.get_arguments().filter_map(|option| {
+        let is_shown = !option.is_hide_set();
+        is_shown.then(|| option.get_long()).flatten()
+    });
+    let found = nearest(unknown, options);
+    if let [first, ..] = &found[..] {
+        let first = ContextValue::String(format!("--{first}"));
+        error.insert(ContextKind::SuggestedArg, first);
+        error.remove(ContextKind::Suggested);
+    }
+    !found.is_empty()
+}
+
+/// Suggests commands that are nearly the first word after a command. Returns `false` if there is none.
+fn suggest_command(error: &mut Error, line: &[OsString]) -> bool {
+    let (command, rest) = reached(line);
+    let names = || {
+        let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
+        shown.map(Command::get_name)
+    };
+    let word = rest.first().and_then(|word| word.to_str());
+    let mut found = word.map_or_else(Vec::new, |word| nearest(word, names()));
+    // `blitz replay` is nearly `blitz sim replay`.
+    let inner = names().filter(|name| {
+        let inner = command.find_subcommand(name);
+        inner.is_some_and(|inner| {
+            inner
+                .get_subcommands()
+                .any(|one| Some(one.get_name()) == word)
+        })
+    });
+    found.extend(inner.map(|name| format!("{name} {}", word.unwrap_or_default())));
+    let is_any = !found.is_empty();
+    if is_any {
+        error.insert(
+            ContextKind::SuggestedSubcommand,
+            ContextValue::Strings(found),
+        );
+        error.remove(ContextKind::Suggested);
+    }
+    is_any
+}
+
+/// Suggests a line that is valid because these words stand before a program.
+fn suggest_dashes(error: &mut Error, line: &[OsString], missing: &[&str]) {
+    if line.iter().any(|word| word == "--") {
+        return;
+    }
+    let is_program = |at: &usize| !line[*at].as_encoded_bytes().starts_with(b"-");
+    let with = |at: usize| {
+        let missing = missing.iter().map(OsStr::new);
+        let before = line[..at].iter().map(OsString::as_os_str);
+        let after = line[at..].iter().map(OsString::as_os_str);
+        before.chain(missing).chain(after).collect::<Vec<&OsStr>>()
+    };
+    let lines = (1..line.len()).filter(is_program).map(with);
+    let valid = lines
+        .into_iter()
+        .find(|line| Cli::try_parse_from(line).is_ok());
+    if let Some(valid) = valid {
+        let tip = format!(
+            "put `{}` before the program: blitz {}",
+            missing.join(" "),
+            shell::line(&valid[1..])
+        );
+        let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
+        error.insert(ContextKind::Suggested, tip);
+    }
+}
+
+/// Returns the command that the line names, and the words after its name and the options that follow: the first one, if any, is
+/// no command.
+fn reached(line: &[OsString]) -> (Command, &[OsString]) {
+    let mut command = Cli::command();
+    command.build();
+    let mut rest = line.get(1..).unwrap_or_default();
+    while let Some(word) = rest.first().and_then(|word| word.to_str()) {
+        if word.starts_with('-') && word != "--" {
+            let taken = 1 + usize::from(takes_next(&command, word));
+            rest = rest.get(taken..).unwrap_or_default();
+        } else if let Some(found) = command.find_subcommand(word).cloned() {
+            (command, rest) = (found, &rest[1..]);
+        } else {
+            break;
+        }
+    }
+    (command, rest)
+}
+
+/// Returns `true` if the value of this option is the next word.
+fn takes_next(command: &Command, option: &str) -> bool {
+    let is_it = |known: &&Arg| {
+        let long = option.strip_prefix("--");
+        long.is_some() && known.get_long() == long
+            || known
+                .get_short()
+                .is_some_and(|short| option == format!("-{short}"))
+    };
+    let found = command.get_arguments().find(is_it);
+    found.is_some_and(|known| known.get_action().takes_values() && !known.is_require_equals_set())
+}
+
+/// Returns those of the names that differ least from the word, if they differ by few letters.
+fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut least = usize::MAX;
+    let mut found = vec![];
+    for name in names {
+        let length = word.chars().count().max(name.chars().count());
+        let distance = distance(word, name);
+        // One letter in three may differ, and of two letters one.
+        if distance > (length / 3).max(1) || distance >= length || distance > least {
+            continue;
+        }
+        if distance < least {
+            (least, found) = (distance, vec![]);
+        }
+        found.push(name.to_owned());
+    }
+    found
+}
+
+/// Returns the number of letters that are missing, added or changed, and of pairs that are swapped (the distance of
+/// optimal string alignment).
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut before = vec![0; other.len() + 1];
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for i in 1..=one.len() {
+        let mut row = vec![i];
+        for j in 1..=other.len() {
+            let differs = usize::from(one[i - 1] != other[j - 1]);
+            let mut least = (last[j] + 1).min(row[j - 1] + 1).min(last[j - 1] + differs);
+            let is_swapped =
+                i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+            if is_swapped {
+                least = least.min(before[j - 2] + 1);
+            }
+            row.push(least);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_letters_and_swapped_pairs() {
+        for (one, other, expected) in [
+            ("why", "why", 0),
+            ("wy", "why", 1),
+            ("sl", "ls", 1),
+            ("dto", "dot", 1),
+            ("", "ps", 2),
+            ("kitten", "sitting", 3),
+            ("é", "e", 1),
+        ] {
+            assert_eq!(distance(one, other), expected, "{one} {other}");
+            assert_eq!(distance(other, one), expected, "{other} {one}");
+        }
+    }
+
+    /// Returns the message about a wrong line.
+    fn message(line: &str) -> String {
+        let line: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let Err(mut error) = Cli::try_parse_from(&line) else {
+            panic!("{line:?} is valid");
+        };
+        add(&mut error, &line);
+        error.to_string()
+    }
+
+    #[test]
+    fn words_that_are_nearly_right_are_found() {
+        for (line, tip) in [
+            ("blitz wy", "'why'"),
+            ("blitz tarce", "'trace'"),
+            ("blitz sim rn -- ls", "'run'"),
+            ("blitz sim rn ls", "'run'"),
+            ("blitz ipc sl", "'ls'"),
+            ("blitz ipc --directory /x sl", "'ls'"),
+            ("blitz pipe gzp", "'gzip'"),
+            ("blitz trace reprot x.blitz", "'report'"),
+            ("blitz replay x", "'sim replay'"),
+            ("blitz report x", "'trace report', 'bench report'"),
+            ("blitz why --jsn", "'--json'"),
+            ("blitz why --dto", "'--dot'"),
+            ("blitz lint --jsn -- ls", "'--json'"),
+            ("blitz lint --sarfi=x -- ls", "'--sarif'"),
+        ] {
+            let message = message(line);
+            assert!(message.contains(tip), "{line}: {message}");
+            assert!(!message.contains("as a value"), "{line}: {message}");
+        }
+        for line in [
+            "blitz unlike",
+            "blitz",
+            "blitz why --unlike",
+            "blitz trace x y z",
+        ] {
+            let message = message(line);
+            assert!(!message.contains("similar"), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn dashes_that_are_missing_before_a_program_are_shown() {
+        for (line, tip) in [
+            (
+                "blitz lint cargo test",
+                "put `--` before the program: blitz lint -- cargo test",
+            ),
+            (
+                "blitz lint --json cargo test --features x",
+                "blitz lint --json -- cargo test --features x",
+            ),
+            (
+                "blitz lint --sarif x.json cargo test",
+                "blitz lint --sarif x.json -- cargo test",
+            ),
+            ("blitz sim run cargo test", "blitz sim run -- cargo test"),
+            (
+                "blitz sim run --seeds 9 ./x",
+                "blitz sim run --seeds 9 -- ./x",
+            ),
+            ("blitz sim check ./a$b", "blitz sim check -- './a$b'"),
+            (
+                "blitz sim ./x --selftest",
+                "put `run --` before the program: blitz sim run -- ./x --selftest",
+            ),
+            (
+                "blitz trace ./x --selftest",
+                "blitz trace -- ./x --selftest",
+            ),
+            ("blitz trace cargo test", "blitz trace -- cargo test"),
+        ] {
+            let message = message(line);
+            assert!(message.contains(&format!("{tip}\n")), "{line}: {message}");
+        }
+        for line in [
+            "blitz why ./x y",
+            "blitz sim run --seeds x ./x",
+            "blitz sim",
+            "blitz ps x",
+        ] {
+            let message = message(line);
+            assert!(!message.contains("before the program"), "{line}: {message}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Command lines as a user would type them.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// Returns the words as one line for a shell: words that it would change stand between quotes.
+pub fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
+    let words = words.into_iter();
+    let words: Vec<String> = words
+        .map(|word| quoted(&word.as_ref().to_string_lossy()).into_owned())
+        .collect();
+    words.join(" ")
+}
+
+fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_-+=:,./@%^".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
+    }
+}
+
+/// Returns the place of Cargo's subcommand, if the words call Cargo: `cargo +nightly test` names a toolchain first.
+pub fn cargo_command(words: &[OsString]) -> Option<usize> {
+    let program = Path::new(words.first()?);
+    let is_cargo = program.file_stem().is_some_and(|name| name == "cargo");
+    let has_toolchain = |word: &OsString| word.as_encoded_bytes().starts_with(b"+");
+    is_cargo.then(|| 1 + usize::from(words.get(1).is_some_and(has_toolchain)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_a_shell_would_change_are_quoted() {
+        let words = ["a b", "", "it's", "--x=1", "é", "$HOME"];
+        assert_eq!(line(words), r"'a b' '' 'it'\''s' --x=1 é '$HOME'");
+    }
+
+    #[test]
+    fn cargo_may_be_given_a_toolchain() {
+        for (words, place) in [
+            ("cargo test", Some(1)),
+            ("/usr/bin/cargo +1.85 test", Some(2)),
+            ("cargo", Some(1)),
+            ("./server test", None),
+        ] {
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            assert_eq!(cargo_command(&words), place, "{words:?}");
+        }
+        assert_eq!(cargo_command(&[]), None);
+    }
+}
