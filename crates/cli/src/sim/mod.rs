@@ -112,8 +112,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "A,B", default_value = "short,spurious,stall")]
     faults: Faults,
     /// Lets threads change between two calls, too: a number of instructions, which the seed draws, after a
-    /// call or after the start of a thread. Finds races of memory that no call protects, if no other call
-    /// comes before them. --atomics finds more races between two sections of a lock that is free: a lock
+    /// call or after the start of a thread. Finds races of memory that no call protects, if no call that
+    /// matters to other threads comes before them. --atomics finds more races between two sections of a lock that is free: a lock
     /// of std or parking_lot makes no call then. Each of these instructions takes a microsecond or two.
     /// There are too many places for exhaustive, which refuses this.
     #[arg(long)]

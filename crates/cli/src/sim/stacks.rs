@@ -298,7 +298,13 @@ impl Names {
         if part.stack.iter().all(is_of_system) {
             return Some(vec!["has not begun".to_owned()]);
         }
-        Some(self.stack(&part.stack, frames))
+        let mut lines = self.stack(&part.stack, frames);
+        if lines.is_empty() {
+            // It is in std, such as at its start.
+            let mut own = part.stack.iter().filter(|it| !is_of_system(it));
+            lines.extend(own.find_map(|it| Some(self.frame(it, frames.get(it)?.first()?))));
+        }
+        Some(lines)
     }
 
     /// Completes the names of threads in a line, and makes an address in it readable.
@@ -493,6 +499,26 @@ thread 1 waits
     /app/deps/app-01+0x1
 "
         );
+    }
+
+    #[test]
+    fn a_thread_in_std_or_before_its_start_has_a_line_of_a_choice() {
+        let text = "thread 1 could run\n    /lib/libc.so.6+0x1\nthread 2 could run\n    /app/deps/app-01+0x2\n";
+        let report = Report::parse(text);
+        let address = Address {
+            file: "/app/deps/app-01".to_owned(),
+            offset: 2,
+        };
+        let start = frame(
+            "std::thread::start",
+            "/rustc/0123/library/std/src/thread.rs:3",
+        );
+        let frames = Frames::from([(address, vec![start])]);
+        let of = |thread| names().stack_of(&report, thread, &frames);
+        assert_eq!(of(1), Some(vec!["has not begun".to_owned()]));
+        let std = "std::thread::start at library/std/src/thread.rs:3";
+        assert_eq!(of(2), Some(vec![std.to_owned()]));
+        assert_eq!(of(3), None);
     }
 
     #[test]

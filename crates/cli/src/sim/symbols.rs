@@ -122,6 +122,7 @@ mod tests {
     use super::*;
 
     /// Returns the address of a symbol of this program whose name has this part.
+    #[cfg(target_os = "linux")]
     fn address(part: &str) -> Option<Address> {
         let path = std::env::current_exe().unwrap();
         let bytes = fs::read(&path).unwrap();
@@ -146,9 +147,8 @@ mod tests {
             "{frame:?}"
         );
         // A profile may leave the lines out.
-        if cfg!(debug_assertions) {
-            assert!(frame.place.contains("symbols.rs:"), "{frame:?}");
-        }
+        let is_right = frame.place.is_empty() || frame.place.contains("symbols.rs:");
+        assert!(is_right, "{frame:?}");
     }
 
     #[test]

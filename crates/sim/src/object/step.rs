@@ -205,9 +205,11 @@ unsafe fn is_for_object(at: usize, stack: usize) -> bool {
         STACK = stack;
         return true;
     }
-    let before = core::mem::take(&mut *(&raw mut STACK));
+    let before = STACK;
+    STACK = 0;
     if before != 0 {
-        let is_start = core::mem::take(&mut *(&raw mut IS_START));
+        let is_start = IS_START;
+        IS_START = false;
         // After a return, the stack pointer is higher. After a jump at a function's end, the return address is the caller's.
         let is_called = stack <= before && contains(OBJECT, *(stack as *const usize));
         if is_called && !is_start && RETURN == 0 {
