@@ -32,5 +32,5 @@ if(blitz_STATIC_LIBRARY AND NOT TARGET blitz::static)
     set_target_properties(blitz::static PROPERTIES
         IMPORTED_LOCATION "${blitz_STATIC_LIBRARY}"
         INTERFACE_INCLUDE_DIRECTORIES "${blitz_INCLUDE_DIR}"
-        INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};m;gcc_s")
+        INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};m")
 endif()

@@ -17,25 +17,31 @@
 //! A function of the header that takes a pointer is `unsafe` in Rust, and its contract is these rules
 //! (`safety.rs`). The functions of this crate that it calls rely on that.
 
-use std::ffi::{CStr, OsStr, c_char};
+use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::slice;
 
 use crate::element::BLITZ_ELEMENT_MAX;
-use crate::error::{BLITZ_EINVAL, Outcome};
+use crate::error::{Outcome, invalid};
+
+/// Returns the error of a pointer that must not be NULL.
+#[cold]
+pub(crate) fn null() -> c_int {
+    invalid("an argument is NULL")
+}
 
 /// Returns the object behind a pointer.
 #[inline]
 pub(crate) fn arg<'a, T>(pointer: *const T) -> Outcome<&'a T> {
     // SAFETY: rule 1.
-    unsafe { pointer.as_ref() }.ok_or(BLITZ_EINVAL)
+    unsafe { pointer.as_ref() }.ok_or_else(null)
 }
 
 /// Writes a result.
 #[inline]
 pub(crate) fn put<T>(pointer: *mut T, value: T) -> Outcome {
     if pointer.is_null() {
-        return Err(BLITZ_EINVAL);
+        return Err(null());
     }
     // SAFETY: rule 2.
     unsafe { pointer.write(value) };
@@ -55,7 +61,7 @@ pub(crate) fn put_if_wanted<T>(pointer: *mut T, value: T) {
 #[inline]
 pub(crate) fn check<T>(pointer: *const T) -> Outcome {
     if pointer.is_null() {
-        Err(BLITZ_EINVAL)
+        Err(null())
     } else {
         Ok(())
     }
@@ -74,7 +80,7 @@ pub(crate) fn list<'a, T>(pointer: *const T, len: usize) -> Outcome<&'a [T]> {
         return Ok(&[]);
     }
     if pointer.is_null() || len > isize::MAX as usize / size_of::<T>().max(1) {
-        return Err(BLITZ_EINVAL);
+        return Err(invalid("a list is NULL or too long"));
     }
     // SAFETY: rule 3, and the length is possible.
     Ok(unsafe { slice::from_raw_parts(pointer, len) })
@@ -93,7 +99,7 @@ pub(crate) fn list_mut<'a, T>(pointer: *mut T, len: usize) -> Outcome<&'a mut [T
         return Ok(&mut []);
     }
     if pointer.is_null() || len > isize::MAX as usize / size_of::<T>().max(1) {
-        return Err(BLITZ_EINVAL);
+        return Err(invalid("a list is NULL or too long"));
     }
     // SAFETY: rule 3, and the length is possible.
     Ok(unsafe { slice::from_raw_parts_mut(pointer, len) })
@@ -125,7 +131,9 @@ pub(crate) fn element_mut<'a>(pointer: *mut u8, size: usize) -> Outcome<&'a mut 
 
 /// Returns a text that ends with a zero.
 pub(crate) fn text<'a>(pointer: *const c_char) -> Outcome<&'a str> {
-    c_str(pointer)?.to_str().map_err(|_| BLITZ_EINVAL)
+    c_str(pointer)?
+        .to_str()
+        .map_err(|_| invalid("a text is not UTF-8"))
 }
 
 /// Returns a path, or another text of the system in any encoding.

@@ -8,7 +8,7 @@ use crate::protocol::event_word::{auto, manual, try_take};
 use blitz_io::futex::Scope;
 use blitz_io_core::{Spin, deadline};
 
-use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry};
+use crate::error::{BLITZ_EAGAIN, Outcome, entry, invalid};
 use crate::futex::{sleep_on, wake};
 use crate::storage::words;
 use crate::time::BLITZ_NEVER;
@@ -40,7 +40,7 @@ fn parts<'a>(event: *const blitz_event) -> Outcome<(&'a AtomicU32, bool)> {
     match words(event.cast())? {
         (word, BLITZ_EVENT_MANUAL) => Ok((word, false)),
         (word, BLITZ_EVENT_AUTO) => Ok((word, true)),
-        _ => Err(BLITZ_EINVAL),
+        _ => Err(invalid("the event was never initialised")),
     }
 }
 

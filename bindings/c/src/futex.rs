@@ -11,8 +11,8 @@ use blitz_io_core::Spin;
 
 use crate::args::{Foreign, check, list, put, put_if_wanted};
 use crate::error::{
-    BLITZ_EAGAIN, BLITZ_ECANCELED, BLITZ_ECHANGED, BLITZ_EINVAL, BLITZ_ETIMEDOUT,
-    BLITZ_EUNSUPPORTED, Outcome, entry, record,
+    BLITZ_EAGAIN, BLITZ_ECANCELED, BLITZ_ECHANGED, BLITZ_ETIMEDOUT, BLITZ_EUNSUPPORTED, Outcome,
+    entry, invalid, record,
 };
 use crate::fiber;
 use crate::fibers_on_words;
@@ -45,13 +45,13 @@ fn scope(scope: u32) -> Outcome<Scope> {
     match scope {
         BLITZ_FUTEX_PRIVATE => Ok(Scope::Private),
         BLITZ_FUTEX_SHARED => Ok(Scope::Shared),
-        _ => Err(BLITZ_EINVAL),
+        _ => Err(invalid("no such scope of a futex")),
     }
 }
 
 fn word<'a>(pointer: *const u32) -> Outcome<&'a AtomicU32> {
     if pointer.is_null() || !pointer.is_aligned() {
-        return Err(BLITZ_EINVAL);
+        return Err(invalid("the word is NULL or not aligned"));
     }
     // SAFETY: rule 1 of `args`. The header requires that the caller reads and writes the word
     // atomically.
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn blitz_futex_wake(
 ) -> c_int {
     entry(|| {
         if word.is_null() || !word.is_aligned() {
-            return Err(BLITZ_EINVAL);
+            return Err(invalid("the word is NULL or not aligned"));
         }
         put_if_wanted(woken, wake(word, n, self::scope(scope)?)?);
         Ok(())
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn blitz_futex_wait_any(
     entry(|| {
         check(index)?;
         if count == 0 || count > BLITZ_FUTEX_ANY_MAX {
-            return Err(BLITZ_EINVAL);
+            return Err(invalid("no word, or more words than BLITZ_FUTEX_ANY_MAX"));
         }
         let scope = self::scope(scope)?;
         let words: Vec<_> = list(waiters, count)?
@@ -268,7 +268,7 @@ pub unsafe extern "C" fn blitz_futex_wait_any(
                 Ok(WaitAny::ValueChanged(position)) => (position, Err(BLITZ_ECHANGED)),
                 Ok(WaitAny::TimedOut) => return Err(BLITZ_ETIMEDOUT),
                 Err(WaitAnyError::Unsupported(error)) => return Err(unsupported(error)),
-                Err(_) => return Err(BLITZ_EINVAL),
+                Err(_) => return Err(invalid("these words cannot be waited for together")),
             }
         };
         put(index, position)?;

@@ -18,7 +18,7 @@ use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted, tex
 use crate::error::{
     BLITZ_EBUSY, BLITZ_ECLOSED, BLITZ_ECORRUPT, BLITZ_EEMPTY, BLITZ_EFORKED, BLITZ_EFULL,
     BLITZ_EINVAL, BLITZ_ELAGGED, BLITZ_EMISMATCH, BLITZ_ESIZE, BLITZ_ETIMEDOUT, BLITZ_EUNSUPPORTED,
-    Outcome, entry, entry_or, of_io, record,
+    Outcome, entry, entry_or, invalid, of_io, record,
 };
 use crate::exclusive::Exclusive;
 use crate::fork::{self, OfProcess, Process};
@@ -155,14 +155,14 @@ fn builder(settings: *const blitz_ipc_settings) -> Outcome<Builder> {
         BLITZ_IPC_ROUTE => ipc::Route::builder(),
         BLITZ_IPC_CHANNEL => ipc::Channel::builder(),
         BLITZ_IPC_QUEUE => ipc::Queue::builder(),
-        _ => return Err(BLITZ_EINVAL),
+        _ => return Err(invalid("no such kind of a segment")),
     };
     match settings.when_full {
         // 0 is no request, so any policy of an existing segment is fine.
         BLITZ_IPC_BLOCK => {}
         BLITZ_IPC_DROP_OLDEST => builder = builder.when_full(WhenFull::DropOldest),
         BLITZ_IPC_FAIL => builder = builder.when_full(WhenFull::Fail),
-        _ => return Err(BLITZ_EINVAL),
+        _ => return Err(invalid("no such policy for a full ring")),
     }
     if settings.capacity > 0 {
         builder = builder.capacity(settings.capacity);
@@ -432,11 +432,17 @@ pub unsafe extern "C" fn blitz_ipc_loan(
 pub unsafe extern "C" fn blitz_ipc_loan_send(sender: *mut blitz_ipc_sender, len: usize) -> c_int {
     entry(|| {
         let mut held = arg(sender)?.held.enter()?;
-        if len > held.borrower.as_ref().ok_or(BLITZ_EINVAL)?.len() {
+        if len
+            > held
+                .borrower
+                .as_ref()
+                .ok_or_else(|| invalid("nothing is loaned"))?
+                .len()
+        {
             return Err(BLITZ_ESIZE);
         }
         let Some(mut loan) = held.borrower.take() else {
-            return Err(BLITZ_EINVAL);
+            return Err(invalid("nothing is loaned"));
         };
         loan.truncate(len);
         loan.send().map_err(of_send)
@@ -451,7 +457,10 @@ pub unsafe extern "C" fn blitz_ipc_loan_send(sender: *mut blitz_ipc_sender, len:
 pub unsafe extern "C" fn blitz_ipc_loan_drop(sender: *mut blitz_ipc_sender) -> c_int {
     entry(|| {
         let mut held = arg(sender)?.held.enter()?;
-        held.borrower.take().map(drop).ok_or(BLITZ_EINVAL)
+        held.borrower
+            .take()
+            .map(drop)
+            .ok_or_else(|| invalid("nothing is borrowed"))
     })
 }
 
@@ -572,7 +581,10 @@ pub unsafe extern "C" fn blitz_ipc_take(
 pub unsafe extern "C" fn blitz_ipc_release(receiver: *mut blitz_ipc_receiver) -> c_int {
     entry(|| {
         let mut held = arg(receiver)?.held.enter()?;
-        held.borrower.take().map(drop).ok_or(BLITZ_EINVAL)
+        held.borrower
+            .take()
+            .map(drop)
+            .ok_or_else(|| invalid("nothing is borrowed"))
     })
 }
 
@@ -710,7 +722,7 @@ pub unsafe extern "C" fn blitz_ipc_participants(
             BLITZ_IPC_ROUTE => ipc::Kind::Route,
             BLITZ_IPC_CHANNEL => ipc::Kind::Channel,
             BLITZ_IPC_QUEUE => ipc::Kind::Queue,
-            _ => return Err(BLITZ_EINVAL),
+            _ => return Err(invalid("no such kind of a segment")),
         };
         let segments = if settings.directory.is_null() {
             ipc::list()

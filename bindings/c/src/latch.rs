@@ -8,7 +8,7 @@ use crate::protocol::latch_word;
 use blitz_io::futex::Scope;
 use blitz_io_core::{Spin, deadline};
 
-use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or};
+use crate::error::{BLITZ_EAGAIN, Outcome, entry, entry_or, invalid};
 use crate::futex::{sleep_on, wake};
 use crate::storage::words;
 use crate::time::BLITZ_NEVER;
@@ -42,7 +42,7 @@ fn parts<'a>(latch: *const blitz_latch) -> Outcome<(&'a AtomicU32, u32)> {
     let (word, initial) = words(latch.cast())?;
     match count(word, initial) {
         Some(_) => Ok((word, initial)),
-        None => Err(BLITZ_EINVAL),
+        None => Err(invalid("the latch was never initialised")),
     }
 }
 
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn blitz_latch_count_down(latch: *mut blitz_latch, n: u32)
         if latch_word::count_down(word, initial, n, wake_all) {
             Ok(())
         } else {
-            Err(BLITZ_EINVAL)
+            Err(invalid("the count is less than that"))
         }
     })
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::protocol::once_word;
 use blitz_io::futex::Scope;
 
-use crate::args::check;
-use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry};
+use crate::args::{check, null};
+use crate::error::{BLITZ_EAGAIN, BLITZ_ETIMEDOUT, Outcome, entry, invalid};
 use crate::fiber;
 use crate::futex::{wait_on, wake};
 use crate::pool::blitz_job;
@@ -124,7 +124,7 @@ fn call(
     given_up: c_int,
 ) -> Outcome {
     let word = word(once)?;
-    let function = function.ok_or(BLITZ_EINVAL)?;
+    let function = function.ok_or_else(null)?;
     let wake = |word: *const AtomicU32| {
         // Every system has a futex for one process.
         let _woken = wake(word.cast(), usize::MAX, Scope::Private);
@@ -145,7 +145,7 @@ fn word<'a>(once: *const blitz_once) -> Outcome<&'a AtomicU32> {
     if word.load(Ordering::Relaxed) <= once_word::DONE {
         Ok(word)
     } else {
-        Err(BLITZ_EINVAL)
+        Err(invalid("the object was never initialised"))
     }
 }
 

@@ -13,8 +13,8 @@ use blitz_io::futex::parking::{
     UnparkToken,
 };
 
-use crate::args::{check, put_if_wanted};
-use crate::error::{BLITZ_ECHANGED, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry};
+use crate::args::{check, null, put_if_wanted};
+use crate::error::{BLITZ_ECHANGED, BLITZ_ETIMEDOUT, Outcome, entry};
 use crate::fibers_on_words;
 use crate::futex;
 use crate::wait::{Limit, is_fiber};
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn blitz_unpark_filter(
 ) -> c_int {
     entry(|| {
         let key = key_of(key)?;
-        let filter = filter.ok_or(BLITZ_EINVAL)?;
+        let filter = filter.ok_or_else(null)?;
         let choose = |token: ParkToken| match filter(argument, token.0) {
             BLITZ_FILTER_UNPARK => FilterOp::Unpark,
             BLITZ_FILTER_SKIP => FilterOp::Skip,
@@ -290,7 +290,7 @@ pub unsafe extern "C" fn blitz_unpark_requeue(
 ) -> c_int {
     entry(|| {
         let (from, to) = (key_of(from)?, key_of(to)?);
-        let validate = validate.ok_or(BLITZ_EINVAL)?;
+        let validate = validate.ok_or_else(null)?;
         let choose = || requeue_operation(validate(argument));
         // SAFETY: rule 5, and the header's rules for the keys and the callbacks.
         let unparked = unsafe {

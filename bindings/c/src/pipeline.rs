@@ -5,9 +5,10 @@ use std::ffi::{c_int, c_void};
 use blitz_io::pipeline::{self, Control, Error};
 use blitz_io::task;
 
-use crate::args::{Foreign, arg, check, list, put_if_wanted};
+use crate::args::{Foreign, arg, check, list, null, put_if_wanted};
 use crate::error::{
-    BLITZ_ECALLBACK, BLITZ_ECANCELED, BLITZ_EINVAL, Outcome, entry, entry_or, of_join, record,
+    BLITZ_ECALLBACK, BLITZ_ECANCELED, BLITZ_EINVAL, Outcome, entry, entry_or, invalid, of_join,
+    record,
 };
 use crate::settings::{read, settings};
 use crate::wait::{self, Limit, is_fiber};
@@ -129,16 +130,16 @@ impl Callbacks {
             .iter()
             .map(|stage| {
                 Ok((
-                    stage.function.ok_or(BLITZ_EINVAL)?,
+                    stage.function.ok_or_else(null)?,
                     Foreign::new(stage.argument),
                 ))
             })
             .collect::<Outcome<_>>()?;
         Ok(Self {
-            source: pipeline.source.ok_or(BLITZ_EINVAL)?,
+            source: pipeline.source.ok_or_else(null)?,
             source_argument: Foreign::new(pipeline.source_argument),
             stages,
-            sink: pipeline.sink.ok_or(BLITZ_EINVAL)?,
+            sink: pipeline.sink.ok_or_else(null)?,
             sink_argument: Foreign::new(pipeline.sink_argument),
             free: pipeline.free_item,
         })
@@ -209,7 +210,7 @@ pub unsafe extern "C" fn blitz_pipeline_run(
         let pipeline = read(pipeline)?;
         let callbacks = Callbacks::new(&pipeline)?;
         if pipeline.workers > 1024 || pipeline.capacity > CAPACITY_MAX {
-            return Err(BLITZ_EINVAL);
+            return Err(invalid("too many workers, or too much capacity"));
         }
         let control = if pipeline.control.is_null() {
             Control::new()

@@ -4,10 +4,8 @@ use std::ffi::{c_int, c_void};
 
 use blitz_io::pool::{self, Scope, ThreadPool, ThreadPoolBuilder};
 
-use crate::args::{Foreign, arg, check, put};
-use crate::error::{
-    BLITZ_EINVAL, BLITZ_EUNSUPPORTED, Outcome, entry, entry_or, in_process, record,
-};
+use crate::args::{Foreign, arg, check, null, put};
+use crate::error::{BLITZ_EUNSUPPORTED, Outcome, entry, entry_or, in_process, invalid, record};
 use crate::fork::{self, OfProcess, Process};
 use crate::handle::handle;
 use crate::wait::{self, Limit, is_fiber};
@@ -49,7 +47,7 @@ pub unsafe extern "C" fn blitz_pool_new(threads: usize, pool: *mut *mut blitz_po
     entry(|| {
         check(pool)?;
         if threads > 1024 {
-            return Err(BLITZ_EINVAL);
+            return Err(invalid("a pool has 1024 threads at most"));
         }
         let process = Process::current();
         let built = ThreadPoolBuilder::new().num_threads(threads).build();
@@ -129,8 +127,10 @@ pub unsafe extern "C" fn blitz_parallel_for(
     argument: *mut c_void,
 ) -> c_int {
     entry(|| {
-        let body = body.ok_or(BLITZ_EINVAL)?;
-        let len = end.checked_sub(begin).ok_or(BLITZ_EINVAL)?;
+        let body = body.ok_or_else(null)?;
+        let len = end
+            .checked_sub(begin)
+            .ok_or_else(|| invalid("the loop ends before it begins"))?;
         let place = place(pool)?;
         if len == 0 {
             return Ok(());
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn blitz_join(
     other_argument: *mut c_void,
 ) -> c_int {
     entry(|| {
-        let (one, other) = (one.ok_or(BLITZ_EINVAL)?, other.ok_or(BLITZ_EINVAL)?);
+        let (one, other) = (one.ok_or_else(null)?, other.ok_or_else(null)?);
         let (first, second) = (Foreign::new(one_argument), Foreign::new(other_argument));
         run(place(pool)?, move || {
             pool::join(move || one(first.get()), move || other(second.get()));
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn blitz_scope_run(
     argument: *mut c_void,
 ) -> c_int {
     entry(|| {
-        let body = body.ok_or(BLITZ_EINVAL)?;
+        let body = body.ok_or_else(null)?;
         let argument = Foreign::new(argument);
         run(place(pool)?, move || {
             pool::scope(move |scope: &Scope<'static>| {
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn blitz_scope_spawn(
     entry(|| {
         // The pointer comes from `blitz_scope_run`, whose scope lives: rule 1 of `args`.
         let scope: &Scope<'static> = arg(scope.cast_const().cast())?;
-        let job = job.ok_or(BLITZ_EINVAL)?;
+        let job = job.ok_or_else(null)?;
         let argument = Foreign::new(argument);
         scope.spawn(move |_| job(argument.get()));
         Ok(())

@@ -10,7 +10,8 @@ use blitz_io_core::PerProcess;
 
 use crate::args::{arg, check, put, text};
 use crate::error::{
-    BLITZ_EBUSY, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry, entry_or, in_process, of_io, record,
+    BLITZ_EBUSY, BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry, entry_or, in_process, invalid,
+    of_io, record,
 };
 use crate::fiber::{self, Group};
 use crate::fork::{Process, has_lost_runtime};
@@ -102,7 +103,7 @@ pub unsafe extern "C" fn blitz_runtime_new(
 
 fn configure(builder: &mut Builder, settings: &blitz_runtime_settings) -> Outcome {
     if settings.workers > BLITZ_WORKERS_MAX || settings.blocking_threads > 1 << 16 {
-        return Err(BLITZ_EINVAL);
+        return Err(invalid("too many workers or blocking threads"));
     }
     if settings.workers > 0 {
         builder.worker_threads(settings.workers);

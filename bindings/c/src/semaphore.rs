@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use blitz_io::sync::Semaphore;
 
-use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, entry, entry_or, record};
+use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, entry, entry_or, invalid, record};
 use crate::mutex::{try_take, wait_for};
 use crate::storage::Storage;
 use crate::wait::Limit;
@@ -75,7 +75,7 @@ fn acquire(semaphore: *mut blitz_semaphore, permits: u32, deadline_ns: u64) -> c
     entry(|| {
         let semaphore = blitz_semaphore::of(semaphore)?;
         if permits > BLITZ_SEMAPHORE_MAX {
-            return Err(BLITZ_EINVAL);
+            return Err(invalid("more permits than BLITZ_SEMAPHORE_MAX"));
         }
         match try_take(semaphore, permits) {
             Err(BLITZ_EAGAIN) => wait_for(semaphore, permits, Limit::at(deadline_ns), true),
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn blitz_semaphore_try_acquire(
     entry(|| {
         let semaphore = blitz_semaphore::of(semaphore)?;
         if permits > BLITZ_SEMAPHORE_MAX {
-            return Err(BLITZ_EINVAL);
+            return Err(invalid("more permits than BLITZ_SEMAPHORE_MAX"));
         }
         try_take(semaphore, permits)
     })
@@ -152,7 +152,9 @@ pub unsafe extern "C" fn blitz_semaphore_release(
         if permits == 0 || semaphore.add_permits_if(permits as usize, fits) {
             Ok(())
         } else {
-            Err(BLITZ_EINVAL)
+            Err(invalid(
+                "there would be more permits than BLITZ_SEMAPHORE_MAX",
+            ))
         }
     })
 }

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use blitz_io_core::backoff::wait_for_step;
 
 use crate::args::{arg, check};
-use crate::error::{BLITZ_EINVAL, Outcome};
+use crate::error::{Outcome, invalid};
 
 /// The `state` of an object by value that has been used. See `blitz_mutex` and `blitz_rwlock`.
 pub const BLITZ_STATE_READY: u32 = 2;
@@ -99,7 +99,9 @@ fn first_use<S: Storage>(storage: *const S, state: &AtomicU32) -> Outcome {
     }
     // The memory was never initialised, or is used for something else now.
     if begin.is_err_and(|state| state > READY) {
-        return Err(BLITZ_EINVAL);
+        return Err(invalid(
+            "the object was never initialised, or its memory is used for something else",
+        ));
     }
     wait_for_step(|| state.load(Ordering::Acquire) == READY);
     Ok(())

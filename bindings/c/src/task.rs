@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use blitz_io::task::JoinHandle;
 
-use crate::args::{Foreign, arg, put, put_if_wanted, text};
+use crate::args::{Foreign, arg, null, put, put_if_wanted, text};
 use crate::error::{
     BLITZ_ECLOSED, BLITZ_EINVAL, BLITZ_EPANIC, Outcome, entry, entry_or, in_process, invalid,
     of_io, of_join, record, returned,
@@ -162,7 +162,7 @@ fn start_fiber(
     task: *mut *mut blitz_task,
 ) -> c_int {
     entry(|| {
-        let function = function.ok_or(BLITZ_EINVAL)?;
+        let function = function.ok_or_else(null)?;
         let mut builder = blitz_io::fiber::Builder::new().guard_size(GUARD_SIZE);
         if let Some(settings) = read_if_given(settings)? {
             if settings.stack_size != 0 {
@@ -238,7 +238,7 @@ fn start_blocking(
     task: *mut *mut blitz_task,
 ) -> c_int {
     entry(|| {
-        let function = function.ok_or(BLITZ_EINVAL)?;
+        let function = function.ok_or_else(null)?;
         let group = group_of(runtime)?;
         in_process(group.process)?;
         let process = group.process;
@@ -319,7 +319,10 @@ pub unsafe extern "C" fn blitz_task_cancel(task: *mut blitz_task) -> c_int {
     entry(|| {
         let task = arg(task)?;
         in_process(task.process)?;
-        task.fiber.as_ref().ok_or(BLITZ_EINVAL)?.cancel();
+        task.fiber
+            .as_ref()
+            .ok_or_else(|| invalid("only a fiber can be cancelled"))?
+            .cancel();
         Ok(())
     })
 }
@@ -367,7 +370,7 @@ pub extern "C" fn blitz_fiber_local() -> *mut c_void {
 pub unsafe extern "C" fn blitz_fiber_set_local(pointer: *mut c_void) -> c_int {
     entry(|| {
         fiber::with_current(|fiber| {
-            let fiber = fiber.ok_or(BLITZ_EINVAL)?;
+            let fiber = fiber.ok_or_else(|| invalid("this is not called in a fiber"))?;
             fiber.local.store(pointer, Ordering::Relaxed);
             Ok(())
         })
@@ -389,7 +392,11 @@ pub extern "C" fn blitz_fiber_is_cancelled() -> bool {
 pub extern "C" fn blitz_fiber_mask_cancel(begins: bool) -> c_int {
     entry(|| {
         let masked = fiber::with_current(|fiber| fiber.is_some_and(|fiber| fiber.mask(begins)));
-        if masked { Ok(()) } else { Err(BLITZ_EINVAL) }
+        if masked {
+            Ok(())
+        } else {
+            Err(invalid("this is not called in a fiber, or no part begins"))
+        }
     })
 }
 

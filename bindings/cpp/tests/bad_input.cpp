@@ -1,5 +1,6 @@
 // Bad input: objects that were moved from, numbers out of range, times that have passed, and exceptions
 // where none may pass.
+#include <errno.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -67,6 +68,23 @@ TEST(BadInput, AnObjectThatWasMovedFromIsInvalid) {
         blitz::ipc::route<int>::receiver receiver("cpp-bad-input-" + std::to_string(getpid()));
         move_away(receiver);
         expect_error(errc::invalid, [&] { (void)receiver.recv(); });
+        auto [made_sender, made_receiver] = blitz::channel<int>(1);
+        blitz::sender<int>& sender = made_sender;
+        blitz::receiver<int>& values = made_receiver;
+        move_away(sender);
+        expect_error(errc::invalid, [&] { (void)sender.send(1); });
+        expect_error(errc::invalid, [&] { (void)sender.try_send(1); });
+        sender.close();
+        move_away(values);
+        expect_error(errc::invalid, [&] { (void)values.try_recv(); });
+        EXPECT_EQ(values.size(), 0U);
+        auto [made_once, made_value] = blitz::oneshot<int>();
+        blitz::oneshot_sender<int>& once = made_once;
+        blitz::oneshot_receiver<int>& value = made_value;
+        move_away(once);
+        expect_error(errc::invalid, [&] { (void)once.send(1); });
+        move_away(value);
+        expect_error(errc::invalid, [&] { (void)value.recv(); });
         auto fiber = blitz::spawn([] { return 1; });
         EXPECT_EQ(fiber.join(), 1);
         expect_error(errc::invalid, [&] { (void)fiber.join(); });
@@ -83,6 +101,14 @@ TEST(BadInput, AnObjectThatWasMovedFromIsInvalid) {
         expect_error(errc::invalid, [&] { runtime.shutdown(); });
         EXPECT_EQ(runtime.tasks(), 0U);
     });
+}
+
+TEST(BadInput, AnErrorHasItsMessageOnce) {
+    EXPECT_STREQ(blitz::canceled().what(), "the fiber was cancelled");
+    const blitz::error refused(-ECONNREFUSED, "Connection refused (os error 111)");
+    EXPECT_STREQ(refused.what(), "Connection refused");
+    const blitz::error other(BLITZ_EINVAL, "the details");
+    EXPECT_STREQ(other.what(), "the details: invalid argument");
 }
 
 TEST(BadInput, NumbersOutOfRangeAreInvalid) {

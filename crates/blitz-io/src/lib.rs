@@ -259,7 +259,7 @@
 //! | `std::sync::Mutex`, `RwLock`, `Condvar` | `blitz_io::thread::…`, without `unwrap()`: there is no poisoning |
 //! | `std::sync::{Barrier, OnceLock, LazyLock}` | `blitz_io::thread::{Barrier, OnceLock, LazyLock}` |
 //! | `std::sync::mpsc` | [`sync::mpmc`]: `blocking_send`, `blocking_recv`, and receivers that can be cloned |
-//! | `std::thread::scope`, for tasks | `blitz_io::task::scope` (`rt`) |
+//! | `std::thread::scope`, for tasks | `blitz_io::scope`, or for children that run in parallel `blitz_io::task::parallel_scope` (`rt`) |
 //! | `crossbeam::sync::{Parker, WaitGroup}` | `blitz_io::thread::{Parker, WaitGroup}` |
 //! | `crossbeam_channel::{bounded, unbounded, Select}` | [`sync::mpmc`]: `send` and `recv` are `blocking_send` and `blocking_recv` here |
 //! | `async_channel::{bounded, unbounded}` | [`sync::mpmc`]: same names |
@@ -270,9 +270,9 @@
 //!
 //! # What differs
 //!
-//! * Every wait has a blocking form, which Tokio's waits often lack. The blocking methods that
-//!   Tokio has panic in a task of this runtime, as Tokio's do in a task of Tokio. Under
-//!   another runtime they cannot detect a task.
+//! * Every wait of a primitive, but for `reserve` of [`mpsc`](sync::mpsc), has a blocking form, and most have one
+//!   with a time limit too; Tokio's waits often lack them. The blocking methods panic in a task of this runtime,
+//!   as Tokio's do in a task of Tokio. Under another runtime they cannot detect a task.
 //! * The last receiver of a [broadcast](sync::broadcast) value gets the value itself and not a
 //!   clone.
 //!
@@ -380,7 +380,10 @@ pub use blitz_io_pool as pool;
 #[cfg(feature = "hyper")]
 pub use blitz_io_runtime::hyper;
 #[cfg(feature = "rt")]
-pub use blitz_io_runtime::{task::spawn, task_local};
+pub use blitz_io_runtime::{
+    task::{scope, spawn},
+    task_local,
+};
 pub use blitz_io_sync::thread;
 
 #[cfg(all(feature = "macros", feature = "sim"))]

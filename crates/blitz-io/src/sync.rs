@@ -5,7 +5,9 @@
 //! between tasks of different runtimes. Waiters queue inside their futures and are served
 //! in the order of their arrival; cancelling a wait loses nothing. A thread can wait for
 //! everything that can be awaited: the methods that begin with `blocking_` block it, on any
-//! thread, so do not call them in a task.
+//! thread, so do not call them in a task. With the ending `_timeout` (a `Duration`) or `_deadline` (an
+//! [`Instant`](std::time::Instant)) they wait no longer than that. A task awaits the async form in a timeout
+//! of its runtime: `time::timeout(duration, mutex.lock())`.
 //!
 //! [`thread`](crate::thread) has more primitives that are only for threads.
 

@@ -26,6 +26,10 @@
 //! It is probable if an ender is only likely: the last task that used the other end of a channel
 //! or acquired a permit, or a guard that may have moved.
 //!
+//! A child of a scope is dropped or aborted if the task or thread that awaits the scope stops to do so. So it is stuck only if
+//! that is stuck (`families.rs`). A task that polls its children itself is polled for each of them, which does not count if all its waits
+//! are the same ones.
+//!
 //! # Futurelock
 //!
 //! A release hands a lock to a future in the queue. If that future's task is idle nevertheless, it
@@ -76,6 +80,7 @@ use std::collections::BTreeSet;
 
 use crate::graph::{
     Graph, is_for_failure, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown,
+    polls_children,
 };
 use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
@@ -84,7 +89,7 @@ use crate::names::{of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
 use crate::overdue::overdue_timers;
 use crate::own_lock::is_movable;
-use crate::snapshot::{Certainty, Finding, Object, Snapshot, TaskState, Wait, Waiter};
+use crate::snapshot::{Certainty, Finding, Object, Snapshot, TaskState, Wait, Waiter, id_of_child};
 use crate::stays::{Stuck, wait_stays};
 
 /// A woken task that is not polled for this time is a finding, in milliseconds.
@@ -132,7 +137,8 @@ fn stuck(earlier: &Graph<'_>, later: &Graph<'_>, certain: bool) -> BTreeSet<Wait
         let stays = |waiter: &Waiter| {
             both.iter().all(|(graph, stuck)| {
                 let mut waits = graph.effective_waits(*waiter);
-                waits.all(|wait| wait_stays(graph, wait, stuck, certain))
+                graph.families.owner_is_in(*waiter, &all)
+                    && waits.all(|wait| wait_stays(graph, wait, stuck, certain))
             })
         };
         let kept: BTreeSet<Waiter> = all.iter().copied().filter(stays).collect();
@@ -153,7 +159,8 @@ fn has_lasted(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
         return true;
     };
     let tasks = earlier.task(id).zip(later.task(id));
-    let looks = now.iter().any(|wait| later.end(wait).is_some());
+    let looks = |wait: &&Wait| later.end(wait).is_some() || polls_children(wait);
+    let looks = now.iter().any(looks);
     now.iter()
         .any(|wait| wait.blocks_thread || is_queued_job(wait))
         || tasks.is_some_and(|(before, now)| {
@@ -232,7 +239,7 @@ fn next_of<'a>(
 ) -> Option<(&'a Wait, Waiter)> {
     let ender = |&wait: &&'a Wait| {
         let enders = graph.enders(wait);
-        let maker = graph.makers.of(wait).map(|maker| maker.maker);
+        let maker = graph.maker_of(wait).map(|maker| maker.maker);
         let maker = maker.filter(|_| enders.waiters.is_empty());
         let mut waiters = enders.waiters.into_iter().chain(maker);
         waiters
@@ -323,7 +330,7 @@ fn of_own(wait: &Wait) -> String {
 fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> &'static str {
     let mut waits = cycle.iter();
     let rests = waits
-        .any(|(_, wait)| graph.makers.of(wait).is_some() && graph.enders(wait).waiters.is_empty());
+        .any(|(_, wait)| graph.maker_of(wait).is_some() && graph.enders(wait).waiters.is_empty());
     if rests {
         ", and so does each task that was spawned with what they wait for"
     } else {
@@ -377,6 +384,10 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
         let Some(Waiter::Task(holder)) = object.holder else {
             continue;
         };
+        // A child may have given the guard to the task that awaits its scope.
+        if id_of_child(holder).is_some() {
+            continue;
+        }
         let mut before = earlier.waits_for(object.id).iter();
         let has_lasted = before.any(|other| other.object.as_ref() == Some(object));
         let left_out = later.snapshot.left_out.as_ref();

@@ -47,11 +47,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use blitz_io_observe::{EndedBy, Hands, Mode};
+use blitz_io_observe::{EndedBy, Hands, Kind, Mode};
 
+use crate::families::Families;
 use crate::makers::Makers;
 use crate::snapshot::{
-    End, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, process_and_number,
+    End, Maker, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter,
+    process_and_number,
 };
 
 /// A snapshot with indices of its waits, and the results of the rules in the module's documentation.
@@ -67,6 +69,7 @@ pub(crate) struct Graph<'a> {
     /// The ends of shared memory, by the number of the object.
     ends: HashMap<u64, &'a End>,
     pub(crate) makers: Makers<'a>,
+    pub(crate) families: Families,
 }
 
 /// The threads and tasks that can end a wait.
@@ -124,6 +127,7 @@ impl<'a> Graph<'a> {
             detached: HashSet::new(),
             ends: snapshot.ends.iter().map(|end| (end.object, end)).collect(),
             makers: Makers::new(snapshot),
+            families: Families::new(snapshot),
         };
         graph.find_handed();
         graph.find_sleeping_processes();
@@ -154,6 +158,13 @@ impl<'a> Graph<'a> {
 
     pub(crate) fn waits(&self, waiter: Waiter) -> &[&'a Wait] {
         self.waits.get(&waiter).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the maker of the object of a wait, if it is another one than the waiter and none of its family.
+    pub(crate) fn maker_of(&self, wait: &Wait) -> Option<&'a Maker> {
+        let maker = self.makers.of(wait)?;
+        let outermost = |waiter| self.families.outermost(waiter);
+        (outermost(maker.maker) != outermost(wait.waiter)).then_some(maker)
     }
 
     /// Returns the waits for an object.
@@ -398,11 +409,14 @@ impl<'a> Graph<'a> {
                 Mode::Receive => object.sender,
                 _ => object.holder,
             }),
-            EndedBy::AnyMember | EndedBy::FailedMember => Enders {
-                waiters: object.readers.clone(),
-                is_certain: object.unnamed == 0,
-                needs_all: true,
-            },
+            EndedBy::AnyMember | EndedBy::FailedMember | EndedBy::MembersOrFailure => {
+                let waiters = self.all_members(object);
+                Enders {
+                    is_certain: waiters.len() == object.readers.len() + object.unnamed as usize,
+                    waiters,
+                    needs_all: true,
+                }
+            }
             // All members have to proceed.
             EndedBy::AllMembers => Enders {
                 waiters: self.members(wait, object),
@@ -444,10 +458,19 @@ impl<'a> Graph<'a> {
         running.map(|job| Waiter::Task(job.id))
     }
 
+    /// Returns the members of the object that it names, and the children of a scope that say so themselves.
+    fn all_members(&self, object: &Object) -> Vec<Waiter> {
+        let mut members = object.readers.clone();
+        let children = self.families.of_scope(object.id).iter();
+        let known = object.readers.iter().collect::<HashSet<_>>();
+        members.extend(children.filter(|child| !known.contains(child)));
+        members
+    }
+
     /// Returns the other members of the object. Those that wait for more than the object come first, as
     /// they are the reason.
     fn members(&self, wait: &Wait, object: &Object) -> Vec<Waiter> {
-        let members = object.readers.iter().copied();
+        let members = self.all_members(object).into_iter();
         let mut members: Vec<Waiter> = members.filter(|&member| member != wait.waiter).collect();
         members.sort_by_key(|&member| {
             let mut waits = self.waits(member).iter();
@@ -619,6 +642,16 @@ pub(crate) fn is_queued_job(wait: &Wait) -> bool {
 /// Returns `true` if a worker of a pipeline waits for the other workers.
 pub(crate) fn is_pipeline_worker(wait: &Wait) -> bool {
     wait.semantics.ended_by == EndedBy::OtherMembers
+}
+
+/// Returns `true` if a future waits for the children of a scope that it polls itself.
+pub(crate) fn polls_children(wait: &Wait) -> bool {
+    wait.kind == Kind::Scope.name() && !wait.blocks_thread
+}
+
+/// Returns `true` if a guard of a lock, or a permit, ends the wait when it is dropped.
+pub(crate) fn is_for_guard(wait: &Wait) -> bool {
+    wait.semantics.mode.is_of_lock() || wait.semantics.mode == Mode::Permit
 }
 
 /// Returns `true` if only a failure of a member ends the wait: another one is what the waiter is about.

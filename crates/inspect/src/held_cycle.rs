@@ -11,6 +11,7 @@
 //! 2. It lasts for a second, as a holder may just be slow, and the task was not polled between the snapshots.
 //! 3. No wait of the task has a deadline or is a timer.
 //! 4. Another wait with known enders is stuck, too.
+//! 5. For a child of a scope, point 3 holds for the task that awaits the scope, too, and that waits for something.
 //!
 //! Another future of a task may hold a lock of the cycle, and proceed, so all these findings are probable. A task that
 //! waits for a lock of its own is no finding, as healthy tasks do so (`own_lock.rs`).
@@ -58,8 +59,13 @@ fn stuck(earlier: &Graph<'_>, later: &Graph<'_>) -> BTreeSet<Waiter> {
     let has_lasted = |&waiter: &Waiter| {
         let held = later.waits(waiter).iter().filter(|wait| is_held(wait));
         let may_end = |wait: &&Wait| wait.is_timed || wait.kind == Kind::Sleep.name();
+        let mut owners = later.families.owners(waiter);
         held.copied().any(|wait| earlier.has_lasting(wait))
             && !later.waits(waiter).iter().any(may_end)
+            && owners.all(|owner| {
+                let waits = later.waits(owner);
+                !waits.is_empty() && !waits.iter().any(may_end)
+            })
             && is_idle(earlier, later, waiter)
     };
     let mut all: BTreeSet<Waiter> = later.waiters().filter(has_lasted).collect();
@@ -111,7 +117,17 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
     let mut waits: Vec<Wait> = cycle.iter().map(|&(_, wait)| wait.clone()).collect();
     let mut others: Vec<String> = Vec::new();
     let mut only_sockets = true;
-    for &(waiter, _) in cycle {
+    let members = cycle.iter().map(|&(waiter, _)| waiter);
+    let owners = members
+        .clone()
+        .flat_map(|waiter| graph.families.owners(waiter));
+    let mut involved: Vec<Waiter> = Vec::new();
+    for waiter in members.chain(owners) {
+        if !involved.contains(&waiter) {
+            involved.push(waiter);
+        }
+    }
+    for waiter in involved {
         let all = graph.waits(waiter);
         for &wait in all.iter().filter(|wait| !is_held(wait)) {
             only_sockets &= wait.kind == SOCKET;

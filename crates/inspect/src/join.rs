@@ -69,6 +69,10 @@ impl Renumber {
         for task in &mut snapshot.tasks {
             self.number(&mut task.id);
             self.number(&mut task.thread);
+            if let Some(of) = &mut task.child_of {
+                self.waiter(&mut of.owner);
+                self.number(&mut of.scope);
+            }
         }
         for job in &mut snapshot.jobs {
             self.number(&mut job.id);

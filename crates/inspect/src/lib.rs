@@ -18,6 +18,7 @@
 mod alike;
 mod chain;
 mod dot;
+mod families;
 mod findings;
 mod graph;
 mod held_cycle;
@@ -106,12 +107,12 @@ pub use chain::Chains;
 pub use dot::{dot, dot_of_findings};
 pub use findings::findings;
 pub use join::join;
-pub use names::{of_target, of_waiter};
+pub use names::{of_target, of_waiter, short as short_place};
 pub use report::report;
 pub use snapshot::{
-    Certainty, Contention, End, Fill, Finding, Frame, Group, Job, LeftOut, Maker, Monitor, Object,
-    Overdue, Peer, Process, ProcessState, Resource, Runtime, Scheduler, Snapshot, Spawned, Stack,
-    Task, TaskState, Thread, Wait, Waiter, Waiting, Worker,
+    Certainty, ChildOf, Contention, End, Fill, Finding, Frame, Group, Hosted, Job, LeftOut, Maker,
+    Monitor, Object, Overdue, Peer, Process, ProcessState, Resource, Runtime, Scheduler, Snapshot,
+    Spawned, Stack, Task, TaskState, Thread, Wait, Waiter, Waiting, Worker,
 };
 pub use tree::tree;
 

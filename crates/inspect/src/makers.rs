@@ -8,7 +8,8 @@
 //! Without the second way, a wait lasts if all of these hold:
 //!
 //! 1. The maker is alive and stuck, and is not the waiting task. A task that waits for an end of
-//!    its own has given the other one away, as a client does that waits for the answer to a request.
+//!    its own has given the other one away, as a client does that waits for the answer to a request. The same holds for a
+//!    child of a scope that waits for an end which its task or another child of that has made (`families.rs`).
 //! 2. Each task that was spawned after the object was made is stuck, too, unless a living task spawned it that was
 //!    itself spawned before and is not the maker (`Origin` in `blitz-io-observe` has the order). A task whose
 //!    spawner is not known, or has ended, could have it.
@@ -20,7 +21,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::snapshot::{Maker, Snapshot, Spawned, Wait, Waiter};
+use crate::snapshot::{Maker, Snapshot, Spawned, Task, Wait, Waiter};
 
 /// Spawners are followed so far, and so many tasks are looked at for a wait.
 const MOST: usize = 256;
@@ -94,5 +95,6 @@ impl<'a> Makers<'a> {
 fn has_unrecorded_tasks(snapshot: &Snapshot) -> bool {
     let runtimes = snapshot.runtimes.iter().flatten();
     let alive: usize = runtimes.map(|runtime| runtime.alive_tasks).sum();
-    alive > snapshot.tasks.iter().filter(|task| !task.is_root).count()
+    let is_task = |task: &&Task| !task.is_root && !task.is_part();
+    alive > snapshot.tasks.iter().filter(is_task).count()
 }

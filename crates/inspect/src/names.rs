@@ -5,10 +5,14 @@ use std::path::Path;
 use blitz_io_observe::{Kind, Mode};
 
 use crate::graph::is_unknown;
-use crate::snapshot::{End, Object, Process, Snapshot, Wait, Waiter, process_and_number};
+use crate::snapshot::{
+    End, Object, Process, Snapshot, Wait, Waiter, id_of_child, process_and_number,
+};
 
 /// A name lists so many closures.
 const NAMES: usize = 4;
+/// The name of a child has so many children around it.
+const DEPTH: usize = 8;
 /// Set in the number of a thread that this library has given none. The rest is the system's number.
 pub(crate) const SYSTEM_NUMBER: u64 = 1 << 40;
 
@@ -16,6 +20,10 @@ pub(crate) const SYSTEM_NUMBER: u64 = 1 << 40;
 #[must_use]
 pub fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
     let name = within_process(snapshot, waiter);
+    let mut hosts = snapshot.hosts.iter();
+    if let Some(hosted) = hosts.find(|hosted| Waiter::Task(hosted.task) == waiter) {
+        return format!("{}: {name}", hosted.host);
+    }
     let (Waiter::Thread(id) | Waiter::Task(id)) = waiter else {
         return name;
     };
@@ -33,6 +41,7 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
     let (kind, id, name) = match waiter {
         Waiter::Task(id) => match snapshot.task(id) {
             Some(task) if task.is_root => return format!("block_on at {}", short(&task.location)),
+            _ if id_of_child(id).is_some() => return of_child(snapshot, id),
             Some(task) => ("task", id, Some(task.name.as_str())),
             None => match snapshot.job(id) {
                 Some(job) => ("job", id, Some(job.name.as_str())),
@@ -57,6 +66,26 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
         Some(name) => format!("{kind} {id} \"{name}\""),
         None => format!("{kind} {id}"),
     }
+}
+
+/// Returns the name of a child that the future of its scope polls, with the tasks that await its scope and those around it.
+fn of_child(snapshot: &Snapshot, mut number: u64) -> String {
+    let mut name = String::new();
+    for _ in 0..DEPTH {
+        let Some(id) = id_of_child(number) else { break };
+        if !name.is_empty() {
+            name.push_str(" of ");
+        }
+        name.push_str(&format!("child {id}"));
+        match snapshot.task(number).and_then(|task| task.child_of) {
+            Some(of) => match of.owner {
+                Waiter::Task(owner) if id_of_child(owner).is_some() => number = owner,
+                owner => return format!("{name} of {}", within_process(snapshot, owner)),
+            },
+            None => break,
+        }
+    }
+    name
 }
 
 /// Returns the file name of a process's program.
@@ -142,13 +171,16 @@ fn of_shutdown(snapshot: &Snapshot, wait: &Wait) -> String {
     }
 }
 
+/// The kinds of waits for the children of a scope.
+const SCOPES: [Kind; 3] = [Kind::Scope, Kind::ParallelScope, Kind::ScopeFailure];
+
 /// Returns the word for a thread or task among the readers of the object of a wait.
 pub(crate) fn role_of_reader(wait: &Wait) -> &'static str {
     if wait.semantics.mode != Mode::Join {
         return "read by";
     }
     match &*wait.kind {
-        kind if kind == Kind::Scope.name() || kind == Kind::ScopeFailure.name() => "child",
+        kind if SCOPES.iter().any(|scope| scope.name() == kind) => "child",
         _ => "member",
     }
 }
@@ -173,8 +205,17 @@ fn of_object(object: &Object) -> String {
 }
 
 /// Returns a place in a program without the folders of a registry or compiler before it, such as
-/// `axum-0.8.9/src/serve/mod.rs:275`.
-pub(crate) fn short(place: &str) -> &str {
+/// `axum-0.8.9/src/serve/mod.rs:275`. Other places stay as they are.
+///
+/// # Examples
+///
+/// ```
+/// let place = "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/axum-0.8.9/src/lib.rs:7";
+/// assert_eq!(blitz_io_inspect::short_place(place), "axum-0.8.9/src/lib.rs:7");
+/// assert_eq!(blitz_io_inspect::short_place("src/main.rs:7"), "src/main.rs:7");
+/// ```
+#[must_use]
+pub fn short(place: &str) -> &str {
     for (folder, skipped) in [
         ("/registry/src/", 1),
         ("/git/checkouts/", 0),

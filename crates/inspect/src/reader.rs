@@ -7,20 +7,23 @@ use std::time::{Duration, Instant};
 use blitz_io_observe::{self as records, Kind};
 
 use crate::ends;
+use crate::families::Families;
 use crate::findings::{LONG_SCHEDULED, findings, never_polled};
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::selection::Selection;
 use crate::sleepers::{self, Sleepers};
 use crate::snapshot::{
-    Contention, Fill, Finding, Job, Maker, Object, Overdue, Resource, Snapshot, Spawned, Task,
-    TaskState, Thread, Wait, Waiter, place, waiter,
+    ChildOf, Contention, Fill, Finding, Job, Maker, Object, Overdue, Resource, Snapshot, Spawned,
+    Task, TaskState, Thread, Wait, Waiter, place, waiter,
 };
 #[cfg(any(unix, windows))]
 use crate::stacks::{self, Way};
 
 /// The number of objects in a snapshot that leaves waits out, beside those of its waits.
 const OBJECTS: usize = 1_024;
+/// The owners of scopes within scopes are followed so far.
+const DEPTH: usize = 64;
 /// The time between the two snapshots that a judgement needs.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -85,13 +88,21 @@ pub(crate) fn waits() -> Snapshot {
     waits_of(&Selection::ALL)
 }
 
-/// Copies the waits of those tasks for which `chooses` returns `true`, and nothing else: no other waiters, objects or
-/// threads. For a simulation, whose tasks are in one thread. `chooses` waits for nothing.
+/// Copies the waits of those tasks for which `chooses` returns `true` and of the children of their scopes, and nothing else:
+/// no other waiters, objects or threads. For a simulation, whose tasks are in one thread. `chooses` waits for nothing.
 #[doc(hidden)]
 #[must_use]
 pub fn snapshot_of_tasks(mut chooses: impl FnMut(u64) -> bool) -> Snapshot {
+    let mut owners: HashMap<records::Waiter, records::Waiter> = HashMap::new();
+    _ = records::read_chosen(|brief| {
+        owners.extend(brief.owner.map(|owner| (brief.waiter, owner)));
+        false
+    });
     let read = records::read_chosen(|brief| {
-        brief.waiter.is_task() && !brief.is_root && chooses(brief.waiter.number())
+        let owner = |waiter: &records::Waiter| owners.get(waiter).copied();
+        let around = std::iter::successors(Some(brief.waiter), owner).take(DEPTH);
+        let waiter = around.last().unwrap_or(brief.waiter);
+        waiter.is_task() && !brief.is_root && chooses(waiter.number())
     });
     of_records(&Selection::ALL, Sleepers::default(), read)
 }
@@ -179,6 +190,11 @@ fn of_records(
                 poll_ms: since,
                 wakers: task.wakers,
                 polls: task.polls,
+                child_of: task.scope.map(|scope| ChildOf {
+                    owner: waiter(scope.owner),
+                    scope: scope.object,
+                    borrows: scope.lends,
+                }),
             });
             continue;
         }
@@ -274,8 +290,20 @@ fn forget_driven(snapshot: &mut Snapshot, runtime: &HashSet<u64>) {
     }
     let roots = snapshot.tasks.iter().filter(|task| task.is_root);
     let driving: HashSet<u64> = roots.map(|root| root.thread).collect();
-    let is_left = |task: &&Task| {
+    let is_left = |task: &Task| {
         task.is_root || !(runtime.contains(&task.thread) || driving.contains(&task.thread))
+    };
+    // A child that its owner polls has the timers of that.
+    let families = Families::new(snapshot);
+    let is_left = |task: &&Task| {
+        let outermost = families.owners(Waiter::Task(task.id)).last();
+        match outermost.filter(|_| task.is_part()) {
+            Some(owner) => owner
+                .task()
+                .and_then(|id| snapshot.tasks.iter().find(|task| task.id == id))
+                .is_some_and(is_left),
+            None => is_left(task),
+        }
     };
     let tasks = snapshot.tasks.iter().filter(is_left);
     let left: HashSet<Waiter> = tasks.map(|task| Waiter::Task(task.id)).collect();

@@ -10,7 +10,7 @@
 //! 2. **Threads.** All that sleep in a wait, the futures that they drive, and the tasks that they poll. The system has a
 //!    limit for these, so they count separately.
 //! 3. **Examples.** Some waits of each kind and location, and some tasks that are ready.
-//! 4. **Neighbours.** The threads and tasks for which a chosen one waits.
+//! 4. **Neighbours.** The threads and tasks for which a chosen one waits, and those that await the scopes of chosen children.
 //!
 //! All waits of a chosen waiter are copied, in both snapshots of a judgement. A waiter that is not chosen counts as one
 //! that may proceed, so a selection hides findings and makes none. Where a rule needs all waiters of an object,
@@ -36,7 +36,7 @@ const EXAMPLES: usize = 16;
 const EXAMPLES_OF_ALL: usize = MOST - CHAINS - READY;
 /// The maximum number of groups: pairs of a kind and a location.
 const GROUPS: usize = 512;
-/// The largest number of rounds in the search for chains.
+/// The largest number of rounds in the search for chains, and for the owners of scopes within scopes.
 const ROUNDS: usize = 4;
 
 /// See the module documentation.
@@ -251,6 +251,7 @@ fn choose(chains: &Filter) -> Chosen {
         }
     });
     chosen.waiters.extend(neighbours);
+    chosen.add_owners();
     chosen
 }
 
@@ -262,6 +263,23 @@ fn take(count: &mut usize, most: usize, is_one: bool) -> bool {
 }
 
 impl Chosen {
+    /// Adds the owners of the scopes of chosen children: without them, a child counts as one that may end.
+    fn add_owners(&mut self) {
+        for _ in 0..ROUNDS {
+            let mut owners = Vec::new();
+            for_each(|brief| {
+                let owner = brief
+                    .owner
+                    .filter(|_| self.waiters.contains(&brief.waiter.word()));
+                owners.extend(owner.filter(|owner| !self.waiters.contains(&owner.word())));
+            });
+            if owners.is_empty() {
+                return;
+            }
+            self.waiters.extend(owners.iter().map(|owner| owner.word()));
+        }
+    }
+
     /// Counts a record in its group. Returns the number of those in the group; `None` if there are too many groups.
     fn count(&mut self, brief: &Brief) -> Option<u64> {
         let likeness = Likeness::new(brief);

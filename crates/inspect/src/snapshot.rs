@@ -70,6 +70,9 @@ pub struct Snapshot {
     /// they are in no text.
     #[serde(skip)]
     pub spawned: Vec<Spawned>,
+    /// The hosts of tasks, in a simulation of several hosts. As `makers`, they are in no text.
+    #[serde(skip)]
+    pub hosts: Vec<Hosted>,
     /// The number of threads that may run other code than tasks and closures of a runtime. `None` if it is not known.
     #[serde(default)]
     pub other_threads: Option<usize>,
@@ -104,6 +107,15 @@ pub struct Group {
     pub location: String,
     /// The number of those without a detailed record.
     pub count: u64,
+}
+
+/// A task of a host of a simulation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosted {
+    /// The number of the task.
+    pub task: u64,
+    /// The name of its host.
+    pub host: String,
 }
 
 /// The task or thread that made the object of a wait.
@@ -421,10 +433,33 @@ pub struct Task {
     pub thread: u64,
     /// The time that its current poll has taken, in milliseconds.
     pub poll_ms: Option<u64>,
-    /// The number of wakers of the task and of handles that can abort it.
+    /// The number of wakers of the task and of handles that can abort it, without those of its scope.
     pub wakers: usize,
     /// Changes when a poll begins.
     pub polls: u64,
+    /// The scope of which it is a child. `None` if it is none, or the version of the process does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_of: Option<ChildOf>,
+}
+
+impl Task {
+    /// Returns `true` if it is a child that the future of its scope polls: a part of the task that awaits the scope.
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        id_of_child(self.id).is_some()
+    }
+}
+
+/// The scope of a child. A child that the future of its scope polls is a task with a number of its own, which tells it from
+/// others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildOf {
+    /// The task or thread that awaits the scope. If it stops to do so, the child is dropped or aborted.
+    pub owner: Waiter,
+    /// The [`id`](Object::id) of the object of the wait for the children.
+    pub scope: u64,
+    /// The children may borrow from the owner, and so have its guards.
+    pub borrows: bool,
 }
 
 /// A closure that a thread for blocking work runs or will run, or an operation of this library on such a
@@ -581,6 +616,11 @@ impl Waiter {
 #[cfg(feature = "records")]
 pub(crate) fn place(location: &std::panic::Location<'_>) -> String {
     format!("{}:{}", location.file(), location.line())
+}
+
+/// Returns the id of a child with this number that the future of its scope polls; `None` if it is another task.
+pub(crate) fn id_of_child(number: u64) -> Option<u64> {
+    blitz_io_observe::id_of_child(process_and_number(number).1)
 }
 
 /// Returns the thread or task of a record.

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::graph::{Graph, has_no_member, is_beside_readers};
+use crate::families::Loose;
+use crate::graph::{Graph, has_no_member, is_beside_readers, is_for_guard};
 use crate::snapshot::{Spawned, Wait, Waiter};
 
 /// A set of waiters, and the tasks of a snapshot that are not in it.
 pub(crate) struct Stuck<'s, 'a> {
     pub(crate) all: &'s BTreeSet<Waiter>,
     others: Vec<&'a Spawned>,
+    loose: Loose,
 }
 
 impl<'s, 'a> Stuck<'s, 'a> {
@@ -16,6 +18,7 @@ impl<'s, 'a> Stuck<'s, 'a> {
         Self {
             all,
             others: graph.makers.others(all),
+            loose: graph.families.loose(all),
         }
     }
 }
@@ -34,7 +37,7 @@ pub(crate) fn wait_stays(
     let enders = graph.enders(wait);
     if enders.waiters.is_empty() && !certain {
         // See `makers.rs`.
-        return graph.makers.of(wait).is_some_and(|maker| {
+        return graph.maker_of(wait).is_some_and(|maker| {
             all.contains(&maker.maker) && !graph.makers.may_have(maker, &stuck.others)
         });
     }
@@ -45,11 +48,18 @@ pub(crate) fn wait_stays(
     if is_beside_readers(wait) && !graph.is_handed(wait) && !writers_stay(graph, wait, all) {
         return false;
     }
+    let has_guard = is_for_guard(wait);
+    let stays = |ender: &Waiter| {
+        // A child that waits for a lock of its own has probably given the guard away.
+        let is_sure = certain || *ender == wait.waiter;
+        let keeps = |&ender: &Waiter| graph.families.keeps_guard(ender, &stuck.loose, is_sure);
+        all.contains(ender) && (!has_guard || keeps(ender))
+    };
     let mut waiters = enders.waiters.iter();
     if enders.needs_all {
-        waiters.all(|ender| all.contains(ender))
+        waiters.all(stays)
     } else {
-        waiters.any(|ender| all.contains(ender))
+        waiters.any(stays)
     }
 }
 

@@ -88,7 +88,7 @@ impl Resolve for &[SocketAddr] {
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Lookup {
-    Known(Option<SocketAddr>),
+    Known(Option<io::Result<SocketAddr>>),
     Asked(JoinHandle<io::Result<vec::IntoIter<SocketAddr>>>),
 }
 
@@ -99,7 +99,7 @@ impl Lookup {
         name: A,
     ) -> Self {
         if let Some(known) = sockets::look_up(host, port) {
-            return Self::Known(known);
+            return Self::Known(Some(known));
         }
         let about = About::text("look up", host);
         Self::Asked(spawn_blocking_as(about, move || name.to_socket_addrs()))
@@ -111,7 +111,10 @@ impl Future for Lookup {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
-            Self::Known(addr) => Poll::Ready(Ok(Vec::from_iter(addr.take()).into_iter())),
+            Self::Known(addr) => {
+                let addr = addr.take().transpose()?;
+                Poll::Ready(Ok(Vec::from_iter(addr).into_iter()))
+            }
             Self::Asked(handle) => match ready_or_return!(Pin::new(handle).poll(cx)) {
                 Ok(result) => Poll::Ready(result),
                 Err(error) => Poll::Ready(Err(error.into())),
@@ -131,7 +134,7 @@ macro_rules! looked_up {
             fn resolve(&self) -> Lookup {
                 let $this = self;
                 match $known {
-                    Ok(addr) => Lookup::Known(Some(SocketAddr::from(addr))),
+                    Ok(addr) => Lookup::Known(Some(Ok(SocketAddr::from(addr)))),
                     Err(_) => Lookup::ask($host, $port, $name),
                 }
             }

@@ -86,6 +86,7 @@ kinds! {
     Shutdown          "end of a runtime"                   RunningJobs   Join            Nothing,
     Sleep             "Sleep"                              Nobody        Other           Nothing,
     Scope             "scope"                              AllMembers    Join            Nothing,
+    ParallelScope     "parallel scope"                     MembersOrFailure Join        Nothing,
     ScopeFailure      "scope (failure of a child)"         FailedMember  Join            Nothing,
     TaskTracker       "TaskTracker"                        Nobody        Join            Nothing,
     Pipeline          "pipeline"                           AllMembers    Join            Nothing,
@@ -163,6 +164,8 @@ words! {
         Readers "readers",
         /// All members of the object: each of them has to progress.
         AllMembers "all-members",
+        /// All members of the object, each of which has to progress; or one that fails, as that ends the others.
+        MembersOrFailure "members-or-failure",
         /// Any member of the object.
         AnyMember "any-member",
         /// A member of the object that fails: each of them may. Without members, nothing ends the wait.

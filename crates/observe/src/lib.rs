@@ -33,6 +33,7 @@
 //! | it sleeps, and is woken | [`sleeping`], and the drop of [`Sleeping`] | records |
 //! | a future is driven by a thread | [`Root::blocking`] | records |
 //! | a closure goes to a thread for blocking work | [`About`] | records |
+//! | a scope is polled, has a child, polls it | [`Members`], [`OfScope`], [`ChildRecord`] | records |
 //! | a task is spawned, or woken | [`trace::spawned`], [`trace::woken`] | records: events for `blitz trace` |
 //! | a runtime calls wakers | [`trace::Waking`] | records: the source of the wake-ups |
 //! | a request begins, and ends | [`trace::request`] | records: events for `blitz trace` |

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::task::Waker;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use blitz_io_runtime::sync::CancellationToken;
 use blitz_io_runtime::task::TaskTracker;
+use blitz_io_testing::threads::A_WHILE;
 use blitz_io_testing::{Counting, Wakings, poll_once, shouting_waker};
 
 #[global_allocator]
@@ -231,4 +233,28 @@ fn a_tracker_of_threads() {
         pollster::block_on(tracker.wait());
         assert_eq!(done.load(Ordering::Relaxed), 4);
     }
+}
+
+#[test]
+fn threads_wait_for_the_cancellation() {
+    let token = CancellationToken::new();
+    let child = token.child_token();
+    let past = Instant::now();
+    assert!(!child.blocking_cancelled_deadline(past));
+    assert!(!child.blocking_cancelled_timeout(Duration::from_millis(5)));
+    assert!(past.elapsed() >= Duration::from_millis(5));
+    let limits = [None, Some(Duration::MAX), Some(Duration::from_secs(900))];
+    let waiters = limits.map(|limit| {
+        let child = child.clone();
+        thread::spawn(move || match limit {
+            Some(timeout) => assert!(child.blocking_cancelled_timeout(timeout)),
+            None => child.blocking_cancelled(),
+        })
+    });
+    thread::sleep(A_WHILE);
+    token.cancel();
+    waiters
+        .into_iter()
+        .for_each(|waiter| waiter.join().unwrap());
+    assert!(child.blocking_cancelled_deadline(past));
 }

@@ -49,7 +49,7 @@ pub use library::write_library;
 pub use outcome::{Outcome, Verdict};
 pub use plan::{Faults, Plan, Schedule};
 pub use program::Program;
-pub use recording::{Event, Happening, Recording};
+pub use recording::{Choice, Event, Happening, Recording};
 pub use shared::region::{Decision, Scripted};
 pub use shrink::shrink;
 pub use simulator::Simulator;

@@ -1,7 +1,7 @@
 //! The events of a run.
 
 use crate::plan::Faults;
-use crate::shared::region::{self, NOTHING, TIME, WAITS, happening};
+use crate::shared::region::{self, NOTHING, TIME, WAITS, happening, kind};
 
 /// Events of a run, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,6 +68,47 @@ pub enum Happening {
     Name(String),
     /// A fault occurred.
     Fault(String),
+    /// While it ran, a decision of the run had another result than the harmless one. A run that was [shrunk](crate::shrink) has
+    /// only the choices that matter.
+    Choice {
+        /// Number of decisions of the run before this one.
+        decision: u32,
+        /// The result.
+        choice: Choice,
+    },
+}
+
+/// The result of a decision, if it is not the harmless one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Choice {
+    /// Another thread runs now.
+    Runs {
+        /// The thread that runs.
+        thread: u32,
+        /// The thread that would run otherwise. It is the thread of the event if that one could go on.
+        instead_of: u32,
+    },
+    /// Another thread is woken.
+    Wakes {
+        /// The thread that is woken.
+        thread: u32,
+        /// The thread that has waited longest.
+        instead_of: u32,
+    },
+    /// The thread of the event loses the processor after this number of instructions, if it reaches no call before
+    /// that has to do with other threads.
+    Interrupts {
+        /// The number of instructions.
+        after: u32,
+    },
+    /// A fault occurs.
+    Fault {
+        /// Its family.
+        family: String,
+        /// How grave it is; 1 is the most harmless.
+        degree: u32,
+    },
 }
 
 impl Recording {
@@ -111,6 +152,10 @@ impl Recording {
                 happening::END => Happening::End,
                 happening::NAME => Happening::Name(name(event.name)),
                 happening::FAULT => Happening::Fault(Faults(1 << event.class).to_string()),
+                happening::CHOICE => Happening::Choice {
+                    decision: event.object as u32,
+                    choice: choice(event),
+                },
                 _ => return None,
             };
             Some(Event {
@@ -124,5 +169,29 @@ impl Recording {
             events: decoded.collect(),
             is_cut_off,
         }
+    }
+}
+
+/// Decodes a choice.
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+    allow(dead_code)
+)]
+fn choice(event: &region::Event) -> Choice {
+    let instead_of = (event.object >> 32) as u32;
+    match event.class {
+        kind::WINDOW => Choice::Interrupts { after: event.other },
+        kind::WAITER => Choice::Wakes {
+            thread: event.other,
+            instead_of,
+        },
+        class @ kind::FAULT.. => Choice::Fault {
+            family: Faults(1 << (class - kind::FAULT)).to_string(),
+            degree: event.other,
+        },
+        _ => Choice::Runs {
+            thread: event.other,
+            instead_of,
+        },
     }
 }

@@ -15,6 +15,7 @@ mod locks;
 mod owners;
 #[cfg(unix)]
 mod processes;
+mod scopes;
 #[cfg(all(test, feature = "sim"))]
 mod simulated;
 #[cfg(unix)]
@@ -211,6 +212,58 @@ const PROGRAMS: &[(&str, Program)] = &[
     (
         "parallel_scope_without_an_end",
         Tasks(|| Box::pin(tasks::parallel_scope_without_an_end())),
+    ),
+    (
+        "scope_two_mutexes",
+        Tasks(|| Box::pin(scopes::two_mutexes())),
+    ),
+    (
+        "scope_two_mutexes_beside_ticks",
+        Tasks(|| Box::pin(scopes::two_mutexes_beside_ticks())),
+    ),
+    (
+        "scope_two_mutexes_within",
+        Tasks(|| Box::pin(scopes::two_mutexes_within())),
+    ),
+    (
+        "scope_sibling_holds_lock",
+        Tasks(|| Box::pin(scopes::sibling_holds_lock())),
+    ),
+    (
+        "scope_body_holds_lock",
+        Tasks(|| Box::pin(scopes::body_holds_lock())),
+    ),
+    (
+        "scope_crossed_queues",
+        Tasks(|| Box::pin(scopes::crossed_queues())),
+    ),
+    (
+        "scope_blocking_two_mutexes",
+        Tasks(|| Box::pin(scopes::blocking_two_mutexes())),
+    ),
+    (
+        "parallel_scope_two_mutexes",
+        Tasks(|| Box::pin(scopes::parallel_two_mutexes())),
+    ),
+    (
+        "parallel_scope_beside_a_sleeper",
+        Tasks(|| Box::pin(scopes::parallel_beside_a_sleeper())),
+    ),
+    (
+        "idle_scope_guard_is_given",
+        Tasks(|| Box::pin(scopes::guard_is_given())),
+    ),
+    (
+        "idle_scope_guard_is_sent",
+        Tasks(|| Box::pin(scopes::guard_is_sent())),
+    ),
+    (
+        "idle_scope_guard_is_returned",
+        Tasks(|| Box::pin(scopes::guard_is_returned())),
+    ),
+    (
+        "idle_scope_in_a_timeout",
+        Tasks(|| Box::pin(scopes::in_a_timeout())),
     ),
     (
         "tracker_without_an_end",

@@ -78,6 +78,30 @@ fn two_locks_in_both_orders() {
 }
 
 #[test]
+fn children_of_a_scope_take_two_locks_in_both_orders() {
+    let finding = finds("children_in_two_orders", Lint::LockOrder);
+    assert_eq!(finding.certainty, Certain);
+    assert!(finding.text().contains(" of a scope holds"), "{finding:#?}");
+    has_lines(&finding, 4);
+    finds_nothing("children_in_one_order");
+}
+
+#[test]
+fn a_child_takes_a_lock_while_its_task_has_another_one() {
+    finds("child_within_a_lock", Lint::LockOrder);
+    finds_nothing("child_within_a_lock_in_one_order");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_poll_of_a_child_or_of_all_of_them_computes() {
+    let finding = finds("child_computes", Lint::BlockingInPoll);
+    assert!(finding.text().contains(" of a scope"), "{finding:#?}");
+    let finding = finds("children_compute_together", Lint::BlockingInPoll);
+    assert!(finding.text().contains("  task "), "{finding:#?}");
+}
+
+#[test]
 fn three_locks_in_a_circle() {
     let finding = finds("three_in_a_circle", Lint::LockOrder);
     assert_eq!((finding.certainty, finding.steps.len()), (Certain, 3));
@@ -220,6 +244,8 @@ fn permits_that_are_forgotten() {
 fn a_request_that_waits_for_a_socket_without_a_deadline() {
     assert!(finds("request_without_deadline", Lint::NoDeadline).is_pedantic);
     finds_nothing("request_with_deadline");
+    assert!(finds("child_of_request_without_deadline", Lint::NoDeadline).is_pedantic);
+    finds_nothing("child_of_request_with_deadline");
     finds_nothing("socket_of_no_request");
 }
 
@@ -243,6 +269,9 @@ fn programs_that_hang_in_another_schedule() {
                 "thread_write_beside_upgradable",
                 "thread_and_task",
                 "two_tables",
+                "scope_two_mutexes",
+                "scope_two_mutexes_within",
+                "parallel_scope_two_mutexes",
                 "read_twice",
                 "thread_read_twice",
             ],
@@ -282,7 +311,7 @@ fn programs_that_hang_in_another_schedule() {
             by_default += u32::from(!finding.is_pedantic);
         }
     }
-    assert!(by_default >= 20, "{by_default}");
+    assert!(by_default >= 23, "{by_default}");
 }
 
 /// Programs that end although their tasks wait for ever: the main task does not wait for them.
@@ -317,4 +346,10 @@ const LEFT: &[&str] = &[
     "cells_need_each_other",
     "futurelock_unordered",
     "unordered_holds_lock",
+    "scope_two_mutexes",
+    "scope_two_mutexes_within",
+    "scope_sibling_holds_lock",
+    "scope_body_holds_lock",
+    "parallel_scope_holds_lock",
+    "parallel_scope_two_mutexes",
 ];

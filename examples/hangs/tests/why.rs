@@ -10,7 +10,7 @@ use std::process::Command;
 use blitz_io_inspect::Frame;
 #[cfg(target_os = "linux")]
 use blitz_io_inspect::ask_with_stacks;
-use blitz_io_inspect::{Answer, Certainty, Fill, Finding, Waiter, ask, report};
+use blitz_io_inspect::{Answer, Certainty, Fill, Finding, Waiter, ask, of_waiter, report};
 use program::Program;
 
 impl Program {
@@ -820,11 +820,80 @@ fn scope_without_an_end() {
     is_listed(program, "CancellationToken", None, 1, "tasks.rs");
 }
 
-/// The scope may abort its children, so it is not certain.
+/// The children of a finding, with the kinds and objects of their waits.
+fn of_children(program: &str, certainty: Certainty, of: &str) -> (Answer, Finding) {
+    let (answer, finding) = finds(program, certainty, "deadlock", 2);
+    for &waiter in &finding.waiters {
+        let name = of_waiter(&answer.snapshot, waiter);
+        assert!(name.starts_with("child ") && name.ends_with(of), "{name}");
+    }
+    at(&finding, "scopes.rs");
+    (answer, finding)
+}
+
+#[test]
+fn children_of_a_task_take_two_mutexes() {
+    let expected = vec!["accounts".to_owned(), "audit".into()];
+    let (answer, finding) = of_children("scope_two_mutexes", Certainty::Certain, "\"owner\"");
+    assert_eq!(names(&answer, &finding).1, expected);
+    let text = report(&answer.snapshot, &answer.findings);
+    assert!(text.contains("spawned at src/scopes.rs:"), "{text}");
+    // The sibling that ticks may have one of the guards.
+    let program = "scope_two_mutexes_beside_ticks";
+    let (answer, finding) = of_children(program, Certainty::Probable, "\"owner\"");
+    assert_eq!(names(&answer, &finding).1, expected);
+    let program = "scope_two_mutexes_within";
+    let (answer, finding) = of_children(program, Certainty::Certain, "\"owner\"");
+    assert_eq!(names(&answer, &finding).1, expected);
+    let name = of_waiter(&answer.snapshot, finding.waiters[0]);
+    assert_eq!(name.matches("child ").count(), 2, "{name}");
+}
+
+#[test]
+fn a_child_awaits_its_sibling_or_is_awaited_with_a_lock() {
+    let program = "scope_sibling_holds_lock";
+    let (_, finding) = of_children(program, Certainty::Certain, "\"owner\"");
+    let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["JoinHandle", "Mutex"]);
+    let program = "scope_body_holds_lock";
+    let (answer, finding) = finds(program, Certainty::Certain, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).1, ["total"]);
+    assert!(
+        finding
+            .waiters
+            .iter()
+            .any(|&waiter| of_waiter(&answer.snapshot, waiter).starts_with("task "))
+    );
+    at(&finding, "scopes.rs");
+}
+
+#[test]
+fn children_wait_for_each_others_messages() {
+    of_children("scope_crossed_queues", Certainty::Probable, "\"owner\"");
+}
+
+#[test]
+fn children_that_are_tasks_take_two_mutexes() {
+    for program in ["scope_blocking_two_mutexes", "parallel_scope_two_mutexes"] {
+        let (answer, finding) = finds(program, Certainty::Certain, "deadlock", 2);
+        assert_eq!(names(&answer, &finding).1, ["accounts", "audit"]);
+        at(&finding, "scopes.rs");
+    }
+}
+
+/// A child that fails ends the others.
+#[test]
+fn children_in_parallel_beside_one_that_may_fail() {
+    let program = "parallel_scope_beside_a_sleeper";
+    finds(program, Certainty::Probable, "deadlock", 2);
+}
+
+/// The body of the scope runs.
 #[test]
 fn parallel_scope_holds_lock() {
     let program = "parallel_scope_holds_lock";
-    let (answer, finding) = finds(program, Certainty::Probable, "deadlock", 2);
+    let (answer, finding) = finds(program, Certainty::Certain, "deadlock", 2);
     assert_eq!(names(&answer, &finding).1, ["total"]);
     let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
     kinds.sort_unstable();
@@ -840,12 +909,15 @@ fn parallel_scope_holds_lock() {
 #[test]
 fn parallel_scope_without_an_end() {
     let name = "parallel_scope_without_an_end";
-    is_listed(name, "scope", None, 1, "tasks.rs");
+    is_listed(name, "parallel scope", None, 1, "tasks.rs");
     is_listed(name, "CancellationToken", None, 10, "tasks.rs");
     let mut program = Program::start(name);
     let scope_of = |answer: &Answer| {
         let mut waits = answer.snapshot.waits.iter();
-        waits.find(|wait| wait.kind == "scope")?.object.clone()
+        waits
+            .find(|wait| wait.kind == "parallel scope")?
+            .object
+            .clone()
     };
     let answer = program.until(|answer| scope_of(answer).is_some());
     let scope = scope_of(&answer).unwrap();
@@ -1101,6 +1173,10 @@ fine! {
     idle_pipeline
     idle_thread_pipeline
     idle_scope_of_sleepers
+    idle_scope_guard_is_given
+    idle_scope_guard_is_sent
+    idle_scope_guard_is_returned
+    idle_scope_in_a_timeout
     idle_sleep
     idle_lock_with_timeout
     idle_holder_sleeps

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 
 use crate::args::{element, element_mut};
-use crate::error::{BLITZ_EFULL, BLITZ_EINVAL, Outcome, entry, returned};
+use crate::error::{BLITZ_EFULL, BLITZ_EINVAL, Outcome, entry, invalid, returned};
 use crate::wait::Limit;
 
 /// A future of a case of a selection. It does nothing if it is dropped before it is ready.
@@ -36,10 +36,10 @@ pub(crate) trait Sends: Send + Sync {
     /// Returns another handle of the same end, for elements of `size` bytes.
     fn clone(&self, size: usize) -> Outcome<NonNull<blitz_sender>>;
     fn subscribe(&self, _size: usize) -> Outcome<NonNull<blitz_receiver>> {
-        Err(BLITZ_EINVAL)
+        Err(invalid("a channel of this kind cannot do this"))
     }
     fn close(&self) -> Outcome {
-        Err(BLITZ_EINVAL)
+        Err(invalid("a channel of this kind cannot do this"))
     }
     fn is_closed(&self) -> bool;
     fn wait_closed(&self, limit: Limit) -> Outcome;
@@ -57,13 +57,13 @@ pub(crate) trait Receives: Send + Sync {
     /// Returns the future of receiving in a selection.
     fn receiving<'a>(&'a self, to: &'a mut [u8]) -> Case<'a>;
     fn clone(&self, _size: usize) -> Outcome<NonNull<blitz_receiver>> {
-        Err(BLITZ_EINVAL)
+        Err(invalid("a channel of this kind cannot do this"))
     }
     fn latest(&self, _: &mut [u8]) -> Outcome {
-        Err(BLITZ_EINVAL)
+        Err(invalid("a channel of this kind cannot do this"))
     }
     fn close(&self) -> Outcome {
-        Err(BLITZ_EINVAL)
+        Err(invalid("a channel of this kind cannot do this"))
     }
     fn len(&self) -> usize;
 }

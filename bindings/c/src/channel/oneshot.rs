@@ -12,7 +12,7 @@ use blitz_io_core::recycle;
 use super::end::{Case, Receives, Sends, deliver, recv_entry};
 use super::{Ends, blitz_receiver, blitz_sender};
 use crate::element::Element;
-use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, BLITZ_EINVAL, Outcome};
+use crate::error::{BLITZ_ECLOSED, BLITZ_EEMPTY, Outcome, invalid};
 use crate::exclusive::Exclusive;
 use crate::wait::{self, Limit};
 
@@ -112,7 +112,7 @@ impl<T: Element> Sends for Sender<T> {
     }
 
     fn clone(&self, _: usize) -> Outcome<NonNull<blitz_sender>> {
-        Err(BLITZ_EINVAL)
+        Err(invalid("the sender of a single value cannot be cloned"))
     }
 
     fn is_closed(&self) -> bool {

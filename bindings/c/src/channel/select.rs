@@ -8,7 +8,7 @@ use std::task::Poll;
 use super::end::Case;
 use super::{blitz_receiver, blitz_sender};
 use crate::args::{arg, bytes, bytes_mut, check, list_mut, put};
-use crate::error::{BLITZ_EAGAIN, BLITZ_EINVAL, BLITZ_ETIMEDOUT, BLITZ_OK, Outcome, entry};
+use crate::error::{BLITZ_EAGAIN, BLITZ_ETIMEDOUT, BLITZ_OK, Outcome, entry, invalid};
 use crate::wait::{self, Limit};
 
 /// An operation of `blitz_select`: either a receiver or a sender.
@@ -28,7 +28,7 @@ pub struct blitz_case {
 
 fn case<'a>(case: &blitz_case) -> Outcome<Case<'a>> {
     if case.receiver.is_null() == case.sender.is_null() {
-        return Err(BLITZ_EINVAL);
+        return Err(invalid("a case has one of a sender and a receiver"));
     }
     if case.sender.is_null() {
         let receiver: &blitz_receiver = arg(case.receiver)?;
@@ -110,7 +110,7 @@ fn select(
     check(cases)?;
     let cases = list_mut(cases, count)?;
     if cases.is_empty() {
-        return Err(BLITZ_EINVAL);
+        return Err(invalid("a selection needs a case"));
     }
     let futures = cases.iter().map(case).collect::<Outcome<_>>()?;
     let (position, result) = wait(futures)?;

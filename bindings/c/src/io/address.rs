@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use crate::args::{arg, bytes_mut, check, list_mut, put, text};
-use crate::error::{BLITZ_EINVAL, BLITZ_ESIZE, Outcome, UnknownHost, entry};
+use crate::error::{BLITZ_ESIZE, Outcome, UnknownHost, entry, invalid};
 use crate::runtime;
 use crate::wait::Limit;
 
@@ -60,7 +60,7 @@ impl blitz_address {
                     ip, self.port, 0, self.scope,
                 )))
             }
-            _ => Err(BLITZ_EINVAL),
+            _ => Err(invalid("no such family of addresses")),
         }
     }
 }
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn blitz_address_parse(
     address: *mut blitz_address,
 ) -> c_int {
     entry(|| {
-        let parsed: SocketAddr = self::text(text)?.parse().map_err(|_| BLITZ_EINVAL)?;
+        let parsed: SocketAddr = self::text(text)?.parse().map_err(invalid)?;
         put(address, blitz_address::from_rust(parsed))
     })
 }

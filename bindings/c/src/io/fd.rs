@@ -9,7 +9,7 @@ use blitz_io::io::Interest;
 use blitz_io::io::unix::AsyncFd;
 
 use crate::args::put_if_wanted;
-use crate::error::{BLITZ_EINVAL, BLITZ_ETIMEDOUT, Outcome, entry, of_io};
+use crate::error::{BLITZ_ETIMEDOUT, Outcome, entry, invalid, of_io};
 use crate::wait::{Limit, is_fiber};
 
 /// Reading does not wait: there are bytes, a connection, or the end of the stream.
@@ -63,7 +63,7 @@ pub(super) fn interest(events: u32) -> Outcome<Interest> {
         BLITZ_FD_READ => Ok(Interest::READABLE),
         BLITZ_FD_WRITE => Ok(Interest::WRITABLE),
         BOTH => Ok(Interest::READABLE | Interest::WRITABLE),
-        _ => Err(BLITZ_EINVAL),
+        _ => Err(invalid("no such events")),
     }
 }
 

@@ -7,7 +7,7 @@ use blitz_io::fs::{File, OpenOptions};
 use blitz_io::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
 use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted};
-use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process};
+use crate::error::{Outcome, entry, entry_or, in_process, invalid};
 use crate::exclusive::{Entered, Exclusive};
 use crate::fork::Process;
 use crate::handle::{handle, take};
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn blitz_file_open(
         check(file)?;
         let path = os_text(path)?;
         if flags == 0 || flags >= BLITZ_OPEN_CREATE_NEW * 2 {
-            return Err(BLITZ_EINVAL);
+            return Err(invalid("no such flags"));
         }
         let has = |flag| flags & flag != 0;
         let mut options = OpenOptions::new();
@@ -153,10 +153,12 @@ pub unsafe extern "C" fn blitz_file_seek(
     entry(|| {
         let mut file = enter(file)?;
         let to = match whence {
-            BLITZ_SEEK_SET => SeekFrom::Start(u64::try_from(offset).map_err(|_| BLITZ_EINVAL)?),
+            BLITZ_SEEK_SET => SeekFrom::Start(
+                u64::try_from(offset).map_err(|_| invalid("a position is not negative"))?,
+            ),
             BLITZ_SEEK_CURRENT => SeekFrom::Current(offset),
             BLITZ_SEEK_END => SeekFrom::End(offset),
-            _ => return Err(BLITZ_EINVAL),
+            _ => return Err(invalid("no such origin of a position")),
         };
         let moved = runtime::inside(|| super::on(file.seek(to), Limit::Never))?;
         put_if_wanted(position, moved);

@@ -11,7 +11,7 @@ use super::address::{blitz_address, lookup};
 use super::stream::blitz_stream;
 use crate::args::{arg, check, os_text, put, text};
 use crate::error::{
-    BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, returned,
+    BLITZ_EAGAIN, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, invalid, of_io, returned,
 };
 use crate::fork::{self, OfProcess, Process};
 use crate::handle::handle;
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn blitz_listener_address(
             let local = tcp.local_addr().map_err(|error| of_io(&error))?;
             put(address, blitz_address::from_rust(local))
         }
-        Kind::Unix(_) => Err(BLITZ_EINVAL),
+        Kind::Unix(_) => Err(invalid("a listener at a path has no address")),
     })
 }
 

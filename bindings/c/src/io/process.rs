@@ -9,7 +9,7 @@ use blitz_io::process::{Child, Command};
 
 use super::stream::blitz_stream;
 use crate::args::{arg, check, os_text, put, put_if_wanted};
-use crate::error::{BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io};
+use crate::error::{Outcome, entry, entry_or, in_process, invalid, of_io};
 use crate::exclusive::Exclusive;
 use crate::fork::{self, OfProcess, Process};
 use crate::handle::handle;
@@ -87,7 +87,7 @@ fn stdio(choice: u32) -> Outcome<Stdio> {
         BLITZ_STDIO_INHERIT => Ok(Stdio::inherit()),
         BLITZ_STDIO_NULL => Ok(Stdio::null()),
         BLITZ_STDIO_PIPE => Ok(Stdio::piped()),
-        _ => Err(BLITZ_EINVAL),
+        _ => Err(invalid("no such choice for a stream of a process")),
     }
 }
 
@@ -102,7 +102,7 @@ fn command(settings: &blitz_process_settings) -> Outcome<Command> {
             let equals = bytes
                 .iter()
                 .position(|&byte| byte == b'=')
-                .ok_or(BLITZ_EINVAL)?;
+                .ok_or_else(|| invalid("a variable of the environment has no ="))?;
             let (name, value) = (&bytes[..equals], &bytes[equals + 1..]);
             command.env(
                 std::ffi::OsStr::from_bytes(name),
@@ -209,31 +209,39 @@ pub unsafe extern "C" fn blitz_process_take_stream(
     entry(|| {
         check(stream)?;
         let mut child = arg(process)?.child.enter()?;
-        let taken = runtime::inside(|| {
-            let taken = match number {
-                0 => {
-                    let input = child.stdin.take().ok_or(BLITZ_EINVAL)?;
-                    let pipe = input.into_owned_fd().and_then(pipe::Sender::from_owned_fd);
-                    pipe.map(blitz_stream::pipe_in)
-                }
-                1 => {
-                    let output = child.stdout.take().ok_or(BLITZ_EINVAL)?;
-                    let pipe = output
-                        .into_owned_fd()
-                        .and_then(pipe::Receiver::from_owned_fd);
-                    pipe.map(blitz_stream::pipe_out)
-                }
-                2 => {
-                    let error = child.stderr.take().ok_or(BLITZ_EINVAL)?;
-                    let pipe = error
-                        .into_owned_fd()
-                        .and_then(pipe::Receiver::from_owned_fd);
-                    pipe.map(blitz_stream::pipe_out)
-                }
-                _ => return Err(BLITZ_EINVAL),
-            };
-            taken.map_err(|error| of_io(&error))
-        })?;
+        let taken =
+            runtime::inside(|| {
+                let taken =
+                    match number {
+                        0 => {
+                            let input = child.stdin.take().ok_or_else(|| {
+                                invalid("the stream was taken before, or is no pipe")
+                            })?;
+                            let pipe = input.into_owned_fd().and_then(pipe::Sender::from_owned_fd);
+                            pipe.map(blitz_stream::pipe_in)
+                        }
+                        1 => {
+                            let output = child.stdout.take().ok_or_else(|| {
+                                invalid("the stream was taken before, or is no pipe")
+                            })?;
+                            let pipe = output
+                                .into_owned_fd()
+                                .and_then(pipe::Receiver::from_owned_fd);
+                            pipe.map(blitz_stream::pipe_out)
+                        }
+                        2 => {
+                            let error = child.stderr.take().ok_or_else(|| {
+                                invalid("the stream was taken before, or is no pipe")
+                            })?;
+                            let pipe = error
+                                .into_owned_fd()
+                                .and_then(pipe::Receiver::from_owned_fd);
+                            pipe.map(blitz_stream::pipe_out)
+                        }
+                        _ => return Err(invalid("a process has the streams 0, 1 and 2")),
+                    };
+                taken.map_err(|error| of_io(&error))
+            })?;
         put(stream, taken)
     })
 }

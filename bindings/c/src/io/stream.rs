@@ -11,7 +11,8 @@ use blitz_io::net::{TcpStream, UnixStream};
 use super::address::{blitz_address, lookup};
 use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted, text};
 use crate::error::{
-    BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, of_io, record, returned,
+    BLITZ_EEOF, BLITZ_EINVAL, Outcome, entry, entry_or, in_process, invalid, of_io, record,
+    returned,
 };
 use crate::fork::{self, OfProcess, Process};
 use crate::handle::handle;
@@ -452,7 +453,7 @@ pub unsafe extern "C" fn blitz_stream_shutdown(stream: *mut blitz_stream, how: u
             BLITZ_SHUTDOWN_READ => Shutdown::Read,
             BLITZ_SHUTDOWN_WRITE => Shutdown::Write,
             3 => Shutdown::Both,
-            _ => return Err(BLITZ_EINVAL),
+            _ => return Err(invalid("no such direction")),
         };
         let how = match how {
             Shutdown::Read => libc::SHUT_RD,
@@ -460,7 +461,7 @@ pub unsafe extern "C" fn blitz_stream_shutdown(stream: *mut blitz_stream, how: u
             Shutdown::Both => libc::SHUT_RDWR,
         };
         if matches!(stream.kind, Kind::PipeIn(_) | Kind::PipeOut(_)) {
-            return Err(BLITZ_EINVAL);
+            return Err(invalid("a pipe has one direction"));
         }
         // SAFETY: the stream owns the descriptor, and lives during the call.
         match unsafe { libc::shutdown(stream.fd(), how) } {

@@ -64,7 +64,7 @@ private:
 };
 
 // The sending end of a channel. Copies are more senders; several threads and fibers may use one at
-// once. A sender that was moved from can only be destroyed and assigned to.
+// once. A sender that was moved from is invalid: it sends nothing and throws `error`.
 //
 // A value is moved into the channel if the result is `status::ok`, and otherwise remains unchanged.
 // A wait throws `canceled` in a fiber that is cancelled.
@@ -87,7 +87,7 @@ public:
     // full.
     [[nodiscard]] status send(T&& value) {
         return send_with(value, [this](const void* bytes) {
-            return detail::waiting([&] { return blitz_send(core_->sender(), bytes); });
+            return detail::waiting([&] { return blitz_send(native_handle(), bytes); });
         });
     }
 
@@ -97,7 +97,7 @@ public:
                                          const std::chrono::duration<Rep, Period>& duration) {
         return send_with(value, [&](const void* bytes) {
             return detail::waiting_for(duration, [&](auto deadline) {
-                return blitz_send_until(core_->sender(), bytes, deadline);
+                return blitz_send_until(native_handle(), bytes, deadline);
             });
         });
     }
@@ -108,7 +108,7 @@ public:
                                            const std::chrono::time_point<Clock, Duration>& time) {
         return send_with(value, [&](const void* bytes) {
             return detail::waiting_until(time, [&](auto deadline) {
-                return blitz_send_until(core_->sender(), bytes, deadline);
+                return blitz_send_until(native_handle(), bytes, deadline);
             });
         });
     }
@@ -116,7 +116,7 @@ public:
     // Sends a value if there is room.
     [[nodiscard]] status try_send(T&& value) {
         return send_with(value, [this](const void* bytes) {
-            return blitz_try_send(core_->sender(), bytes);
+            return blitz_try_send(native_handle(), bytes);
         });
     }
 
@@ -127,10 +127,12 @@ public:
     [[nodiscard]] status try_send(const T& value) { return try_send(T(value)); }
 
     // Returns `true` if no receiver is left.
-    [[nodiscard]] bool is_closed() const noexcept { return blitz_sender_is_closed(core_->sender()); }
+    [[nodiscard]] bool is_closed() const noexcept { return blitz_sender_is_closed(native_handle()); }
 
     // Closes the channel for all its ends. What is in it can be received still.
-    void close() noexcept { core_->close(); }
+    void close() noexcept {
+        if (core_) core_->close();
+    }
 
 #if BLITZ_COROUTINES
     // `co_await` this to send a value in a coroutine. The value must live until then.
@@ -139,7 +141,9 @@ public:
     }
 #endif
 
-    [[nodiscard]] blitz_sender* native_handle() const noexcept { return core_->sender(); }
+    [[nodiscard]] blitz_sender* native_handle() const noexcept {
+        return core_ ? core_->sender() : nullptr;
+    }
 
     // Made by `channel`.
     explicit sender(std::shared_ptr<detail::channel_core<T>> core) noexcept
@@ -163,8 +167,8 @@ private:
 };
 
 // The receiving end of a channel. Copies are more receivers, each value goes to one of them; several
-// threads and fibers may use one at once. A receiver that was moved from can only be destroyed and
-// assigned to.
+// threads and fibers may use one at once. A receiver that was moved from is invalid: it throws
+// `error`.
 //
 // A wait throws `canceled` in a fiber that is cancelled. `for (T& value : receiver)` receives until
 // the channel is closed.
@@ -187,7 +191,7 @@ public:
     // is empty.
     [[nodiscard]] received<T> recv() {
         return recv_with([this](void* bytes) {
-            return detail::waiting([&] { return blitz_recv(core_->receiver(), bytes); });
+            return detail::waiting([&] { return blitz_recv(native_handle(), bytes); });
         });
     }
 
@@ -196,7 +200,7 @@ public:
     [[nodiscard]] received<T> recv_for(const std::chrono::duration<Rep, Period>& duration) {
         return recv_with([&](void* bytes) {
             return detail::waiting_for(duration, [&](auto deadline) {
-                return blitz_recv_until(core_->receiver(), bytes, deadline);
+                return blitz_recv_until(native_handle(), bytes, deadline);
             });
         });
     }
@@ -206,21 +210,23 @@ public:
     [[nodiscard]] received<T> recv_until(const std::chrono::time_point<Clock, Duration>& time) {
         return recv_with([&](void* bytes) {
             return detail::waiting_until(time, [&](auto deadline) {
-                return blitz_recv_until(core_->receiver(), bytes, deadline);
+                return blitz_recv_until(native_handle(), bytes, deadline);
             });
         });
     }
 
     // Receives a value if there is one.
     [[nodiscard]] received<T> try_recv() {
-        return recv_with([this](void* bytes) { return blitz_try_recv(core_->receiver(), bytes); });
+        return recv_with([this](void* bytes) { return blitz_try_recv(native_handle(), bytes); });
     }
 
     // Closes the channel for all its ends. What is in it can be received still.
-    void close() noexcept { core_->close(); }
+    void close() noexcept {
+        if (core_) core_->close();
+    }
 
     // Returns the number of values in the channel, which other calls may change at once.
-    [[nodiscard]] std::size_t size() const noexcept { return blitz_receiver_len(core_->receiver()); }
+    [[nodiscard]] std::size_t size() const noexcept { return blitz_receiver_len(native_handle()); }
 
 #if BLITZ_COROUTINES
     // `co_await` this to receive a value in a coroutine.
@@ -267,7 +273,9 @@ public:
     [[nodiscard]] iterator begin() { return iterator(this); }
     [[nodiscard]] iterator end() { return {}; }
 
-    [[nodiscard]] blitz_receiver* native_handle() const noexcept { return core_->receiver(); }
+    [[nodiscard]] blitz_receiver* native_handle() const noexcept {
+        return core_ ? core_->receiver() : nullptr;
+    }
 
     // Made by `channel`.
     explicit receiver(std::shared_ptr<detail::channel_core<T>> core) noexcept

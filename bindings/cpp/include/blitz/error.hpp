@@ -67,7 +67,18 @@ inline std::error_code code_of(int result) noexcept {
 class error : public std::system_error {
 public:
     explicit error(int result) : error(result, blitz_last_error()) {}
-    error(int result, const std::string& details) : std::system_error(code_of(result), details) {}
+    error(int result, const std::string& details)
+        : std::system_error(with_details(code_of(result), details)) {}
+
+private:
+    // An error of the system is its own details, and has its message once.
+    static std::system_error with_details(std::error_code code, const std::string& details) {
+        const std::string message = code.message();
+        if (details.empty() || details.compare(0, message.size(), message) == 0) {
+            return std::system_error(code);
+        }
+        return {code, details};
+    }
 };
 
 // A wait has ended because its fiber was cancelled, or a task did not run because its runtime has

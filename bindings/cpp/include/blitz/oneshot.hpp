@@ -57,8 +57,7 @@ private:
 
 }  // namespace detail
 
-// The sending end of a channel for a single value. One that was moved from can only be destroyed and
-// assigned to.
+// The sending end of a channel for a single value. One that was moved from is invalid: it throws `error`.
 template <class T>
 class oneshot_sender {
 public:
@@ -108,7 +107,9 @@ public:
     }
 #endif
 
-    [[nodiscard]] blitz_sender* native_handle() const noexcept { return core_->sender(); }
+    [[nodiscard]] blitz_sender* native_handle() const noexcept {
+        return core_ ? core_->sender() : nullptr;
+    }
 
     // Made by `oneshot`.
     explicit oneshot_sender(std::shared_ptr<detail::oneshot_core<T>> core) noexcept
@@ -119,7 +120,7 @@ private:
 };
 
 // The receiving end of a channel for a single value, for one thread or fiber at a time. One that was
-// moved from can only be destroyed and assigned to. A wait throws `canceled` in a fiber that is
+// moved from is invalid: it throws `error`. A wait throws `canceled` in a fiber that is
 // cancelled.
 template <class T>
 class oneshot_receiver : public detail::receiving<oneshot_receiver<T>, T> {
@@ -134,9 +135,13 @@ public:
     }
 
     // Makes the sender's value come back to it, unless it was sent before.
-    void close() noexcept { core_->close(); }
+    void close() noexcept {
+        if (core_) core_->close();
+    }
 
-    [[nodiscard]] blitz_receiver* native_handle() const noexcept { return core_->receiver(); }
+    [[nodiscard]] blitz_receiver* native_handle() const noexcept {
+        return core_ ? core_->receiver() : nullptr;
+    }
 
     // Made by `oneshot`.
     explicit oneshot_receiver(std::shared_ptr<detail::oneshot_core<T>> core) noexcept

@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use blitz_io_inspect::trace::{Recording, Said};
+use blitz_io_inspect::{Snapshot, Waiter, of_waiter, short_place};
 use blitz_io_observe::trace;
 
 /// The number of events of each task.
@@ -102,7 +103,7 @@ impl Steps {
     }
 
     /// Returns the last events of the tasks that are involved, the first of which matter most. `tasks` are those of the run.
-    pub(super) fn describe(&self, tasks: &[u64], involved: &[u64]) -> String {
+    pub(super) fn describe(&self, tasks: &[u64], involved: &[u64], snapshot: &Snapshot) -> String {
         let Ok(recording) = Recording::parse(trace::recording().as_bytes()) else {
             return String::new();
         };
@@ -111,12 +112,17 @@ impl Steps {
         let mut text = String::from("\nthe last events\n");
         for &task in involved.iter().take(TASKS) {
             let own: Vec<&Said> = said.iter().filter(|said| said.task == task).collect();
-            let name = if tasks.first() == Some(&task) {
-                " \"the test\""
-            } else {
-                ""
+            let mut name = match tasks.first() {
+                // It may have ended.
+                Some(&own) if own == task => format!("task {task} \"the test\""),
+                _ => of_waiter(snapshot, Waiter::Task(task)),
             };
-            _ = writeln!(text, "  task {task}{name}");
+            let mut alive = snapshot.tasks.iter();
+            let alive = alive.find(|alive| alive.id == task && !alive.location.is_empty());
+            if let Some(alive) = alive {
+                _ = write!(name, ", spawned at {}", short_place(&alive.location));
+            }
+            _ = writeln!(text, "  {name}");
             for said in &own[own.len().saturating_sub(EVENTS)..] {
                 let poll = said.poll.checked_sub(usize::from(!said.is_later));
                 let step = poll.and_then(|poll| steps.get(poll).copied().flatten());

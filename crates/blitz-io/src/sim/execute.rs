@@ -20,7 +20,7 @@ use super::report::Report;
 use super::run::{Ended, Limits, Lists, Run};
 use super::schedule::Chooser;
 use super::settings::Leaks;
-use super::waits::{self, Explained};
+use super::waits::Explained;
 use crate::runtime::{Builder, LocalOptions, LocalRuntime};
 use crate::task::spawn_local;
 
@@ -83,7 +83,7 @@ where
         last_steps,
     } = run.end();
     let explained = if cause.is_some() && execution.limits.explains {
-        waits::explain(&lists.tasks, &last_steps)
+        run.explain(&lists.tasks, &last_steps)
     } else {
         Explained::default()
     };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::net::IpAddr;
+use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use blitz_io_runtime::internals::simulated_now;
 
 use super::disks;
 use super::failure::Cause;
-use super::members::Member;
+use super::members::{Member, Named};
 use super::outcome::Outcome;
 use super::run::Run;
 use crate::task::{AbortHandle, spawn_local};
@@ -240,9 +241,12 @@ where
     F: Future<Output: Outcome> + 'static,
 {
     let make = Rc::new(make);
-    (0..count)
-        .map(|index| add(&format!("host-{index}"), make.clone()))
-        .collect()
+    let mut hosts = Vec::with_capacity(count);
+    // A closure would not have the caller's location.
+    for index in 0..count {
+        hosts.push(add(&format!("host-{index}"), make.clone()));
+    }
+    hosts
 }
 
 #[track_caller]
@@ -256,7 +260,12 @@ where
     let number = simulation::add_host(name);
     let name = Arc::from(name);
     let host = Host { number, name };
-    hosts.run.with_members(|members| members.add(number));
+    let named = Named {
+        name: host.name.clone(),
+        at: Location::caller(),
+        spawned_in: file!(),
+    };
+    hosts.run.with_members(|members| members.add(number, named));
     let me = host.clone();
     hosts.made.borrow_mut().push(Made {
         host: host.clone(),
@@ -279,7 +288,7 @@ where
 pub fn named(name: &str) -> Host {
     let hosts = current();
     let Some(number) = simulation::find(name) else {
-        panic!("there is no host `{name}`");
+        panic!("{}", simulation::no_such_host(name));
     };
     hosts.host(number)
 }

@@ -4,6 +4,11 @@
 //! begins a new *life* when it starts again. So a task belongs to a host and one of its lives, and a task that the end of
 //! an earlier life has spawned (by a destructor) never runs.
 
+use std::panic::Location;
+use std::sync::Arc;
+
+use blitz_io_inspect::{Hosted, Snapshot, Task};
+
 use super::clock::Clock;
 
 /// A host, in one of its lives.
@@ -29,8 +34,19 @@ pub(super) enum Standing {
     Gone,
 }
 
+/// A host in reports.
+#[derive(Clone)]
+pub(super) struct Named {
+    pub(super) name: Arc<str>,
+    /// Where the test has added it.
+    pub(super) at: &'static Location<'static>,
+    /// The file whose code spawns the first task of each of its lives.
+    pub(super) spawned_in: &'static str,
+}
+
 #[derive(Default)]
 struct State {
+    named: Option<Named>,
     life: u32,
     is_running: bool,
     is_paused: bool,
@@ -80,9 +96,32 @@ impl Members {
     }
 
     /// Adds hosts until there is this number, which does not run yet.
-    pub(super) fn add(&mut self, host: u32) {
+    pub(super) fn add(&mut self, host: u32, named: Named) {
         let more = (host as usize).max(self.hosts.len());
         self.hosts.resize_with(more, State::default);
+        if let Some(state) = self.state_mut(host) {
+            state.named = Some(named);
+        }
+    }
+
+    /// Notes in a snapshot to which hosts these tasks belong, in the order of their indexes. The first task of a host's life gets
+    /// the location at which the test has added the host. Those of the test itself have no host's name.
+    pub(super) fn name_tasks(&self, tasks: &[u64], snapshot: &mut Snapshot) {
+        for (index, &task) in (0..).zip(tasks) {
+            let state = self.state(self.of(index).host);
+            let Some(named) = state.and_then(|state| state.named.as_ref()) else {
+                continue;
+            };
+            let mut alive = snapshot.tasks.iter_mut();
+            let is_first = |alive: &&mut Task| {
+                alive.id == task && alive.location.starts_with(named.spawned_in)
+            };
+            if let Some(first) = alive.find(is_first) {
+                first.location = format!("{}:{}", named.at.file(), named.at.line());
+            }
+            let host = named.name.to_string();
+            snapshot.hosts.push(Hosted { task, host });
+        }
     }
 
     /// Begins the next life of a host.

@@ -66,7 +66,7 @@ use super::panics;
 use super::properties::Properties;
 use super::schedule::{Choice, Chooser, What};
 use super::trace::Decision;
-use super::waits;
+use super::waits::{self, Explained};
 
 /// The index of no task.
 const NONE: u32 = u32::MAX;
@@ -370,7 +370,13 @@ impl Run {
 
     /// Returns a failure if some of the tasks certainly wait for each other for ever.
     pub(super) fn certain(&self) -> Option<Cause> {
-        waits::certain(&self.state.borrow().lists.tasks)
+        let state = self.state.borrow();
+        waits::certain(&state.lists.tasks, &state.members)
+    }
+
+    /// Explains the failure of the run, after [`end`](Self::end) with these parts.
+    pub(super) fn explain(&self, tasks: &[u64], last_steps: &Steps) -> Explained {
+        waits::explain(tasks, &self.state.borrow().members, last_steps)
     }
 
     /// Takes the parts that outlive the run, which is over.

@@ -58,6 +58,42 @@ fn locks_in_two_orders_are_a_deadlock_with_names_and_lines() {
     assert!(failure.trace().len() <= 2, "{failure}");
 }
 
+/// Two children of the test take two locks, each in its own order.
+async fn children_in_two_orders() {
+    let first = Mutex::new(()).named("first");
+    let second = Mutex::new(()).named("second");
+    let (first, second) = (&first, &second);
+    task::scope(|scope| async move {
+        for (one, other) in [(first, second), (second, first)] {
+            scope.spawn(async move {
+                let _one = one.lock().await;
+                task::yield_now().await;
+                let _other = other.lock().await;
+            });
+        }
+    })
+    .await;
+}
+
+#[test]
+fn children_that_wait_for_each_other_are_a_deadlock_with_lines_and_events() {
+    let failure = fails(children_in_two_orders);
+    let text = failure.to_string();
+    for part in [
+        "certain: deadlock: child ",
+        " of task ",
+        "\"the test\"",
+        "Mutex \"first\"",
+        "Mutex \"second\"",
+        "takes Mutex \"first\", at",
+        "failures.rs:",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let finding = &failure.findings()[0];
+    assert_eq!(finding.waiters.len(), 2, "{finding:#?}");
+}
+
 #[test]
 fn a_check_before_a_wait_loses_the_wake_up() {
     // The future counts the calls from its creation on.

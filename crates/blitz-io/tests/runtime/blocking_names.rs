@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use blitz_io::runtime::Builder;
 use blitz_io::sync::mpmc::Select;
 use blitz_io::sync::mpsc::error::RecvTimeoutError;
-use blitz_io::sync::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore, SetOnce};
+use blitz_io::sync::{
+    Barrier, CancellationToken, Mutex, Notify, OnceCell, RwLock, Semaphore, SetOnce,
+};
 use blitz_io::sync::{broadcast, mpmc, mpsc, oneshot, watch};
 use blitz_io::task;
 
@@ -24,20 +26,62 @@ const ALL: &[Operation] = &[
     ("Mutex::blocking_lock", || {
         drop(Mutex::new(()).blocking_lock());
     }),
+    ("Mutex::blocking_lock_timeout", || {
+        let mutex = Mutex::new(());
+        drop(mutex.blocking_lock_timeout(SOON).unwrap());
+    }),
+    ("Mutex::blocking_lock_deadline", || {
+        let mutex = Mutex::new(());
+        drop(mutex.blocking_lock_deadline(Instant::now()).unwrap());
+    }),
     ("Mutex::blocking_lock_owned", || {
         drop(Arc::new(Mutex::new(())).blocking_lock_owned());
     }),
     ("RwLock::blocking_read", || {
         drop(RwLock::new(()).blocking_read());
     }),
+    ("RwLock::blocking_read_timeout", || {
+        let lock = RwLock::new(());
+        drop(lock.blocking_read_timeout(SOON).unwrap());
+    }),
+    ("RwLock::blocking_read_deadline", || {
+        let lock = RwLock::new(());
+        drop(lock.blocking_read_deadline(Instant::now()).unwrap());
+    }),
     ("RwLock::blocking_write", || {
         drop(RwLock::new(()).blocking_write());
+    }),
+    ("RwLock::blocking_write_timeout", || {
+        let lock = RwLock::new(());
+        drop(lock.blocking_write_timeout(SOON).unwrap());
+    }),
+    ("RwLock::blocking_write_deadline", || {
+        let lock = RwLock::new(());
+        drop(lock.blocking_write_deadline(Instant::now()).unwrap());
     }),
     ("Semaphore::blocking_acquire", || {
         drop(Semaphore::new(1).blocking_acquire().unwrap());
     }),
     ("Semaphore::blocking_acquire_many", || {
         drop(Semaphore::new(2).blocking_acquire_many(2).unwrap());
+    }),
+    ("Semaphore::blocking_acquire_timeout", || {
+        let semaphore = Semaphore::new(1);
+        drop(semaphore.blocking_acquire_timeout(SOON).unwrap());
+    }),
+    ("Semaphore::blocking_acquire_deadline", || {
+        let semaphore = Semaphore::new(1);
+        let now = Instant::now();
+        drop(semaphore.blocking_acquire_deadline(now).unwrap());
+    }),
+    ("Semaphore::blocking_acquire_many_timeout", || {
+        let semaphore = Semaphore::new(2);
+        drop(semaphore.blocking_acquire_many_timeout(2, SOON).unwrap());
+    }),
+    ("Semaphore::blocking_acquire_many_deadline", || {
+        let semaphore = Semaphore::new(2);
+        let now = Instant::now();
+        drop(semaphore.blocking_acquire_many_deadline(2, now).unwrap());
     }),
     ("Semaphore::blocking_acquire_owned", || {
         let semaphore = Arc::new(Semaphore::new(1));
@@ -50,6 +94,17 @@ const ALL: &[Operation] = &[
     ("Barrier::blocking_wait", || {
         assert!(Barrier::new(1).blocking_wait().is_leader());
     }),
+    ("Notify::blocking_notified", || {
+        let notify = Notify::new();
+        notify.notify_one();
+        notify.blocking_notified();
+    }),
+    ("Notify::blocking_notified_timeout", || {
+        assert!(!Notify::new().blocking_notified_timeout(SOON));
+    }),
+    ("Notify::blocking_notified_deadline", || {
+        assert!(!Notify::new().blocking_notified_deadline(Instant::now()));
+    }),
     ("Notified::blocking_wait", || {
         let notify = Notify::new();
         notify.notify_one();
@@ -57,6 +112,10 @@ const ALL: &[Operation] = &[
     }),
     ("Notified::blocking_wait_timeout", || {
         assert!(!Notify::new().notified().blocking_wait_timeout(SOON));
+    }),
+    ("Notified::blocking_wait_deadline", || {
+        let notify = Notify::new();
+        assert!(!notify.notified().blocking_wait_deadline(Instant::now()));
     }),
     ("OwnedNotified::blocking_wait", || {
         let notify = Arc::new(Notify::new());
@@ -66,6 +125,10 @@ const ALL: &[Operation] = &[
     ("OwnedNotified::blocking_wait_timeout", || {
         let notified = Arc::new(Notify::new()).notified_owned();
         assert!(!notified.blocking_wait_timeout(SOON));
+    }),
+    ("OwnedNotified::blocking_wait_deadline", || {
+        let notified = Arc::new(Notify::new()).notified_owned();
+        assert!(!notified.blocking_wait_deadline(Instant::now()));
     }),
     ("OnceCell::blocking_get_or_init", || {
         assert_eq!(OnceCell::new().blocking_get_or_init(|| 7), &7);
@@ -80,8 +143,34 @@ const ALL: &[Operation] = &[
     ("OnceCell::blocking_wait", || {
         assert_eq!(OnceCell::from(7).blocking_wait(), &7);
     }),
+    ("OnceCell::blocking_wait_timeout", || {
+        assert_eq!(OnceCell::from(7).blocking_wait_timeout(SOON), Some(&7));
+    }),
+    ("OnceCell::blocking_wait_deadline", || {
+        let cell = OnceCell::from(7);
+        assert_eq!(cell.blocking_wait_deadline(Instant::now()), Some(&7));
+    }),
     ("SetOnce::blocking_wait", || {
         assert_eq!(SetOnce::from(7).blocking_wait(), &7);
+    }),
+    ("SetOnce::blocking_wait_timeout", || {
+        assert_eq!(SetOnce::from(7).blocking_wait_timeout(SOON), Some(&7));
+    }),
+    ("SetOnce::blocking_wait_deadline", || {
+        let cell = SetOnce::from(7);
+        assert_eq!(cell.blocking_wait_deadline(Instant::now()), Some(&7));
+    }),
+    ("CancellationToken::blocking_cancelled", || {
+        let token = CancellationToken::new();
+        token.cancel();
+        token.blocking_cancelled();
+    }),
+    ("CancellationToken::blocking_cancelled_timeout", || {
+        assert!(!CancellationToken::new().blocking_cancelled_timeout(SOON));
+    }),
+    ("CancellationToken::blocking_cancelled_deadline", || {
+        let token = CancellationToken::new();
+        assert!(!token.blocking_cancelled_deadline(Instant::now()));
     }),
     ("mpsc::Sender::blocking_send", || {
         let (sender, _receiver) = mpsc::channel(1);
@@ -91,6 +180,34 @@ const ALL: &[Operation] = &[
         let (sender, _receiver) = mpsc::channel(1);
         sender.blocking_send_timeout((), SOON).unwrap();
     }),
+    ("mpsc::Sender::blocking_send_deadline", || {
+        let (sender, _receiver) = mpsc::channel(1);
+        sender.blocking_send_deadline((), Instant::now()).unwrap();
+    }),
+    ("mpsc::Sender::blocking_closed", || {
+        let (sender, _) = mpsc::channel::<()>(1);
+        sender.blocking_closed();
+    }),
+    ("mpsc::Sender::blocking_closed_timeout", || {
+        let (sender, _receiver) = mpsc::channel::<()>(1);
+        assert!(!sender.blocking_closed_timeout(SOON));
+    }),
+    ("mpsc::Sender::blocking_closed_deadline", || {
+        let (sender, _receiver) = mpsc::channel::<()>(1);
+        assert!(!sender.blocking_closed_deadline(Instant::now()));
+    }),
+    ("mpsc::UnboundedSender::blocking_closed", || {
+        let (sender, _) = mpsc::unbounded_channel::<()>();
+        sender.blocking_closed();
+    }),
+    ("mpsc::UnboundedSender::blocking_closed_timeout", || {
+        let (sender, _receiver) = mpsc::unbounded_channel::<()>();
+        assert!(!sender.blocking_closed_timeout(SOON));
+    }),
+    ("mpsc::UnboundedSender::blocking_closed_deadline", || {
+        let (sender, _receiver) = mpsc::unbounded_channel::<()>();
+        assert!(!sender.blocking_closed_deadline(Instant::now()));
+    }),
     ("mpsc::Receiver::blocking_recv", || {
         let (_, mut receiver) = mpsc::channel::<()>(1);
         assert!(receiver.blocking_recv().is_none());
@@ -98,6 +215,11 @@ const ALL: &[Operation] = &[
     ("mpsc::Receiver::blocking_recv_timeout", || {
         let (_, mut receiver) = mpsc::channel::<()>(1);
         let received = receiver.blocking_recv_timeout(SOON);
+        assert_eq!(received, Err(RecvTimeoutError::Closed));
+    }),
+    ("mpsc::Receiver::blocking_recv_deadline", || {
+        let (_, mut receiver) = mpsc::channel::<()>(1);
+        let received = receiver.blocking_recv_deadline(Instant::now());
         assert_eq!(received, Err(RecvTimeoutError::Closed));
     }),
     ("mpsc::Receiver::blocking_recv_many", || {
@@ -113,6 +235,11 @@ const ALL: &[Operation] = &[
         let received = receiver.blocking_recv_timeout(SOON);
         assert_eq!(received, Err(RecvTimeoutError::Timeout));
     }),
+    ("mpsc::UnboundedReceiver::blocking_recv_deadline", || {
+        let (_sender, mut receiver) = mpsc::unbounded_channel::<()>();
+        let received = receiver.blocking_recv_deadline(Instant::now());
+        assert_eq!(received, Err(RecvTimeoutError::Timeout));
+    }),
     ("mpsc::UnboundedReceiver::blocking_recv_many", || {
         let (_, mut receiver) = mpsc::unbounded_channel::<()>();
         assert_eq!(receiver.blocking_recv_many(&mut Vec::new(), 1), 0);
@@ -126,6 +253,11 @@ const ALL: &[Operation] = &[
         let received = receiver.blocking_recv_timeout(SOON);
         assert_eq!(received, Err(RecvTimeoutError::Timeout));
     }),
+    ("oneshot::Receiver::blocking_recv_deadline", || {
+        let (_sender, mut receiver) = oneshot::channel::<()>();
+        let received = receiver.blocking_recv_deadline(Instant::now());
+        assert_eq!(received, Err(RecvTimeoutError::Timeout));
+    }),
     ("oneshot::Sender::blocking_closed", || {
         let (mut sender, _) = oneshot::channel::<()>();
         sender.blocking_closed();
@@ -133,6 +265,10 @@ const ALL: &[Operation] = &[
     ("oneshot::Sender::blocking_closed_timeout", || {
         let (mut sender, _receiver) = oneshot::channel::<()>();
         assert!(!sender.blocking_closed_timeout(SOON));
+    }),
+    ("oneshot::Sender::blocking_closed_deadline", || {
+        let (mut sender, _receiver) = oneshot::channel::<()>();
+        assert!(!sender.blocking_closed_deadline(Instant::now()));
     }),
     ("broadcast::Receiver::blocking_recv", || {
         let (_, mut receiver) = broadcast::channel::<()>(1);
@@ -142,6 +278,10 @@ const ALL: &[Operation] = &[
         let (_, mut receiver) = broadcast::channel::<()>(1);
         assert!(receiver.blocking_recv_timeout(SOON).is_err());
     }),
+    ("broadcast::Receiver::blocking_recv_deadline", || {
+        let (_, mut receiver) = broadcast::channel::<()>(1);
+        assert!(receiver.blocking_recv_deadline(Instant::now()).is_err());
+    }),
     ("broadcast::Sender::blocking_closed", || {
         let (sender, _) = broadcast::channel::<()>(1);
         sender.blocking_closed();
@@ -150,6 +290,10 @@ const ALL: &[Operation] = &[
         let (sender, _receiver) = broadcast::channel::<()>(1);
         assert!(!sender.blocking_closed_timeout(SOON));
     }),
+    ("broadcast::Sender::blocking_closed_deadline", || {
+        let (sender, _receiver) = broadcast::channel::<()>(1);
+        assert!(!sender.blocking_closed_deadline(Instant::now()));
+    }),
     ("watch::Receiver::blocking_changed", || {
         let (_, mut receiver) = watch::channel(());
         assert!(receiver.blocking_changed().is_err());
@@ -157,6 +301,11 @@ const ALL: &[Operation] = &[
     ("watch::Receiver::blocking_changed_timeout", || {
         let (_sender, mut receiver) = watch::channel(());
         let changed = receiver.blocking_changed_timeout(SOON);
+        assert_eq!(changed, Err(RecvTimeoutError::Timeout));
+    }),
+    ("watch::Receiver::blocking_changed_deadline", || {
+        let (_sender, mut receiver) = watch::channel(());
+        let changed = receiver.blocking_changed_deadline(Instant::now());
         assert_eq!(changed, Err(RecvTimeoutError::Timeout));
     }),
     ("watch::Receiver::blocking_wait_for", || {
@@ -168,6 +317,12 @@ const ALL: &[Operation] = &[
         let value = receiver.blocking_wait_for_timeout(|&n| n == 7, SOON);
         assert_eq!(*value.unwrap(), 7);
     }),
+    ("watch::Receiver::blocking_wait_for_deadline", || {
+        let (_sender, mut receiver) = watch::channel(7);
+        let now = Instant::now();
+        let value = receiver.blocking_wait_for_deadline(|&n| n == 7, now);
+        assert_eq!(*value.unwrap(), 7);
+    }),
     ("watch::Sender::blocking_closed", || {
         let (sender, _) = watch::channel(());
         sender.blocking_closed();
@@ -176,9 +331,21 @@ const ALL: &[Operation] = &[
         let (sender, _receiver) = watch::channel(());
         assert!(!sender.blocking_closed_timeout(SOON));
     }),
+    ("watch::Sender::blocking_closed_deadline", || {
+        let (sender, _receiver) = watch::channel(());
+        assert!(!sender.blocking_closed_deadline(Instant::now()));
+    }),
     ("mpmc::Sender::blocking_send", || {
         let (sender, _receiver) = mpmc::bounded(1);
         sender.blocking_send(()).unwrap();
+    }),
+    ("mpmc::Sender::blocking_send_timeout", || {
+        let (sender, _receiver) = mpmc::bounded(1);
+        sender.blocking_send_timeout((), SOON).unwrap();
+    }),
+    ("mpmc::Sender::blocking_send_deadline", || {
+        let (sender, _receiver) = mpmc::bounded(1);
+        sender.blocking_send_deadline((), Instant::now()).unwrap();
     }),
     ("mpmc::Sender::send_timeout", || {
         let (sender, _receiver) = mpmc::bounded(1);
@@ -192,9 +359,27 @@ const ALL: &[Operation] = &[
         let (sender, _) = mpmc::bounded::<()>(1);
         sender.blocking_closed();
     }),
+    ("mpmc::Sender::blocking_closed_timeout", || {
+        let (sender, _receiver) = mpmc::bounded::<()>(1);
+        assert!(!sender.blocking_closed_timeout(SOON));
+    }),
+    ("mpmc::Sender::blocking_closed_deadline", || {
+        let (sender, _receiver) = mpmc::bounded::<()>(1);
+        assert!(!sender.blocking_closed_deadline(Instant::now()));
+    }),
     ("mpmc::Receiver::blocking_recv", || {
         let (_, receiver) = mpmc::bounded::<()>(1);
         assert!(receiver.blocking_recv().is_err());
+    }),
+    ("mpmc::Receiver::blocking_recv_timeout", || {
+        let (_sender, receiver) = mpmc::bounded::<()>(1);
+        let received = receiver.blocking_recv_timeout(SOON);
+        assert_eq!(received, Err(RecvTimeoutError::Timeout));
+    }),
+    ("mpmc::Receiver::blocking_recv_deadline", || {
+        let (_sender, receiver) = mpmc::bounded::<()>(1);
+        let received = receiver.blocking_recv_deadline(Instant::now());
+        assert_eq!(received, Err(RecvTimeoutError::Timeout));
     }),
     ("mpmc::Receiver::recv_timeout", || {
         let (_sender, receiver) = mpmc::bounded::<()>(1);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use blitz_io_core::{WaitQueue, coop, deadline};
 use blitz_io_futex::atomic::Ordering;
@@ -196,6 +196,7 @@ impl<T: Clone> Receiver<T> {
     /// assert_eq!(thread.join().unwrap(), Ok(7));
     /// ```
     #[track_caller]
+    #[doc(alias = "recv_blocking")]
     pub fn blocking_recv(&mut self) -> Result<T, RecvError> {
         coop::assert_may_block();
         // Without a deadline, it is never given up.
@@ -204,6 +205,8 @@ impl<T: Clone> Receiver<T> {
 
     /// Receives as [`blocking_recv`](Self::blocking_recv) does, but waits no longer than
     /// `timeout`.
+    ///
+    /// For threads. A task awaits [`recv`](Receiver::recv) in a `timeout` of its runtime.
     ///
     /// # Errors
     ///
@@ -225,11 +228,40 @@ impl<T: Clone> Receiver<T> {
     /// assert_eq!(rx.blocking_recv_timeout(timeout), Ok(7));
     /// ```
     #[track_caller]
+    #[doc(alias = "recv_timeout")]
     pub fn blocking_recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         coop::assert_may_block();
         let mut this = self;
         let received = this.look();
         let received = received.or_else(|| block_until(this, deadline::after(timeout)));
+        Ok(received.ok_or(RecvTimeoutError::Timeout)??)
+    }
+
+    /// Receives as [`blocking_recv`](Self::blocking_recv) does, but waits no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`recv`](Receiver::recv); and [`RecvTimeoutError::Timeout`] if nothing came in time.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::broadcast::{self, error::RecvTimeoutError};
+    /// use std::time::Instant;
+    ///
+    /// let (tx, mut rx) = broadcast::channel(16);
+    /// assert_eq!(rx.blocking_recv_deadline(Instant::now()), Err(RecvTimeoutError::Timeout));
+    /// tx.send(7).unwrap();
+    /// assert_eq!(rx.blocking_recv_deadline(Instant::now()), Ok(7));
+    /// ```
+    #[track_caller]
+    #[doc(alias = "recv_deadline")]
+    pub fn blocking_recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        coop::assert_may_block();
+        let received = block_until(self, Some(deadline));
         Ok(received.ok_or(RecvTimeoutError::Timeout)??)
     }
 }

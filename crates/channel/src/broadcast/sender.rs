@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use blitz_io_core::{WaitQueue, coop, deadline};
 use blitz_io_futex::atomic::Ordering;
@@ -208,6 +208,28 @@ impl<T> Sender<T> {
     pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
         coop::assert_may_block();
         block_until(Closed(&self.shared), deadline::after(timeout)).is_some()
+    }
+
+    /// Waits as [`blocking_closed`](Self::blocking_closed) does, but no longer than until `deadline`.
+    /// Returns `true` if there are no receivers.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::broadcast;
+    /// use std::time::Instant;
+    ///
+    /// let (tx, rx) = broadcast::channel::<u32>(16);
+    /// assert!(!tx.blocking_closed_deadline(Instant::now()));
+    /// drop(rx);
+    /// assert!(tx.blocking_closed_deadline(Instant::now()));
+    /// ```
+    #[track_caller]
+    pub fn blocking_closed_deadline(&self, deadline: Instant) -> bool {
+        coop::assert_may_block();
+        block_until(Closed(&self.shared), Some(deadline)).is_some()
     }
 }
 

@@ -97,6 +97,7 @@ use channel::Channel;
 /// assert_eq!(receiver.try_recv(), Ok(1));
 /// ```
 #[must_use]
+#[doc(alias("channel", "sync_channel"))]
 pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     ends(capacity)
 }
@@ -111,6 +112,7 @@ pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 /// assert_eq!(receiver.len(), 1000);
 /// ```
 #[must_use]
+#[doc(alias = "unbounded_channel")]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     ends(state::UNLIMITED)
 }

@@ -123,7 +123,58 @@ impl<T> Receiver<T> {
         self.channel.try_recv()
     }
 
-    /// Receives a value; the thread waits for it, but no longer than `timeout`.
+    /// Receives as [`blocking_recv`](Receiver::blocking_recv) does, but waits no longer than `timeout`.
+    ///
+    /// For threads. A task awaits [`recv`](Receiver::recv) in a `timeout` of its runtime.
+    ///
+    /// # Errors
+    ///
+    /// If `timeout` elapses, or the channel is empty and closed.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::mpmc::{self, RecvTimeoutError};
+    /// use std::time::Duration;
+    ///
+    /// let (sender, receiver) = mpmc::unbounded();
+    /// let soon = Duration::from_millis(1);
+    /// assert_eq!(receiver.blocking_recv_timeout(soon), Err(RecvTimeoutError::Timeout));
+    /// sender.try_send(7).unwrap();
+    /// assert_eq!(receiver.blocking_recv_timeout(soon), Ok(7));
+    /// ```
+    #[track_caller]
+    pub fn blocking_recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        self.recv_timeout(timeout)
+    }
+
+    /// Receives as [`blocking_recv`](Receiver::blocking_recv) does, but waits no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// If the deadline passes, or the channel is empty and closed.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::mpmc::{self, RecvTimeoutError};
+    /// use std::time::Instant;
+    ///
+    /// let (_sender, receiver) = mpmc::unbounded::<()>();
+    /// let received = receiver.blocking_recv_deadline(Instant::now());
+    /// assert_eq!(received, Err(RecvTimeoutError::Timeout));
+    /// ```
+    #[track_caller]
+    pub fn blocking_recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        self.recv_deadline(deadline)
+    }
+
+    /// The name of [`blocking_recv_timeout`](Receiver::blocking_recv_timeout) in crossbeam-channel.
     ///
     /// # Errors
     ///
@@ -148,8 +199,7 @@ impl<T> Receiver<T> {
         received.map_err(RecvTimeoutError::after)
     }
 
-    /// Receives a value; the thread waits for it, but no longer than until
-    /// `deadline`.
+    /// The name of [`blocking_recv_deadline`](Receiver::blocking_recv_deadline) in crossbeam-channel.
     ///
     /// # Errors
     ///

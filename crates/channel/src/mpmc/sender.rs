@@ -112,10 +112,65 @@ impl<T> Sender<T> {
         self.channel.try_send(value)
     }
 
-    /// Sends a value, and blocks the thread until there is room, but no longer than `timeout`.
+    /// Sends as [`blocking_send`](Sender::blocking_send) does, but waits no longer than `timeout`.
     ///
-    /// This is crossbeam's method. That of [`mpsc`](crate::mpsc), which is Tokio's, is async. A task
-    /// can await [`send`](Sender::send) in a `timeout` of its runtime.
+    /// For threads. A task awaits [`send`](Sender::send) in a `timeout` of its runtime.
+    ///
+    /// # Errors
+    ///
+    /// If `timeout` elapses, or the channel is closed. The error returns the value.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::mpmc::{self, SendTimeoutError};
+    /// use std::time::Duration;
+    ///
+    /// let (sender, _receiver) = mpmc::bounded(1);
+    /// let soon = Duration::from_millis(1);
+    /// assert_eq!(sender.blocking_send_timeout(7, soon), Ok(()));
+    /// assert_eq!(sender.blocking_send_timeout(8, soon), Err(SendTimeoutError::Timeout(8)));
+    /// ```
+    #[track_caller]
+    pub fn blocking_send_timeout(
+        &self,
+        value: T,
+        timeout: Duration,
+    ) -> Result<(), SendTimeoutError<T>> {
+        self.send_timeout(value, timeout)
+    }
+
+    /// Sends as [`blocking_send`](Sender::blocking_send) does, but waits no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// If the deadline passes, or the channel is closed. The error returns the value.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::mpmc;
+    /// use std::time::Instant;
+    ///
+    /// let (sender, _receiver) = mpmc::bounded(1);
+    /// assert_eq!(sender.blocking_send_deadline(7, Instant::now()), Ok(())); // there is room
+    /// ```
+    #[track_caller]
+    pub fn blocking_send_deadline(
+        &self,
+        value: T,
+        deadline: Instant,
+    ) -> Result<(), SendTimeoutError<T>> {
+        self.send_deadline(value, deadline)
+    }
+
+    /// The name of [`blocking_send_timeout`](Sender::blocking_send_timeout) in crossbeam-channel. That
+    /// of [`mpsc`](crate::mpsc), which is Tokio's, is async.
     ///
     /// # Errors
     ///
@@ -140,8 +195,7 @@ impl<T> Sender<T> {
         sent.map_err(SendTimeoutError::after)
     }
 
-    /// Sends a value, and blocks the thread until there is room, but no longer than until
-    /// `deadline`.
+    /// The name of [`blocking_send_deadline`](Sender::blocking_send_deadline) in crossbeam-channel.
     ///
     /// # Errors
     ///
@@ -206,7 +260,48 @@ impl<T> Sender<T> {
     #[doc(alias = "closed_blocking")]
     pub fn blocking_closed(&self) {
         coop::assert_may_block();
-        self.channel.closed_blocking(Caller::here());
+        self.channel.closed_until(None, Caller::here());
+    }
+
+    /// Blocks the thread until the channel is closed, but no longer than `timeout`. Returns `true` if it
+    /// is closed.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let (sender, receiver) = blitz_io::sync::mpmc::bounded::<()>(1);
+    /// assert!(!sender.blocking_closed_timeout(Duration::from_millis(1)));
+    /// drop(receiver);
+    /// assert!(sender.blocking_closed_timeout(Duration::from_millis(1)));
+    /// ```
+    #[track_caller]
+    pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
+        coop::assert_may_block();
+        self.channel.closed_until(after(timeout), Caller::here())
+    }
+
+    /// Blocks the thread until the channel is closed, but no longer than until `deadline`. Returns `true`
+    /// if it is closed.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// let (sender, receiver) = blitz_io::sync::mpmc::bounded::<()>(1);
+    /// drop(receiver);
+    /// assert!(sender.blocking_closed_deadline(Instant::now()));
+    /// ```
+    #[track_caller]
+    pub fn blocking_closed_deadline(&self, deadline: Instant) -> bool {
+        coop::assert_may_block();
+        self.channel.closed_until(Some(deadline), Caller::here())
     }
 
     /// The former name of [`blocking_closed`](Sender::blocking_closed).

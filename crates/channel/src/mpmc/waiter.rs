@@ -8,6 +8,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use blitz_io_core::{Node, Wake};
 use blitz_io_observe::{Caller, Kind};
@@ -312,12 +313,14 @@ impl<T> Channel<T> {
         joined
     }
 
-    pub(super) fn closed_blocking(&self, caller: Caller) {
+    /// Blocks the thread until the channel is closed, or until the deadline. Returns `true` if it is closed.
+    pub(super) fn closed_until(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let waiter = Waiter::new(None);
         let node = waiter.prepare();
-        if self.join_close_waiters(&waiter, node) {
-            let _waits = self.blocks(Kind::MpmcClosed, None, caller);
-            node.sleep(None);
+        if !self.join_close_waiters(&waiter, node) {
+            return true;
         }
+        let _waits = self.blocks(Kind::MpmcClosed, deadline, caller);
+        node.sleep(deadline) || !self.leave(node, Queue::CloseWaiters)
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
 use blitz_io_observe::{Named, Object};
@@ -114,6 +114,7 @@ macro_rules! receiver {
             /// # sender.join().unwrap();
             /// ```
             #[track_caller]
+            #[doc(alias = "recv_blocking")]
             pub fn blocking_recv(&mut self) -> Option<T> {
                 coop::assert_may_block();
                 self.rx.blocking(None).ok()
@@ -121,6 +122,8 @@ macro_rules! receiver {
 
             /// Receives the next value, and blocks this thread until it comes, but not for longer
             /// than `timeout`.
+            ///
+            /// For threads. A task awaits [`recv`](Self::recv) in a `timeout` of its runtime.
             ///
             /// # Errors
             ///
@@ -141,12 +144,43 @@ macro_rules! receiver {
             /// assert_eq!(result, Err(RecvTimeoutError::Timeout));
             /// ```
             #[track_caller]
+            #[doc(alias = "recv_timeout")]
             pub fn blocking_recv_timeout(
                 &mut self,
                 timeout: Duration,
             ) -> Result<T, RecvTimeoutError> {
                 coop::assert_may_block();
                 self.rx.blocking(deadline::after(timeout))
+            }
+
+            /// Receives the next value, and blocks this thread until it comes, but not for longer
+            /// than until `deadline`.
+            ///
+            /// # Errors
+            ///
+            /// As [`blocking_recv_timeout`](Self::blocking_recv_timeout).
+            ///
+            /// # Panics
+            ///
+            /// In a task, if the runtime is that of this project: it must not be blocked.
+            ///
+            /// ```
+            /// use blitz_io::sync::mpsc;
+            /// use std::time::Instant;
+            ///
+            /// let (tx, mut rx) = mpsc::unbounded_channel();
+            /// assert!(rx.blocking_recv_deadline(Instant::now()).unwrap_err().is_timeout());
+            /// tx.send(7).unwrap();
+            /// assert_eq!(rx.blocking_recv_deadline(Instant::now()), Ok(7));
+            /// ```
+            #[track_caller]
+            #[doc(alias = "recv_deadline")]
+            pub fn blocking_recv_deadline(
+                &mut self,
+                deadline: Instant,
+            ) -> Result<T, RecvTimeoutError> {
+                coop::assert_may_block();
+                self.rx.blocking(Some(deadline))
             }
 
             /// Receives as [`recv_many`](Self::recv_many) does, but blocks this thread.

@@ -1,7 +1,7 @@
 //! The sending ends, and their weak forms.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
 use blitz_io_observe::{Named, Object};
@@ -46,6 +46,69 @@ macro_rules! sender {
             /// ```
             pub async fn closed(&self) {
                 self.tx.closed().await;
+            }
+
+            /// Blocks the thread until the receiver closes the channel or is dropped.
+            ///
+            /// # Panics
+            ///
+            /// In a task, if the runtime is that of this project: it must not be blocked.
+            ///
+            /// ```
+            /// use blitz_io::sync::mpsc;
+            ///
+            /// let (tx, rx) = mpsc::channel::<()>(1);
+            /// let dropped = std::thread::spawn(move || drop(rx));
+            /// tx.blocking_closed();
+            /// # dropped.join().unwrap();
+            /// ```
+            #[track_caller]
+            pub fn blocking_closed(&self) {
+                coop::assert_may_block();
+                self.tx.closed_until(None);
+            }
+
+            /// Waits as [`blocking_closed`](Self::blocking_closed) does, but no longer than `timeout`.
+            /// Returns `true` if the receiver has closed the channel or has been dropped.
+            ///
+            /// # Panics
+            ///
+            /// In a task, if the runtime is that of this project: it must not be blocked.
+            ///
+            /// ```
+            /// use blitz_io::sync::mpsc;
+            /// use std::time::Duration;
+            ///
+            /// let (tx, rx) = mpsc::unbounded_channel::<()>();
+            /// assert!(!tx.blocking_closed_timeout(Duration::from_millis(1)));
+            /// drop(rx);
+            /// assert!(tx.blocking_closed_timeout(Duration::from_millis(1)));
+            /// ```
+            #[track_caller]
+            pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
+                coop::assert_may_block();
+                self.tx.closed_until(deadline::after(timeout))
+            }
+
+            /// Waits as [`blocking_closed`](Self::blocking_closed) does, but no longer than until
+            /// `deadline`. Returns `true` if the receiver has closed the channel or has been dropped.
+            ///
+            /// # Panics
+            ///
+            /// In a task, if the runtime is that of this project: it must not be blocked.
+            ///
+            /// ```
+            /// use blitz_io::sync::mpsc;
+            /// use std::time::Instant;
+            ///
+            /// let (tx, rx) = mpsc::channel::<()>(1);
+            /// drop(rx);
+            /// assert!(tx.blocking_closed_deadline(Instant::now()));
+            /// ```
+            #[track_caller]
+            pub fn blocking_closed_deadline(&self, deadline: Instant) -> bool {
+                coop::assert_may_block();
+                self.tx.closed_until(Some(deadline))
             }
 
             /// Returns `true` if the receiver has closed the channel or has been dropped.
@@ -261,6 +324,7 @@ impl<T> Sender<T> {
     /// sender.join().unwrap();
     /// ```
     #[track_caller]
+    #[doc(alias = "send_blocking")]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         coop::assert_may_block();
         let sent = self.tx.send_blocking(value, || None);
@@ -299,6 +363,36 @@ impl<T> Sender<T> {
     ) -> Result<(), SendTimeoutError<T>> {
         coop::assert_may_block();
         self.tx.send_blocking(value, || deadline::after(timeout))
+    }
+
+    /// Sends a value, and blocks this thread until there is room, but not for longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_send_timeout`](Self::blocking_send_timeout).
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::mpsc;
+    /// use std::time::Instant;
+    ///
+    /// let (tx, _rx) = mpsc::channel(1);
+    /// tx.blocking_send_deadline(1, Instant::now()).unwrap(); // there is room
+    /// assert!(tx.blocking_send_deadline(2, Instant::now()).unwrap_err().is_timeout());
+    /// ```
+    #[track_caller]
+    #[doc(alias = "send_deadline")]
+    pub fn blocking_send_deadline(
+        &self,
+        value: T,
+        deadline: Instant,
+    ) -> Result<(), SendTimeoutError<T>> {
+        coop::assert_may_block();
+        self.tx.send_blocking(value, || Some(deadline))
     }
 
     /// Returns for how many more values there is room now. Room that is reserved by permits, or

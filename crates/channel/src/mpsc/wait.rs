@@ -73,7 +73,7 @@ use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::request::Request;
 use super::word::Snapshot;
 use crate::model::model_has_failed;
-use crate::wait::{Event, Target, Wait};
+use crate::wait::{Event, Target, Wait, block_until};
 
 /// A thread queues up without trying again if the channel's capacity is less than this.
 const QUEUE_AT_ONCE: u32 = 16;
@@ -419,6 +419,12 @@ impl<T> Chan<T> {
     /// Waits until the receiver takes no more values.
     pub async fn closed(&self) {
         Wait::new(Closed(self)).await;
+    }
+
+    /// Blocks the thread until the receiver takes no more values, or until the deadline. Returns `true` if it
+    /// takes none.
+    pub fn closed_until(&self, deadline: Option<Instant>) -> bool {
+        block_until(Closed(self), deadline).is_some()
     }
 }
 

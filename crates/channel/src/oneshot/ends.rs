@@ -196,6 +196,27 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         self.wait(deadline::after(timeout), Caller::here())
     }
 
+    /// Blocks the thread until the receiver is closed or dropped, but no longer than until
+    /// `deadline`. Returns `true` if it is.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::oneshot;
+    /// use std::time::Instant;
+    ///
+    /// let (mut tx, rx) = oneshot::channel::<()>();
+    /// drop(rx);
+    /// assert!(tx.blocking_closed_deadline(Instant::now()));
+    /// ```
+    #[track_caller]
+    pub fn blocking_closed_deadline(&mut self, deadline: Instant) -> bool {
+        coop::assert_may_block();
+        self.wait(Some(deadline), Caller::here())
+    }
+
     /// Waits until `deadline` at the latest. Returns `true` if the receiver is closed or dropped.
     fn wait(&self, deadline: Option<Instant>, caller: Caller) -> bool {
         let _waits = Blocking::without_object(Kind::OneshotClosed, caller, deadline.is_some());
@@ -377,6 +398,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     /// # sender.join().unwrap().unwrap();
     /// ```
     #[track_caller]
+    #[doc(alias = "recv_blocking")]
     pub fn blocking_recv(mut self) -> Result<T, RecvError> {
         coop::assert_may_block();
         assert!(!self.is_terminated(), "called after complete");
@@ -385,6 +407,8 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
 
     /// Blocks the thread until the value comes, but no longer than `timeout`.
     /// The receiver can be used again after that.
+    ///
+    /// For threads. A task awaits the receiver, by reference, in a `timeout` of its runtime.
     ///
     /// # Errors
     ///
@@ -406,13 +430,39 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     /// assert_eq!(rx.blocking_recv_timeout(soon), Ok(1));
     /// ```
     #[track_caller]
+    #[doc(alias = "recv_timeout")]
     pub fn blocking_recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         coop::assert_may_block();
         let received = self.wait(deadline::after(timeout), Caller::here());
-        received.map_err(|error| match error {
-            TryRecvError::Empty => RecvTimeoutError::Timeout,
-            TryRecvError::Closed => RecvTimeoutError::Closed,
-        })
+        received.map_err(in_time)
+    }
+
+    /// Blocks the thread until the value comes, but no longer than until `deadline`. The receiver can
+    /// be used again after that.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_recv_timeout`](Self::blocking_recv_timeout).
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::oneshot;
+    /// use std::time::Instant;
+    ///
+    /// let (tx, mut rx) = oneshot::channel();
+    /// assert!(rx.blocking_recv_deadline(Instant::now()).unwrap_err().is_timeout());
+    /// tx.send(1).unwrap();
+    /// assert_eq!(rx.blocking_recv_deadline(Instant::now()), Ok(1));
+    /// ```
+    #[track_caller]
+    #[doc(alias = "recv_deadline")]
+    pub fn blocking_recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        coop::assert_may_block();
+        let received = self.wait(Some(deadline), Caller::here());
+        received.map_err(in_time)
     }
 
     /// Waits for the value. Returns `Empty` when the deadline has passed.
@@ -473,6 +523,14 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     }
 }
 
+/// Returns the error of a wait with a time limit.
+fn in_time(error: TryRecvError) -> RecvTimeoutError {
+    match error {
+        TryRecvError::Empty => RecvTimeoutError::Timeout,
+        TryRecvError::Closed => RecvTimeoutError::Closed,
+    }
+}
+
 /// Returns the origin of the channel.
 #[inline]
 fn origin_of(storage: &impl Storage) -> Origin {
@@ -487,23 +545,49 @@ fn end_record(storage: &impl Storage) {
     unsafe { storage.cell().record.change(Wait::end) };
 }
 
-impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
-    type Output = Result<T, RecvError>;
-
+impl<T, S: Storage<Value = T>> Receiver<T, S> {
+    /// Polls the receiver in another primitive: records name it as a wait of this kind, for the task with this number.
+    #[doc(hidden)]
     #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    pub fn poll_as(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        kind: WaitKind,
+        task: u64,
+    ) -> Poll<Result<T, RecvError>> {
+        self.poll_recorded(cx, |record, _, waker| record.begin_with(kind, task, waker))
+    }
+
+    /// Polls the receiver. `begin` begins the record of its wait.
+    #[inline]
+    fn poll_recorded(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        begin: impl FnOnce(&mut Wait, Origin, &Waker),
+    ) -> Poll<Result<T, RecvError>> {
         coop::poll_with(cx, |cx| {
             let this = self.get_mut();
             let poll = |this: &mut Self| this.poll_value(cx.waker());
             let polled = Operation::poll(this, |this| &mut this.operation, "poll_recv", poll);
             if let Some(storage) = this.storage.as_ref().filter(|_| polled.is_pending()) {
-                let kind = WaitKind::new(Kind::OneshotReceive);
                 let origin = origin_of(storage);
-                let begin = |record: &mut Wait| record.begin_made(kind, origin, cx.waker());
+                let begin = |record: &mut Wait| begin(record, origin, cx.waker());
                 // SAFETY: the record is the receiver's, which has put it there.
                 unsafe { storage.cell().record.change(begin) };
             }
             polled
+        })
+    }
+}
+
+impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
+    type Output = Result<T, RecvError>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let kind = WaitKind::new(Kind::OneshotReceive);
+        self.poll_recorded(cx, |record, origin, waker| {
+            record.begin_made(kind, origin, waker)
         })
     }
 }

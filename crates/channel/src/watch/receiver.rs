@@ -249,6 +249,32 @@ impl<T> Receiver<T> {
         in_time(self.changed_until(deadline::after(timeout)))
     }
 
+    /// Waits as [`blocking_changed`](Receiver::blocking_changed) does, but no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_changed_timeout`](Receiver::blocking_changed_timeout).
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::watch;
+    /// use std::time::Instant;
+    ///
+    /// let (tx, mut rx) = watch::channel(1);
+    /// assert!(rx.blocking_changed_deadline(Instant::now()).unwrap_err().is_timeout());
+    /// tx.send(2).unwrap();
+    /// assert_eq!(rx.blocking_changed_deadline(Instant::now()), Ok(()));
+    /// ```
+    #[track_caller]
+    pub fn blocking_changed_deadline(&mut self, deadline: Instant) -> Result<(), RecvTimeoutError> {
+        coop::assert_may_block();
+        in_time(self.changed_until(Some(deadline)))
+    }
+
     /// Blocks the thread until the value is as wanted, beginning with the present
     /// one.
     ///
@@ -305,6 +331,35 @@ impl<T> Receiver<T> {
     ) -> Result<Ref<'_, T>, RecvTimeoutError> {
         coop::assert_may_block();
         in_time(self.wait_for_until(f, deadline::after(timeout)))
+    }
+
+    /// Waits as [`blocking_wait_for`](Receiver::blocking_wait_for) does, but no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_wait_for_timeout`](Receiver::blocking_wait_for_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`blocking_wait_for`](Receiver::blocking_wait_for).
+    ///
+    /// ```
+    /// use blitz_io::sync::watch;
+    /// use std::time::Instant;
+    ///
+    /// let (_tx, mut rx) = watch::channel(7);
+    /// let value = rx.blocking_wait_for_deadline(|&value| value > 0, Instant::now());
+    /// assert_eq!(*value.unwrap(), 7);
+    /// ```
+    #[track_caller]
+    pub fn blocking_wait_for_deadline(
+        &mut self,
+        f: impl FnMut(&T) -> bool,
+        deadline: Instant,
+    ) -> Result<Ref<'_, T>, RecvTimeoutError> {
+        coop::assert_may_block();
+        in_time(self.wait_for_until(f, Some(deadline)))
     }
 
     /// Returns `true` if both are receivers of the same channel.

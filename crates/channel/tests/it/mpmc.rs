@@ -12,6 +12,7 @@ use blitz_io_channel::mpmc::{
     Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender, TryRecvError,
     TrySendError, bounded, unbounded,
 };
+use blitz_io_testing::threads::A_WHILE;
 use blitz_io_testing::{
     Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
 };
@@ -634,4 +635,45 @@ fn errors_say_what_happened() {
         TryRecvError::Empty.to_string(),
         "receiving from an empty channel"
     );
+}
+
+#[test]
+fn a_thread_waits_for_the_end_no_longer_than_it_wants() {
+    let (sender, receiver) = bounded::<()>(1);
+    let past = Instant::now();
+    assert!(!sender.blocking_closed_deadline(past));
+    assert!(!sender.blocking_closed_timeout(ms(5)));
+    assert!(past.elapsed() >= ms(5));
+    let waiters = [Duration::MAX, LONG].map(|timeout| {
+        let sender = sender.clone();
+        thread::spawn(move || sender.blocking_closed_timeout(timeout))
+    });
+    thread::sleep(A_WHILE);
+    // One that has given up is not in the list any more.
+    drop(receiver);
+    assert_eq!(waiters.map(|waiter| waiter.join().unwrap()), [true; 2]);
+    assert!(sender.blocking_closed_deadline(past));
+}
+
+/// The names by the rule, beside crossbeam's.
+#[test]
+fn a_thread_sends_and_receives_until_its_deadline() {
+    let (sender, receiver) = bounded(1);
+    let past = Instant::now();
+    let timeout = Err(RecvTimeoutError::Timeout);
+    assert_eq!(receiver.blocking_recv_deadline(past), timeout);
+    assert_eq!(receiver.blocking_recv_timeout(ms(1)), timeout);
+    assert_eq!(sender.blocking_send_deadline(1, past), Ok(()));
+    let full = Err(SendTimeoutError::Timeout(2));
+    assert_eq!(sender.blocking_send_deadline(2, past), full);
+    assert_eq!(sender.blocking_send_timeout(2, ms(1)), full);
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| sender.blocking_send_timeout(2, LONG));
+        assert_eq!(receiver.blocking_recv_timeout(LONG), Ok(1));
+        assert_eq!(receiver.blocking_recv_deadline(past + LONG), Ok(2));
+        assert_eq!(waits.join().unwrap(), Ok(()));
+    });
+    drop(receiver);
+    let closed = sender.blocking_send_timeout(3, LONG);
+    assert_eq!(closed, Err(SendTimeoutError::Closed(3)));
 }

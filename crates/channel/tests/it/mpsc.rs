@@ -13,6 +13,7 @@ use blitz_io_channel::mpsc;
 use blitz_io_channel::mpsc::error::{
     RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError,
 };
+use blitz_io_testing::threads::A_WHILE;
 use blitz_io_testing::{
     Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
 };
@@ -642,4 +643,26 @@ fn large_values_and_aligned_ones_arrive() {
         assert_eq!((&raw const value).addr() % 64, 0);
     }
     assert!(matches!(rx.try_recv(), Err(TryRecvError::Empty)));
+}
+
+#[test]
+fn a_thread_waits_for_the_end() {
+    let (tx, rx) = mpsc::channel::<()>(1);
+    let past = Instant::now();
+    assert!(!tx.blocking_closed_deadline(past));
+    assert!(!tx.blocking_closed_timeout(ms(5)));
+    assert!(past.elapsed() >= ms(5));
+    let waiters = [None, Some(Duration::MAX), Some(Duration::from_secs(900))].map(|limit| {
+        let tx = tx.clone();
+        thread::spawn(move || match limit {
+            Some(timeout) => assert!(tx.blocking_closed_timeout(timeout)),
+            None => tx.blocking_closed(),
+        })
+    });
+    thread::sleep(A_WHILE);
+    drop(rx);
+    waiters
+        .into_iter()
+        .for_each(|waiter| waiter.join().unwrap());
+    assert!(tx.blocking_closed_deadline(past));
 }

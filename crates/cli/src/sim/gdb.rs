@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 
 use blitz_io_sim::{Simulator, Trace};
 
-use super::{failed, symbols};
+use super::{failed, stacks};
 use crate::exit::Exit;
 use crate::output;
 
@@ -19,7 +19,7 @@ pub fn debug(simulator: &mut Simulator, trace: &Trace, until: Option<u64>) -> Re
     let mut ended = None;
     let outcome = simulator
         .debug(&trace.plan, step, |process, report| {
-            output::tell(symbols::add_names(report));
+            output::tell(stacks::readable(&trace.program, report));
             ended = Some(start(process));
         })
         .map_err(failed)?;

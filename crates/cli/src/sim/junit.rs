@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::choices::counted;
 use super::report::Row;
 use crate::why::picture::escaped;
 
@@ -37,7 +38,8 @@ pub fn document(rows: &[Row]) -> String {
                 continue;
             }
         };
-        let mut message = format!("{} after {} schedules", row.verdict, row.schedules);
+        let runs = usize::try_from(row.schedules).unwrap_or(usize::MAX);
+        let mut message = format!("{} after {}", row.verdict, counted(runs, "schedule"));
         if let Some(seed) = row.seed {
             let _ = write!(message, ", seed {seed}");
         }

@@ -1,6 +1,7 @@
 //! `blitz sim`: runs programs under deterministic simulation.
 
 mod check;
+mod choices;
 mod gdb;
 mod instrumented;
 mod junit;
@@ -9,6 +10,7 @@ mod replay;
 mod report;
 mod run;
 mod search;
+mod stacks;
 mod symbols;
 mod targets;
 

@@ -1,7 +1,8 @@
 //! A run as a page: a lane for each thread, downwards in the order of the events.
 //!
 //! The page has no script. A row is an event. A bar in a lane shows that the thread runs, could run, or waits,
-//! and for what. An arrow leads from a thread to the thread that it starts or wakes. The picture is cut into parts
+//! and for what. An arrow leads from a thread to the thread that it starts or wakes. The choices that make the run fail are
+//! marked, if they are few, and explained above the picture. The picture is cut into parts
 //! that a browser lays out when they are in view. Above it is the whole run in the width of the window.
 
 use std::collections::BTreeMap;
@@ -9,8 +10,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use blitz_io_sim::{Event, Happening, Outcome, Recording, Simulator, Trace};
+use blitz_io_sim::{Event, Happening, Outcome, Program, Recording, Simulator, Trace};
 
+use super::choices::{self, Explained, counted};
+use super::stacks::Names;
 use super::{failed, report};
 use crate::exit::Exit;
 use crate::output;
@@ -25,13 +28,13 @@ const ROW: usize = 16;
 const LANE: usize = 26;
 /// Width of the column with the number of the step.
 const NUMBERS: usize = 64;
-/// Width of the texts beside the lanes.
+/// Width of the texts beside the lanes. Those of choices may be longer.
 const TEXTS: usize = 560;
 /// Links from the overview into the picture.
 const LINKS: usize = 40;
 
 const OWN: &str = ":root { --text: #222; --run: #2e7d32; --ready: #9e9e9e; --lock: #d32f2f; --signal: #8e24aa; \
-    --word: #ef6c00; --time: #0288d1; --join: #795548; --input: #00897b; --last: #ffe082 } \
+    --word: #ef6c00; --time: #0288d1; --join: #795548; --input: #00897b; --last: #ffe082; --choice: #bbdefb } \
     .run svg { max-width: none; display: block; font: 12px monospace } \
     .run .overview { width: 100%; height: auto } \
     .run text { fill: var(--text) } .run .dim { fill: #888 } .run .fault { fill: var(--lock) } \
@@ -41,10 +44,11 @@ const OWN: &str = ":root { --text: #222; --run: #2e7d32; --ready: #9e9e9e; --loc
     .bar-signal { fill: var(--signal) } .bar-word { fill: var(--word) } .bar-time { fill: var(--time) } \
     .bar-join { fill: var(--join) } .bar-input { fill: var(--input) } \
     .arrow { stroke: var(--text); fill: none } .head { fill: var(--text) } .last { fill: var(--last) } \
+    .choice { fill: var(--choice) } h1 { overflow-wrap: anywhere } li { margin: .3em 0 } .where { font: 12px monospace } \
     .link { fill: transparent } .link:hover { fill: #8884 } \
     .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em } \
     @media (prefers-color-scheme: dark) { :root { --text: #ddd; --run: #66bb6a; --ready: #757575; --lock: #ef5350; \
-    --signal: #ce93d8; --word: #ffa726; --time: #4fc3f7; --join: #bcaaa4; --input: #4db6ac; --last: #5d4a00 } }";
+    --signal: #ce93d8; --word: #ffa726; --time: #4fc3f7; --join: #bcaaa4; --input: #4db6ac; --last: #5d4a00; --choice: #1a3a5c } }";
 
 /// Kinds of bars: class, width, text of the key.
 const BARS: [(&str, usize, &str); 8] = [
@@ -61,13 +65,17 @@ const BARS: [(&str, usize, &str); 8] = [
 /// Repeats a run, and writes its page.
 pub fn write(simulator: &mut Simulator, trace: &Trace, path: &Path) -> Result<Outcome, Exit> {
     let (outcome, recording) = simulator.record(&trace.plan).map_err(failed)?;
-    let page = page(&trace.program.path, &outcome, &recording);
+    let choices = choices::explain(simulator, trace, &recording)?;
+    let page = page(&trace.program, &outcome, &recording, &choices);
     fs::write(path, page).map_err(|error| Exit::Failed(format!("{}: {error}", path.display())))?;
     output::tell(format_args!(
-        "{}: {} steps, {} events\n",
+        "{}: {}, {}\n",
         path.display(),
-        outcome.points,
-        recording.events.len()
+        counted(
+            usize::try_from(outcome.points).unwrap_or(usize::MAX),
+            "step"
+        ),
+        counted(recording.events.len(), "event")
     ));
     Ok(outcome)
 }
@@ -92,17 +100,24 @@ struct Picture<'a> {
     threads: BTreeMap<u32, &'a str>,
     /// Lane, index into `BARS`, first row, row after the last.
     bars: Vec<(usize, usize, usize, usize)>,
+    /// Width of the texts.
+    texts: usize,
 }
 
 impl<'a> Picture<'a> {
-    fn new(events: &'a [Event]) -> Picture<'a> {
-        let mut picture = Picture::default();
+    /// `has_choices`: each choice is a row.
+    fn new(events: &'a [Event], has_choices: bool) -> Picture<'a> {
+        let mut picture = Picture {
+            threads: choices::threads(events),
+            texts: TEXTS,
+            ..Picture::default()
+        };
         for event in events {
             picture.threads.entry(event.thread).or_insert("");
-            if let Happening::Name(name) = &event.what {
-                picture.threads.insert(event.thread, name);
-            } else {
-                picture.rows.push(event);
+            match event.what {
+                Happening::Name(_) => {}
+                Happening::Choice { .. } if !has_choices => {}
+                _ => picture.rows.push(event),
             }
         }
         // The state of each thread: index into `BARS`, and since which row.
@@ -111,6 +126,9 @@ impl<'a> Picture<'a> {
         for row in 0..picture.rows.len() {
             let event = picture.rows[row];
             let thread = event.thread;
+            if matches!(event.what, Happening::Choice { .. }) {
+                continue;
+            }
             // The thread that runs now, and the new state of the thread of the event.
             let (running, state) = match event.what {
                 Happening::Call { .. } | Happening::Fault(_) => (thread, Some(0)),
@@ -171,8 +189,21 @@ impl<'a> Picture<'a> {
 }
 
 /// Returns the page.
-fn page(program: &Path, outcome: &Outcome, recording: &Recording) -> String {
-    let mut picture = Picture::new(&recording.events);
+fn page(
+    program: &Program,
+    outcome: &Outcome,
+    recording: &Recording,
+    choices: &[Explained],
+) -> String {
+    let names = Names::new(program);
+    let mut picture = Picture::new(&recording.events, !choices.is_empty());
+    for name in picture.threads.values_mut() {
+        *name = names.thread(name);
+    }
+    let texts = choices
+        .iter()
+        .map(|choice| chosen(choice.decision, choices).chars().count());
+    picture.texts = picture.texts.max(pixels(texts.max().unwrap_or(0)));
     let left_out = picture.rows.len().saturating_sub(DRAWN);
     if left_out > 0 {
         picture.rows.drain(..left_out);
@@ -182,18 +213,20 @@ fn page(program: &Path, outcome: &Outcome, recording: &Recording) -> String {
             from < to
         });
     }
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
-    let title = escaped(&format!("{name}: {}", outcome.verdict));
+    let title = escaped(&format!("{}: {}", names.title(program), outcome.verdict));
     let mut text = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
          <style>{STYLE} {OWN}</style>\n</head>\n<body>\n<h1>{title}</h1>\n\
-         <p>{} steps, {} threads, {} events, {:.6} s of simulated time. <a href=\"#end\">The last step</a>, \
+         <p>{}, {}, {}, {:.6} s of simulated time. <a href=\"#end\">The last step</a>, \
          <a href=\"#report\">the report</a>.</p>\n<p>A row is an event. An arrow goes from a thread to the one that \
          it starts or wakes.",
-        outcome.points,
-        picture.threads.len(),
-        recording.events.len(),
+        counted(
+            usize::try_from(outcome.points).unwrap_or(usize::MAX),
+            "step"
+        ),
+        counted(picture.threads.len(), "thread"),
+        counted(recording.events.len(), "event"),
         outcome.nanoseconds as f64 / 1e9
     );
     if left_out > 0 {
@@ -209,20 +242,74 @@ fn page(program: &Path, outcome: &Outcome, recording: &Recording) -> String {
             "<span class=\"key\" style=\"background: var(--{class})\"></span>{what}"
         );
     }
-    text.push_str("</p>\n<div class=\"run\">\n");
+    text.push_str("</p>\n");
+    reasons(&mut text, outcome, recording, choices);
+    text.push_str("<div class=\"run\">\n");
     overview(&mut text, &picture);
     lanes(&mut text, &picture);
     let mut bars = picture.bars.clone();
     bars.sort_unstable_by_key(|(_, _, from, _)| *from);
     for start in (0..picture.rows.len()).step_by(PART) {
-        part(&mut text, &picture, &bars, start, outcome);
+        part(&mut text, &picture, &bars, start, outcome, choices);
     }
     let _ = write!(
         text,
         "</div>\n<h2 id=\"report\">Report</h2>\n<pre>{}</pre>\n</body>\n</html>\n",
-        escaped(&report::details(outcome))
+        escaped(&report::details(program, outcome))
     );
     text
+}
+
+/// Returns the width of a text of this length, whose letters are 7.3 pixels wide.
+fn pixels(letters: usize) -> usize {
+    letters * 73 / 10 + 20
+}
+
+/// Lists the choices that make the run fail, with links to their rows.
+fn reasons(text: &mut String, outcome: &Outcome, recording: &Recording, choices: &[Explained]) {
+    let all = recording.events.iter();
+    let all = all.filter(|event| matches!(event.what, Happening::Choice { .. }));
+    let all = all.count();
+    if choices.is_empty() && all > 0 {
+        let _ = writeln!(
+            text,
+            "<p>The run has {}. <code>blitz sim shrink</code> leaves those that matter, and they are marked here \
+             then.</p>",
+            counted(all, "choice")
+        );
+    }
+    if all == 0 && outcome.verdict.is_failure() {
+        let mut letters = choices::NONE.chars();
+        let first: String = letters
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .collect();
+        let _ = writeln!(text, "<p>{first}{}.</p>", letters.as_str());
+    }
+    if choices.is_empty() {
+        return;
+    }
+    let what = if outcome.verdict.is_failure() {
+        "What makes it fail"
+    } else {
+        "What was chosen"
+    };
+    let _ = writeln!(text, "<h2>{what}</h2>\n<ol>");
+    for choice in choices {
+        let _ = write!(
+            text,
+            "<li><a href=\"#choice{}\">Step {}</a>: {}",
+            choice.decision,
+            choice.step,
+            escaped(&choice.what)
+        );
+        for place in &choice.places {
+            let _ = write!(text, "<br><span class=\"where\">{}</span>", escaped(place));
+        }
+        text.push_str("</li>\n");
+    }
+    text.push_str("</ol>\n");
 }
 
 /// Draws the whole run from left to right.
@@ -270,16 +357,21 @@ fn overview(text: &mut String, picture: &Picture<'_>) {
 
 /// Draws the names above the lanes.
 fn lanes(text: &mut String, picture: &Picture<'_>) {
-    let width = picture.width() + TEXTS;
+    let width = picture.width() + picture.texts;
+    let longest = picture.threads.iter();
+    let longest = longest.map(|(id, name)| format!("{id} {name}").chars().count());
+    // The names lean by 60 degrees.
+    let height = pixels(longest.max().unwrap_or(0)) * 87 / 100 + 8;
+    let foot = height - 4;
     let _ = writeln!(
         text,
-        "<svg class=\"lanes\" width=\"{width}\" height=\"100\">"
+        "<svg class=\"lanes\" width=\"{width}\" height=\"{height}\">"
     );
     for (id, name) in &picture.threads {
         let x = picture.x(*id);
         let _ = writeln!(
             text,
-            "<text transform=\"translate({x} 96) rotate(-60)\">{id} {}</text>",
+            "<text transform=\"translate({x} {foot}) rotate(-60)\">{id} {}</text>",
             escaped(name)
         );
     }
@@ -293,9 +385,10 @@ fn part(
     bars: &[(usize, usize, usize, usize)],
     start: usize,
     outcome: &Outcome,
+    choices: &[Explained],
 ) {
     let end = (start + PART).min(picture.rows.len());
-    let (width, height) = (picture.width() + TEXTS, (end - start) * ROW);
+    let (width, height) = (picture.width() + picture.texts, (end - start) * ROW);
     let _ = writeln!(
         text,
         "<div class=\"part\" style=\"contain-intrinsic-size: {width}px {height}px\"><svg width=\"{width}\" \
@@ -308,6 +401,15 @@ fn part(
             "<rect class=\"last\" id=\"end\" y=\"{}\" width=\"{width}\" height=\"{ROW}\"/>",
             height - ROW
         );
+    }
+    for row in start..end {
+        if let Happening::Choice { decision, .. } = picture.rows[row].what {
+            let _ = writeln!(
+                text,
+                "<rect class=\"choice\" id=\"choice{decision}\" y=\"{}\" width=\"{width}\" height=\"{ROW}\"/>",
+                (row - start) * ROW
+            );
+        }
     }
     for (at, (class, thick, _)) in BARS.iter().enumerate() {
         let mut path = String::new();
@@ -361,11 +463,14 @@ fn part(
         let class = match event.what {
             // Dim text on the colour of the last step has too little contrast.
             _ if is_last(row) => "",
-            Happening::Call { .. } => "",
+            Happening::Call { .. } | Happening::Choice { .. } => "",
             Happening::Fault(_) => " class=\"fault\"",
             _ => " class=\"dim\"",
         };
-        let mut told = format!("{} {}", event.thread, told(&event.what));
+        let mut told = match event.what {
+            Happening::Choice { decision, .. } => chosen(decision, choices),
+            _ => format!("{} {}", event.thread, told(&event.what)),
+        };
         if is_last(row) {
             let _ = write!(told, "   ← the last step: {}", outcome.verdict);
         }
@@ -383,9 +488,26 @@ fn part(
     );
 }
 
+/// Returns the text of the row of a choice.
+fn chosen(decision: u32, choices: &[Explained]) -> String {
+    let at = choices
+        .iter()
+        .position(|choice| choice.decision == decision);
+    let Some(at) = at else { return String::new() };
+    format!(
+        "◆ choice {} of {}: {}",
+        at + 1,
+        choices.len(),
+        choices[at].what
+    )
+}
+
 /// Returns what happened to a thread, after its number.
 fn told(what: &Happening) -> String {
     match what {
+        Happening::Call { name, .. } if name == choices::BETWEEN => {
+            "is interrupted between two calls".to_owned()
+        }
         Happening::Call { name, object } => match object {
             Some(object) => format!("{name} {object:#x}"),
             None => name.clone(),
@@ -416,7 +538,7 @@ fn wait(kind: &str, object: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use blitz_io_sim::Verdict;
+    use blitz_io_sim::{Choice, Verdict};
 
     use super::*;
 
@@ -456,7 +578,16 @@ mod tests {
             call(1, 0),
             event(1, 4, Happening::Start { by: 0 }),
             event(1, 4, Happening::Name("<worker>".to_owned())),
+            event(1, 0, Happening::Name("modules::of::a_".to_owned())),
             call(2, 4),
+            event(
+                2,
+                4,
+                Happening::Choice {
+                    decision: 5,
+                    choice: Choice::Interrupts { after: 1 },
+                },
+            ),
             event(2, 4, Happening::Wait { kind, object: 1 }),
             call(3, 0),
             event(3, 4, Happening::Ready { by: Some(0) }),
@@ -471,30 +602,44 @@ mod tests {
             ),
             event(4, 0, Happening::End),
         ];
-        let mut picture = Picture::new(&events);
+        let mut picture = Picture::new(&events, true);
         picture.bars.sort_unstable();
         // Lane, bar, rows.
         assert_eq!(
             picture.bars,
             [
                 (0, 0, 0, 2),
-                (0, 0, 4, 7),
-                (0, 1, 2, 4),
-                (1, 0, 2, 3),
+                (0, 0, 5, 8),
+                (0, 1, 2, 5),
+                (1, 0, 2, 4),
                 (1, 1, 1, 2),
-                (1, 1, 5, 6),
-                (1, 2, 3, 5),
-                (1, 2, 6, 8)
+                (1, 1, 6, 7),
+                (1, 2, 4, 6),
+                (1, 2, 7, 9)
             ]
         );
         let recording = Recording {
             events: events.to_vec(),
             is_cut_off: false,
         };
-        let page = page(Path::new("/a/b"), &outcome(Verdict::Deadlock), &recording);
+        let choices = [Explained {
+            decision: 5,
+            step: 2,
+            what: "thread 4 loses <it>".to_owned(),
+            places: vec!["thread 4: f at src/lib.rs:7".to_owned()],
+        }];
+        let name = "modules::of::a_test_with_a_long_name";
+        let program = Program::new("/a/b-0123", ["--exact", name]);
+        let page = page(&program, &outcome(Verdict::Deadlock), &recording, &choices);
         for part in [
-            "<title>b: deadlock</title>",
+            "<title>b::modules::of::a_test_with_a_long_name: deadlock</title>",
             "4 &lt;worker&gt;</text>",
+            ">0 modules::of::a_test_with_a_long_name</text>",
+            "<h2>What makes it fail</h2>",
+            "<a href=\"#choice5\">Step 2</a>: thread 4 loses &lt;it&gt;",
+            "thread 4: f at src/lib.rs:7",
+            "<rect class=\"choice\" id=\"choice5\" y=\"48\"",
+            "◆ choice 1 of 1: thread 4 loses",
             "is woken by 0",
             "the last step: deadlock",
             "waits for a mutex at 0x1 again: 0 was faster",
@@ -511,7 +656,8 @@ mod tests {
             events,
             is_cut_off: false,
         };
-        let page = page(Path::new("b"), &outcome(Verdict::Livelock), &recording);
+        let program = Program::new("b", [""; 0]);
+        let page = page(&program, &outcome(Verdict::Livelock), &recording, &[]);
         assert!(page.len() < 3_000_000, "{}", page.len());
         assert_eq!(page.matches("pthread_mutex_lock").count(), 10_000);
         // Each link of the overview has its row.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use blitz_io_sim::{Outcome, Simulator, Trace, Verdict};
 
+use super::choices::{self, counted};
 use super::{FileArguments, ShrinkArguments, exit_of, failed, gdb, picture, report};
 use crate::exit::Exit;
 use crate::output;
@@ -54,7 +55,7 @@ pub fn replay(arguments: &FileArguments) -> Result<Exit, Exit> {
     }
     if let Some(step) = arguments.until {
         let outcome = simulator.run_until(&trace.plan, step).map_err(failed)?;
-        return stopped(&outcome, step);
+        return stopped(&trace, &outcome, step);
     }
     if let Some(path) = &arguments.html {
         let outcome = picture::write(&mut simulator, &trace, path)?;
@@ -67,13 +68,14 @@ pub fn replay(arguments: &FileArguments) -> Result<Exit, Exit> {
     for time in 1..=arguments.times {
         let outcome = simulator.run(&trace.plan).map_err(failed)?;
         if time == 1 {
-            output::print(&report::details(&outcome))?;
+            output::print(&report::details(&trace.program, &outcome))?;
         }
         if let Some(difference) = difference(&trace, &outcome) {
             output::tell(format_args!("{difference}\n"));
             return Ok(Exit::Found);
         }
     }
+    output::print(&why(&mut simulator, &trace)?)?;
     let times = match arguments.times {
         1 => String::new(),
         times => format!(", {times} times"),
@@ -85,15 +87,22 @@ pub fn replay(arguments: &FileArguments) -> Result<Exit, Exit> {
     Ok(exit_of(trace.verdict, "the run"))
 }
 
+/// Says which choices make a run fail, if they are few.
+fn why(simulator: &mut Simulator, trace: &Trace) -> Result<String, Exit> {
+    let (_, recording) = simulator.record(&trace.plan).map_err(failed)?;
+    let explained = choices::explain(simulator, trace, &recording)?;
+    Ok(choices::list(trace, &explained))
+}
+
 /// Prints where a run has stopped.
-fn stopped(outcome: &Outcome, step: u64) -> Result<Exit, Exit> {
+fn stopped(trace: &Trace, outcome: &Outcome, step: u64) -> Result<Exit, Exit> {
     if outcome.verdict != Verdict::Stopped {
         return Err(Exit::Failed(format!(
             "the run ended before step {step}: {} after {} calls",
             outcome.verdict, outcome.points
         )));
     }
-    output::print(&report::details(outcome))?;
+    output::print(&report::details(&trace.program, outcome))?;
     Ok(Exit::Done)
 }
 
@@ -106,10 +115,17 @@ pub fn shrink(arguments: &ShrinkArguments) -> Result<Exit, Exit> {
         return Err(Exit::Failed(difference));
     }
     let before = trace.plan.script.len();
+    let mut last = before;
     let (plan, outcome) =
         blitz_io_sim::shrink(&mut simulator, &trace.plan, &outcome, |runs, left| {
+            // A shorter window, say, leaves as many.
+            if std::mem::replace(&mut last, left) == left {
+                return;
+            }
             output::tell(format_args!(
-                "{runs} runs: {left} choices left of {before}\n"
+                "{}: {} left of {before}\n",
+                counted(usize::try_from(runs).unwrap_or(usize::MAX), "run"),
+                counted(left, "choice")
             ));
         })
         .map_err(failed)?;
@@ -118,11 +134,14 @@ pub fn shrink(arguments: &ShrinkArguments) -> Result<Exit, Exit> {
     smaller
         .write(path)
         .map_err(|error| Exit::unwritable(path, error))?;
-    output::print(&report::details(&outcome))?;
+    output::print(&report::details(&smaller.program, &outcome))?;
+    output::print(&why(&mut simulator, &smaller)?)?;
+    let left = plan.script.len();
     output::print(&format!(
-        "{}: {} choices of {before} are left, {} bytes\n",
+        "{}: {} of {before} {} left, {} bytes\n",
         path.display(),
-        plan.script.len(),
+        counted(left, "choice"),
+        if left == 1 { "is" } else { "are" },
         smaller.encode().len()
     ))?;
     Ok(Exit::Done)

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use blitz_io_sim::{Outcome, Verdict};
+use blitz_io_sim::{Outcome, Program, Verdict};
 use serde::Serialize;
 
-use super::symbols;
+use super::choices::counted;
+use super::stacks;
 
 /// Lines of the program's output that are shown.
 const LINES: usize = 40;
@@ -69,25 +70,25 @@ pub fn table(rows: &[Row]) -> String {
     let runs: u64 = rows.iter().map(|row| row.schedules).sum();
     let _ = write!(
         text,
-        "\n{passed} passed, {failed} failed, {incomplete} not simulated to the end; {runs} schedules\n"
+        "\n{passed} passed, {failed} failed, {incomplete} not simulated to the end; {}\n",
+        counted(usize::try_from(runs).unwrap_or(usize::MAX), "schedule")
     );
     text
 }
 
 /// Returns what is known of a run that did not pass.
-pub fn failure(row: &Row, outcome: &Outcome) -> String {
+pub fn failure(row: &Row) -> String {
+    let runs = usize::try_from(row.schedules).unwrap_or(usize::MAX);
+    let runs = counted(runs, "schedule");
     format!(
-        "\n{}: {} after {} schedules\n{}",
-        row.test,
-        row.verdict,
-        row.schedules,
-        details(outcome)
+        "\n{}: {} after {runs}\n{}",
+        row.test, row.verdict, row.details
     )
 }
 
 /// Returns the report of a run and the end of its output.
-pub fn details(outcome: &Outcome) -> String {
-    let mut text = symbols::add_names(&outcome.report);
+pub fn details(program: &Program, outcome: &Outcome) -> String {
+    let mut text = stacks::readable(program, &outcome.report);
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }

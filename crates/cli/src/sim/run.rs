@@ -158,7 +158,7 @@ fn finish(
     };
     row.verdict = outcome.verdict;
     row.seed = matches!(arguments.schedule, Chosen::Seeds(_)).then_some(plan.seed);
-    row.details = report::details(&outcome);
+    row.details = report::details(&target.program, &outcome);
     let mut path = None;
     if outcome.verdict != Verdict::Full {
         let file = keep(
@@ -177,7 +177,7 @@ fn finish(
         path = Some(file);
     }
     bar.suspend(|| {
-        output::tell(report::failure(&row, &outcome));
+        output::tell(report::failure(&row));
         if let (Some(path), true) = (path, outcome.verdict.is_failure()) {
             let path = path.display();
             output::tell(format_args!(

@@ -1,112 +1,164 @@
-//! Names of functions in backtraces: the program's own table of symbols has those that are not exported.
+//! Functions and lines of source of addresses in a program's files: from the debug information, and without one from
+//! the table of symbols.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs;
 
-/// Functions of a file: start, end, name.
-type Functions = Vec<(u64, u64, String)>;
+use addr2line::Context;
+use gimli::{Dwarf, EndianSlice, RunTimeEndian};
+use object::{File, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 
-/// Adds names to lines that end with `FILE+0xOFFSET`.
-pub fn add_names(report: &str) -> String {
-    let mut files: HashMap<String, Functions> = HashMap::new();
-    let mut text = String::new();
-    for line in report.lines() {
-        text.push_str(line);
-        let place = line.rsplit_once(' ').map_or(line, |(_, place)| place);
-        if let Some((file, offset)) = place.rsplit_once("+0x") {
-            let functions = files
-                .entry(file.to_owned())
-                .or_insert_with(|| read(file).unwrap_or_default());
-            if let Some(name) = u64::from_str_radix(offset, 16)
-                .ok()
-                .and_then(|at| name(functions, at))
-            {
-                text.push(' ');
-                text.push_str(&name);
-            }
-        }
-        text.push('\n');
-    }
-    text
+/// An address as the simulator's reports have it: a file, and the distance from the place at which it is loaded.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Address {
+    pub file: String,
+    pub offset: u64,
 }
 
-fn name(functions: &Functions, at: u64) -> Option<String> {
-    let found = functions
-        .iter()
-        .find(|(start, end, _)| (*start..*end).contains(&at))?;
-    Some(format!("{:#}", rustc_demangle::demangle(&found.2)))
+/// A function, and a line in it. Either may be missing, and is empty then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    pub function: String,
+    /// As the compiler has written it, such as `/home/me/app/src/lib.rs:7`.
+    pub place: String,
 }
 
-/// Reads the functions of a 64-bit ELF file. `None`: it is none, or is damaged.
-fn read(file: &str) -> Option<Functions> {
-    const SYMBOLS: u64 = 2;
-    const FUNCTION: u64 = 2;
-    let bytes = fs::read(file).ok()?;
-    let number = |at: u64, size: usize| -> Option<u64> {
-        let at = usize::try_from(at).ok()?;
-        let digits = bytes.get(at..at.checked_add(size)?)?;
-        Some(
-            digits
-                .iter()
-                .rev()
-                .fold(0, |all, byte| all << 8 | u64::from(*byte)),
-        )
-    };
-    if !bytes.starts_with(b"\x7fELF\x02\x01") {
-        return None;
+/// The frames of addresses: several of one address, if functions are inlined there. The innermost is first.
+pub type Frames = BTreeMap<Address, Vec<Frame>>;
+
+/// Looks addresses up. Each file is read once.
+pub fn look_up<'a>(addresses: impl Iterator<Item = &'a Address>) -> Frames {
+    let mut of_files: BTreeMap<&str, Vec<&Address>> = BTreeMap::new();
+    for address in addresses {
+        of_files.entry(&address.file).or_default().push(address);
     }
-    let (sections, size, count) = (number(40, 8)?, number(58, 2)?, number(60, 2)?);
-    let section = |at: u64| sections.checked_add(at.checked_mul(size)?);
-    let mut functions = vec![];
-    for at in 0..count {
-        let head = section(at)?;
-        if number(head + 4, 4)? != SYMBOLS {
+    let mut found = Frames::new();
+    for (path, addresses) in of_files {
+        let Ok(bytes) = fs::read(path) else { continue };
+        let Ok(file) = File::parse(&*bytes) else {
             continue;
-        }
-        let (start, length) = (number(head + 24, 8)?, number(head + 32, 8)?);
-        let names = number(section(number(head + 40, 4)?)? + 24, 8)?;
-        for symbol in (start..start.checked_add(length)?).step_by(24) {
-            if number(symbol + 4, 1)? & 15 != FUNCTION {
-                continue;
-            }
-            let (address, size) = (number(symbol + 8, 8)?, number(symbol + 16, 8)?);
-            let name = bytes.get(usize::try_from(names + number(symbol, 4)?).ok()?..)?;
-            let name = name.split(|byte| *byte == 0).next()?;
-            functions.push((
-                address,
-                address.saturating_add(size),
-                String::from_utf8_lossy(name).into_owned(),
-            ));
-        }
+        };
+        look_up_in(&file, &addresses, &mut found);
     }
-    Some(functions)
+    found
+}
+
+fn look_up_in(file: &File<'_>, addresses: &[&Address], found: &mut Frames) {
+    let base = file.segments().map(|segment| segment.address()).min();
+    let base = base.unwrap_or(0);
+    let endian = if file.is_little_endian() {
+        RunTimeEndian::Little
+    } else {
+        RunTimeEndian::Big
+    };
+    let section = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
+        let named = file.section_by_name(id.name());
+        let data = named.and_then(|section| section.uncompressed_data().ok());
+        Ok(data.unwrap_or_default())
+    };
+    // A file without debug information has empty sections.
+    let sections = gimli::DwarfSections::load(section);
+    let context = sections.as_ref().ok().and_then(|sections| {
+        let dwarf: Dwarf<EndianSlice<'_, RunTimeEndian>> =
+            sections.borrow(|section| EndianSlice::new(section, endian));
+        Context::from_dwarf(dwarf).ok()
+    });
+    for address in addresses {
+        let at = base.saturating_add(address.offset);
+        let symbol = symbol(file, at);
+        let mut frames = context
+            .as_ref()
+            .map_or_else(Vec::new, |context| of_debug_information(context, at));
+        // The outermost one is the function that the symbol names.
+        match (frames.last_mut(), symbol) {
+            (Some(last), Some(symbol)) if last.function.is_empty() => last.function = symbol,
+            (None, Some(function)) => frames.push(Frame {
+                function,
+                place: String::new(),
+            }),
+            _ => {}
+        }
+        found.insert((*address).clone(), frames);
+    }
+}
+
+fn of_debug_information(context: &Context<EndianSlice<'_, RunTimeEndian>>, at: u64) -> Vec<Frame> {
+    let mut frames = vec![];
+    let Ok(mut inlined) = context.find_frames(at).skip_all_loads() else {
+        return frames;
+    };
+    while let Ok(Some(frame)) = inlined.next() {
+        let function = frame.function.as_ref();
+        let function = function.and_then(|function| function.raw_name().ok());
+        let place = frame.location.as_ref().and_then(|location| {
+            let line = location.line?;
+            Some(format!("{}:{line}", location.file?))
+        });
+        frames.push(Frame {
+            function: function.map_or_else(String::new, |name| demangled(&name)),
+            place: place.unwrap_or_default(),
+        });
+    }
+    frames
+}
+
+/// Returns the function of the table of symbols at an address.
+fn symbol(file: &File<'_>, at: u64) -> Option<String> {
+    let mut all = file.symbols().chain(file.dynamic_symbols());
+    let found = all.find(|symbol| {
+        let end = symbol.address().saturating_add(symbol.size());
+        symbol.kind() == SymbolKind::Text && (symbol.address()..end).contains(&at)
+    })?;
+    found.name().ok().map(demangled)
+}
+
+fn demangled(name: &str) -> String {
+    format!("{:#}", rustc_demangle::demangle(name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_function_of_this_program_has_its_name() {
-        let file = std::env::current_exe().unwrap();
-        let file = file.to_str().unwrap();
-        let Some(functions) = read(file) else {
-            return;
-        };
-        let known = functions
-            .iter()
-            .find(|(.., name)| name.contains("a_function_of_this_program"))
-            .unwrap();
-        let text = add_names(&format!("    {file}+{:#x}\nthread 1", known.0));
-        assert!(
-            text.contains("a_function_of_this_program_has_its_name"),
-            "{text}"
-        );
-        assert!(text.ends_with("thread 1\n"));
+    /// Returns the address of a symbol of this program whose name has this part.
+    fn address(part: &str) -> Option<Address> {
+        let path = std::env::current_exe().unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let file = File::parse(&*bytes).ok()?;
+        let base = file.segments().map(|segment| segment.address()).min()?;
+        let mut symbols = file.symbols();
+        let known = symbols.find(|symbol| symbol.name().is_ok_and(|name| name.contains(part)))?;
+        Some(Address {
+            file: path.to_str()?.to_owned(),
+            offset: known.address() - base,
+        })
     }
 
     #[test]
-    fn other_files_have_no_names() {
-        assert!(read("/dev/null").is_none() && read("Cargo.toml").is_none());
+    #[cfg(target_os = "linux")]
+    fn a_function_of_this_program_has_its_name_and_line() {
+        let address = address("a_function_of_this_program").unwrap();
+        let frames = look_up([&address].into_iter());
+        let frame = frames[&address].last().unwrap();
+        assert!(
+            frame.function.contains("a_function_of_this_program"),
+            "{frame:?}"
+        );
+        // A profile may leave the lines out.
+        if cfg!(debug_assertions) {
+            assert!(frame.place.contains("symbols.rs:"), "{frame:?}");
+        }
+    }
+
+    #[test]
+    fn other_files_have_no_frames() {
+        for file in ["/dev/null", "Cargo.toml", "there-is-none"] {
+            let address = Address {
+                file: file.to_owned(),
+                offset: 1,
+            };
+            assert!(look_up([&address].into_iter()).is_empty(), "{file}");
+        }
     }
 }

@@ -27,6 +27,7 @@ fn task(id: u64, name: &str, state: TaskState) -> Task {
         poll_ms: (state == TaskState::Running).then_some(1_700),
         wakers: 1,
         polls: 2,
+        child_of: None,
     }
 }
 

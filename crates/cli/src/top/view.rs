@@ -203,7 +203,8 @@ fn costliest(earlier: &Snapshot, now: &Snapshot) -> Option<Vec<Costly>> {
 
 fn states(snapshot: &Snapshot) -> States {
     let mut states = States::default();
-    for task in &snapshot.tasks {
+    // The children that a task polls itself are a part of it.
+    for task in snapshot.tasks.iter().filter(|task| !task.is_part()) {
         *match task.state {
             TaskState::Running => &mut states.running,
             TaskState::Scheduled => &mut states.scheduled,

@@ -40,7 +40,7 @@ fn compile(folder: &Path) -> String {
     let (source, program) = (folder.join("program.c"), folder.join("program"));
     fs::write(&source, PROGRAM).unwrap();
     let status = Command::new("cc")
-        .args(["-pthread", "-o"])
+        .args(["-g", "-pthread", "-o"])
         .arg(&program)
         .arg(&source)
         .status()
@@ -71,7 +71,39 @@ fn a_failure_is_found_kept_replayed_and_shrunk() {
 
     let ran = expect(0, &["sim", "shrink", &file]);
     let trace = Trace::read(&file).unwrap();
-    assert!(trace.plan.script.len() <= 2, "{}", ran.out);
+    let left = trace.plan.script.len();
+    assert!((1..=2).contains(&left), "{}", ran.out);
+    let (count, are) = match left {
+        1 => ("1 choice".to_owned(), "is"),
+        _ => (format!("{left} choices"), "are"),
+    };
+    // A line of the function that loses the update, and what ran instead.
+    for part in [
+        &format!("it fails because of {count}:"),
+        "loses the processor before pthread_",
+        &format!(": add at {}/program.c:", folder.path().display()),
+        &format!(" {are} left, "),
+    ] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    let again = expect(3, &["sim", "replay", &file]);
+    assert!(
+        again.out.contains("loses the processor before"),
+        "{again:?}"
+    );
+    let page = folder.path().join("run.html");
+    expect(
+        0,
+        &["sim", "replay", "--html", page.to_str().unwrap(), &file],
+    );
+    let page = fs::read_to_string(page).unwrap();
+    for part in [
+        "<h2>What makes it fail</h2>",
+        "<rect class=\"choice\" id=\"choice",
+        &format!("◆ choice 1 of {left}: "),
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
     assert!(fs::metadata(&file).unwrap().len() <= 1024);
     expect(3, &["sim", "replay", &file]);
 }
@@ -103,7 +135,18 @@ fn a_deadlock_has_a_status_of_its_own() {
         "{}",
         ran.err
     );
-    assert!(ran.err.contains("both"), "names of functions: {}", ran.err);
+    let both = ran.err.find("    both at ").expect("lines of source");
+    assert!(
+        ran.err.contains("/program.c:") && !ran.err.contains("libc.so"),
+        "{}",
+        ran.err
+    );
+    // `main` waits for a lock, too, so it is no thread that only joins.
+    let waits = ran
+        .err
+        .find("thread 0 waits for a mutex")
+        .expect("what it waits for");
+    assert!(waits < both, "{}", ran.err);
 }
 
 #[test]

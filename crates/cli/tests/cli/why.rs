@@ -23,6 +23,7 @@ pub fn stuck() -> Answer {
         name: "refresh <cache>".into(),
         location: "src/cache.rs:17".into(),
         is_root: false,
+        child_of: None,
         state: TaskState::Idle,
         thread: 1,
         poll_ms: None,

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::explain;
 use super::run::{Side, Step};
-use crate::snapshot::{Certainty, Waiter};
+use crate::snapshot::{Certainty, Waiter, id_of_child};
 
 /// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,7 +168,10 @@ impl Finding {
         let mut text = format!("{certainty}: {}: {}\n", self.lint, self.summary);
         for step in &self.steps {
             let who = match step.who {
-                Some(Waiter::Task(id)) => format!("task {id}"),
+                Some(Waiter::Task(number)) => match id_of_child(number) {
+                    Some(id) => format!("child {id} of a scope"),
+                    None => format!("task {number}"),
+                },
                 Some(Waiter::Thread(id)) => format!("thread {id}"),
                 _ => "the holder".to_owned(),
             };

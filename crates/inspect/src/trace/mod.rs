@@ -13,6 +13,7 @@
 //! [`predict`] says what the latencies would be if the program were changed (`what_if`).
 
 mod cause;
+mod children;
 mod delays;
 mod export;
 mod follow_jobs;

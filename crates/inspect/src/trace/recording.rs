@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use blitz_io_observe::Kind;
 use serde::Deserialize;
 
+use super::children::Children;
 use crate::snapshot::Waiter;
 
 /// The format that this version reads.
@@ -51,7 +52,7 @@ struct File {
 }
 
 /// Code, time, kind, target, waiter, other, location.
-type Row = (u8, u64, u8, u64, u64, u64, usize);
+pub(super) type Row = (u8, u64, u8, u64, u64, u64, usize);
 
 /// A thread.
 #[derive(Clone, Debug, Deserialize)]
@@ -211,6 +212,8 @@ impl Recording {
         if file.format != FORMAT {
             return Err(ParseError(Wrong::Version));
         }
+        let children = Children::new(&file.events, &file.kinds);
+        let event = |row| event(row, &children);
         let mut events: Vec<Event> = file.events.iter().filter_map(event).collect();
         // A sort that keeps the order of equal times.
         events.sort_by_key(|event| event.at);
@@ -291,7 +294,7 @@ pub(super) fn sum(times: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// Returns the thread or task of a word.
-fn waiter(word: u64) -> Waiter {
+pub(super) fn waiter(word: u64) -> Waiter {
     if word & 1 == 0 {
         Waiter::Thread(word >> 1)
     } else {
@@ -299,8 +302,13 @@ fn waiter(word: u64) -> Waiter {
     }
 }
 
-fn event(row: &Row) -> Option<Event> {
+fn event(row: &Row, children: &Children) -> Option<Event> {
     let &(code, at, kind, target, word, other, location) = row;
+    let waiter = |word| children.outermost(waiter(word));
+    let target = match code {
+        4 | 6 | 8 => children.target(kind, target),
+        _ => target,
+    };
     let object = usize::try_from(target).unwrap_or(0);
     let wait = |target| For {
         kind,

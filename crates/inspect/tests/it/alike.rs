@@ -20,6 +20,7 @@ fn task(id: u64, name: &str) -> Task {
         poll_ms: None,
         wakers: 1,
         polls: 3,
+        child_of: None,
     }
 }
 

@@ -19,6 +19,7 @@ pub fn task(id: u64, wakers: usize) -> Task {
         poll_ms: None,
         wakers,
         polls: 3,
+        child_of: None,
     }
 }
 
@@ -819,6 +820,7 @@ fn each_kind_is_judged_by_its_semantics() {
             | EndedBy::Readers
             | EndedBy::AnyMember
             | EndedBy::FailedMember
+            | EndedBy::MembersOrFailure
             | EndedBy::Task => Some(Certainty::Certain),
             EndedBy::LastUser => Some(Certainty::Probable),
             // There is no other member, no running closure and no participant.

@@ -4,6 +4,7 @@
 mod alike;
 mod elsewhere;
 mod exports;
+mod families;
 mod judgement;
 mod lint;
 mod made;

@@ -1,8 +1,8 @@
 //! The judgement of snapshots that are made by hand: ends that are plain values, and tasks that nothing wakes.
 
 use blitz_io_inspect::{
-    Certainty, Finding, Kind, Maker, Object, Snapshot, Spawned, TaskState, Wait, Waiter, findings,
-    report,
+    Certainty, ChildOf, Finding, Kind, Maker, Object, Snapshot, Spawned, TaskState, Wait, Waiter,
+    findings, report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -66,6 +66,21 @@ fn a_maker_that_waits_for_the_task_with_the_other_end_is_found_beside_a_live_tas
     assert_eq!(found[0].waiters, [T(1), T(2)]);
     let text = report(&sender_kept(), &found);
     assert!(text.contains("each task that was"), "{text}");
+}
+
+/// A child of a scope got the receiver from its task, and another task the sender.
+#[test]
+fn a_child_may_wait_for_what_its_task_has_made() {
+    let mut snapshot = sender_kept();
+    let owner = |borrows| ChildOf {
+        owner: T(1),
+        scope: 100,
+        borrows,
+    };
+    snapshot.tasks[1].child_of = Some(owner(true));
+    assert_eq!(of(&snapshot), []);
+    snapshot.tasks[1].child_of = Some(owner(false));
+    assert_eq!(of(&snapshot).len(), 1);
 }
 
 /// Adds a task that sleeps, and was spawned after the channel was made.

@@ -44,6 +44,23 @@ pub fn find(name: &str) -> Option<u32> {
     socket::with(|network| network.wire.find(name)).flatten()
 }
 
+/// Returns the message that there is no host of this name, and which there are.
+#[must_use]
+pub fn no_such_host(name: &str) -> String {
+    /// The number of names in a message.
+    const NAMES: usize = 16;
+    socket::with(|network| {
+        let names = network.wire.names();
+        let more = names.len().saturating_sub(NAMES);
+        let mut names: Vec<String> = names.take(NAMES).map(|name| format!("`{name}`")).collect();
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        format!("there is no host `{name}`, only {}", names.join(", "))
+    })
+    .unwrap_or_default()
+}
+
 /// Returns the address of a host.
 #[must_use]
 pub fn address(host: u32) -> IpAddr {

@@ -121,6 +121,11 @@ impl Wire {
         found.map(|index| index as u32)
     }
 
+    /// Returns the names of all hosts.
+    pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.hosts.iter().map(|host| host.name.as_str())
+    }
+
     pub(super) fn set_off(&mut self, host: u32, is_off: bool) {
         self.host_mut(host).is_off = is_off;
     }

@@ -444,9 +444,9 @@ pub(crate) fn peek_sender(socket: &UdpSocket) -> io::Result<SockAddr> {
     }
 }
 
-/// Returns the address of a host of the simulation, or `None` in it if there is none of this name. `None` outside of a
+/// Returns the address of a host of the simulation, or an error in it if there is none of this name. `None` outside of a
 /// simulation. Without a port, the name has one at its end.
-pub(crate) fn look_up(name: &str, port: Option<u16>) -> Option<Option<SocketAddr>> {
+pub(crate) fn look_up(name: &str, port: Option<u16>) -> Option<io::Result<SocketAddr>> {
     if !simulation::is_on() {
         return None;
     }
@@ -461,7 +461,14 @@ pub(crate) fn look_up(name: &str, port: Option<u16>) -> Option<Option<SocketAddr
         "localhost" => Some(IpAddr::from(Ipv4Addr::LOCALHOST)),
         _ => simulation::find(name).map(simulation::address),
     };
-    Some(address.and_then(|address| Some(SocketAddr::new(address, port?))))
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+    let Some(port) = port else {
+        return Some(Err(invalid(
+            "invalid socket address: it has no port".into(),
+        )));
+    };
+    let address = address.ok_or_else(|| invalid(simulation::no_such_host(name)));
+    Some(address.map(|address| SocketAddr::new(address, port)))
 }
 
 /// The simulated address to which a [`TcpSocket`](crate::TcpSocket) is bound.

@@ -42,7 +42,7 @@ pub(crate) fn resets_when_closed(_: &TcpStream) {}
 
 /// Returns the address of a host of a simulation: there is none.
 #[inline]
-pub(crate) fn look_up(_name: &str, _port: Option<u16>) -> Option<Option<SocketAddr>> {
+pub(crate) fn look_up(_name: &str, _port: Option<u16>) -> Option<io::Result<SocketAddr>> {
     None
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
-use super::Filled;
+use super::{Filled, ScopeChild};
 use crate::Kind;
 use crate::decisions::{IS_DECIDED, Numbered};
 
@@ -405,6 +405,130 @@ impl Wait {
     pub fn end(&mut self) {}
 }
 
+/// See `scope.rs`.
+#[derive(Debug)]
+pub struct Members {
+    object: Object,
+}
+
+impl Members {
+    /// Creates the empty list.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(_lends: bool) -> Self {
+        Self {
+            object: Object::new(),
+        }
+    }
+
+    /// Returns an empty object.
+    #[inline(always)]
+    #[must_use]
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn awaited(&self) {}
+
+    /// Returns 0.
+    #[inline(always)]
+    #[allow(clippy::should_implement_trait, reason = "it is no addition")]
+    pub fn add(&self) -> u64 {
+        0
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn started(&self, _key: u64, _task: u64) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn add_as(&self, _key: u64, _task: Option<u64>) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn remove(&self, _key: u64) {}
+}
+
+/// See `scope.rs`.
+#[derive(Debug, Default)]
+pub struct OfScope;
+
+impl OfScope {
+    /// Creates the empty field.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn belongs_to(&self, _scope: &Members) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn add_handle(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn remove_handle(&self) {}
+}
+
+/// See `child.rs`.
+#[derive(Debug)]
+pub struct ChildState;
+
+impl ChildState {
+    /// Creates the empty field.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(_id: u64, _scope: &Members) -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn set_polled(&self, _is_polled: bool) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn woken(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn handle_dropped(&self) {}
+}
+
+/// See `child.rs`.
+#[derive(Debug)]
+pub struct ChildRecord;
+
+impl ChildRecord {
+    /// Returns the empty record.
+    #[inline(always)]
+    #[must_use]
+    pub fn new<C: ScopeChild>(_id: u64, _caller: Caller) -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    ///
+    /// # Safety
+    ///
+    /// See `child.rs`.
+    #[inline(always)]
+    pub unsafe fn enter(&self, _waker: &Waker) -> Entered {
+        Entered
+    }
+}
+
+/// See `current.rs`.
+#[derive(Debug)]
+pub struct Entered;
+
 /// See `wait.rs`.
 pub struct Blocking;
 
@@ -564,8 +688,8 @@ const _: () = {
         };
     }
     if !IS_DECIDED {
-        is_nothing!(Object);
+        is_nothing!(Object Members);
     }
-    is_nothing!(About Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping trace::Waking trace::RunsJob
+    is_nothing!(OfScope ChildState ChildRecord Entered About Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping trace::Waking trace::RunsJob
         trace::AwaitsJob);
 };

@@ -13,6 +13,7 @@
 //! - `WordWait`: the wait of a thread on a word of the program's, which has no object.
 //! - [`Descriptor`]: a source of the operating system, which has no object: the reader asks the system
 //!   for its description.
+//! - [`Members`], [`OfScope`], [`ChildRecord`]: the children of a scope.
 //! - [`About`]: what a closure on a thread for blocking work does.
 //! - [`Caller`]: the location in the user's code.
 //!
@@ -32,15 +33,18 @@ pub use {kernel::request::Request, recording::*};
 mod disabled;
 #[cfg(not(feature = "inspect"))]
 pub use disabled::{
-    About, Blocking, Caller, Calls, Descriptor, Kept, NAMES, Object, Origin, Root, Sleeping, Wait,
-    WaitKind, cache_time, cache_time_after_sleep, forget_time, runs_tasks, sleeping, trace,
+    About, Blocking, Caller, Calls, ChildRecord, ChildState, Descriptor, Entered, Kept, Members,
+    NAMES, Object, OfScope, Origin, Root, Sleeping, Wait, WaitKind, cache_time,
+    cache_time_after_sleep, forget_time, runs_tasks, sleeping, trace,
 };
 
 mod fill;
 mod named;
+mod scope_child;
 
 pub use fill::{Fill, Filled};
 pub use named::Named;
+pub use scope_child::{ScopeChild, id_of_child, number_of_child};
 
 /// `true` if records are made.
 pub const IS_ENABLED: bool = cfg!(feature = "inspect");

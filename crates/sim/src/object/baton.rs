@@ -160,6 +160,7 @@ unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
 /// Counts a point, lets its time pass, and ends a run that has too many. `concerns` is the object for the
 /// strategy: see `Thread::object`.
 unsafe fn arrive(call: &'static str, object: usize, concerns: u64, cost: u64) {
+    step::close();
     let s = sim();
     s.clock_reads = 0;
     let object = if object == 0 { 0 } else { s.object(object) };
@@ -385,7 +386,11 @@ pub unsafe fn wake(key: Key) -> Option<u32> {
         0
     };
     let s = sim();
-    let id = *s.queues.get(&key)?.get(at)?;
+    let queue = s.queues.get(&key)?;
+    let (id, longest) = (*queue.get(at)?, *queue.front()?);
+    if id != longest {
+        chose(kind::WAITER, id, longest);
+    }
     s.leave_queue(id);
     make_ready(id);
     Some(id)
@@ -449,6 +454,7 @@ unsafe fn open_window() {
     let choice = scripted(kind::WINDOW, WINDOWS).unwrap_or_else(|| sim().strategy.window());
     record(kind::WINDOW, WINDOWS, choice);
     if choice > 0 {
+        chose(kind::WINDOW, choice as u32, 0);
         step::open(choice as u32);
     }
 }
@@ -482,6 +488,9 @@ pub unsafe fn choose_thread(kind: u16) -> u32 {
             s.strategy.pick(kind, running, &found[..count], pending)
         });
         record(kind, count, at);
+        if at != 0 {
+            chose(kind, found[at], found[0]);
+        }
         sim().streak += 1;
         return found[at];
     }
@@ -574,6 +583,9 @@ pub unsafe fn choose_of(family: u32, count: usize) -> usize {
     let kind = kind::FAULT + family as u16;
     let choice = scripted(kind, count).unwrap_or_else(|| sim().strategy.pick_other(count));
     record(kind, count, choice);
+    if choice > 0 {
+        chose(kind, choice as u32, 0);
+    }
     choice
 }
 
@@ -610,6 +622,7 @@ pub unsafe fn fault_of(family: u32, count: usize) -> usize {
             family as u16,
             b"",
         );
+        chose(kind, choice as u32, 0);
     }
     choice
 }
@@ -626,6 +639,14 @@ pub unsafe fn started(child: u32) {
 pub unsafe fn ended() {
     progress::change();
     happened(happening::END, sim().current, 0, NOTHING, 0, b"");
+}
+
+/// Records that the last decision had another result than the harmless one: see `happening::CHOICE`.
+unsafe fn chose(kind: u16, chosen: u32, harmless: u32) {
+    let s = sim();
+    let decision = s.region().decided - 1;
+    let object = u64::from(harmless) << 32 | u64::from(decision);
+    happened(happening::CHOICE, s.current, chosen, object, kind, b"");
 }
 
 /// Notes the name of a thread.

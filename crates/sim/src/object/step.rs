@@ -11,12 +11,19 @@
 //! # Where a window ends
 //!
 //! Only instructions of the program's own file are counted, and only there the baton is handed on. libc and
-//! this object may hold locks of libc in between, and this object's own allocations need them.
+//! this object may hold locks of libc in between. This object's own allocations need these locks.
 //!
-//! The flag is set in the last part of a point, and the instructions from there to the end of the point
-//! are not counted. A window ends at the next instruction of this object, or at a `syscall` instruction:
-//! both are calls. A survey continues there, up to a point, because many calls are none. But the
-//! system call that may block SIGTRAP is not stepped over.
+//! The next point ends a window ([`close`]). Many calls are no points: memory, stacks for signals, names, clocks. A window
+//! goes on over these, and so does a survey. Otherwise no window would reach the closure of a thread, because std makes some
+//! of these calls before it. Two kinds of system calls end a window although they are no points. One may block SIGTRAP, and the
+//! kernel would then end the process. The others start a thread, which would inherit the flag.
+//!
+//! # Code that this object calls
+//!
+//! This object may call code of the program's file, such as an allocator that takes malloc's place. It must not lose the
+//! baton there. So [`is_for_object`] looks at the stack. The first instruction outside of this object belongs to a called
+//! function if its return address is in this object. The function has returned when the stack pointer is above that address.
+//! The start routine of a thread is the exception ([`calls_program`]).
 //!
 //! # Handlers
 //!
@@ -43,6 +50,8 @@ const BREAKPOINT: i32 = 0x80;
 const SENT: i32 = -6;
 /// The call that may block SIGTRAP.
 const RT_SIGPROCMASK: usize = 14;
+/// Calls that start a thread or a process: clone, fork, vfork, clone3.
+const STARTS: [usize; 4] = [56, 57, 58, 435];
 /// Interrupted calls of the kernel start again.
 const RESTART: c_int = 0x1000_0000;
 
@@ -51,8 +60,12 @@ static mut OBJECT: (usize, usize) = (0, 0);
 static mut PROGRAM: (usize, usize) = (0, 0);
 /// Instructions that are left of the window; zero: there is none.
 static mut LEFT: u32 = 0;
-/// The window's thread has left this object.
-static mut IS_OUTSIDE: bool = false;
+/// The stack pointer at the last instruction, if that was one of this object; zero: it was not.
+static mut STACK: usize = 0;
+/// Where the return address of a function lies that this object has called and that has not returned; zero: there is none.
+static mut RETURN: usize = 0;
+/// The next function that this object calls is one of the program, and works for the program.
+static mut IS_START: bool = false;
 
 /// Installs the handler. `main` is in the program's file.
 pub unsafe fn install(main: usize) {
@@ -73,11 +86,16 @@ fn contains(range: (usize, usize), at: usize) -> bool {
 /// Opens a window of the running thread. It is about to return from a point.
 pub unsafe fn open(instructions: u32) {
     LEFT = instructions;
-    IS_OUTSIDE = false;
+    (STACK, RETURN, IS_START) = (0, 0, false);
     set_flag();
 }
 
-/// Closes the window before the baton may change hands.
+/// This object is about to call code of the program that works for the program.
+pub unsafe fn calls_program() {
+    IS_START = true;
+}
+
+/// Closes the window: the thread is at a point, or ends.
 pub unsafe fn close() {
     if LEFT != 0 {
         LEFT = 0;
@@ -89,7 +107,7 @@ pub unsafe fn close() {
 pub unsafe fn settle(context: *mut Context) {
     if LEFT != 0 {
         clear_flag();
-        IS_OUTSIDE = true;
+        STACK = 0;
         (*context).flags_register |= TRAP_FLAG;
     }
 }
@@ -148,22 +166,19 @@ unsafe fn alarm(context: *mut Context) -> bool {
 unsafe fn stepped(context: *mut Context) {
     (*context).flags_register &= !TRAP_FLAG;
     loops::put_back();
-    let at = (*context).registers[16];
-    if contains(OBJECT, at) {
-        survey::pass();
-        if IS_OUTSIDE {
+    let registers = &(*context).registers;
+    let (call, stack, at) = (registers[13], registers[15], registers[16]);
+    let is_for_object = LEFT != 0 && is_for_object(at, stack);
+    if is_system_call(at) {
+        if call == RT_SIGPROCMASK || STARTS.contains(&call) {
             LEFT = 0;
-        }
-    } else if is_system_call(at) {
-        LEFT = 0;
-        if (*context).registers[13] == RT_SIGPROCMASK {
             survey::stop();
         }
         survey::pass();
     } else if contains(PROGRAM, at) {
-        IS_OUTSIDE = true;
         survey::step(at);
         match LEFT {
+            _ if is_for_object => {}
             0 => {}
             1 => {
                 LEFT = 0;
@@ -174,12 +189,32 @@ unsafe fn stepped(context: *mut Context) {
             _ => LEFT -= 1,
         }
     } else {
-        IS_OUTSIDE = true;
         survey::pass();
     }
     if LEFT != 0 || survey::is_on() {
         (*context).flags_register |= TRAP_FLAG;
     }
+}
+
+/// Returns `true` if the next instruction is one of this object, or of a function that this object has called.
+unsafe fn is_for_object(at: usize, stack: usize) -> bool {
+    if stack > RETURN {
+        RETURN = 0;
+    }
+    if contains(OBJECT, at) {
+        STACK = stack;
+        return true;
+    }
+    let before = core::mem::take(&mut *(&raw mut STACK));
+    if before != 0 {
+        let is_start = core::mem::take(&mut *(&raw mut IS_START));
+        // After a return, the stack pointer is higher. After a jump at a function's end, the return address is the caller's.
+        let is_called = stack <= before && contains(OBJECT, *(stack as *const usize));
+        if is_called && !is_start && RETURN == 0 {
+            RETURN = stack;
+        }
+    }
+    RETURN != 0
 }
 
 unsafe fn is_system_call(at: usize) -> bool {

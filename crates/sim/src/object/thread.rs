@@ -9,6 +9,7 @@ use crate::end;
 use crate::real::real;
 use crate::shared::region::kind;
 use crate::state::{Class, NEVER, State, Thread, active, sim};
+use crate::step;
 use crate::sys;
 use crate::time;
 
@@ -37,6 +38,7 @@ pub unsafe extern "C" fn pthread_create(
     if !active() {
         return create(thread, attributes, start, argument);
     }
+    step::close();
     let s = sim();
     let id = s.threads.len() as u32;
     let mut record = Box::new(Thread::new(id));
@@ -83,6 +85,7 @@ unsafe extern "C" fn run(body: *mut c_void) -> *mut c_void {
     s.runs();
     c::pthread_setspecific(s.key, core::ptr::dangling());
     baton::begins();
+    step::calls_program();
     (body.start)(body.argument)
 }
 
@@ -91,6 +94,8 @@ pub unsafe extern "C" fn ended(_: *mut c_void) {
     if !active() {
         return;
     }
+    // What follows must not be stepped: this thread may be without the baton then.
+    step::close();
     let s = sim();
     s.me().rounds += 1;
     if s.me().rounds < ROUNDS {

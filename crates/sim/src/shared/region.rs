@@ -105,6 +105,10 @@ pub mod happening {
     pub const NAME: u16 = 5;
     /// A fault of the family `class` occurred.
     pub const FAULT: u16 = 6;
+    /// A decision of the kind `class` had another result than the harmless one. The thread is the running one.
+    /// `other` is the thread that was chosen, or the choice. `object` has the number of the decision in its lower half.
+    /// If the decision is about threads, the upper half is the thread that choice 0 means.
+    pub const CHOICE: u16 = 7;
 }
 
 /// Subjects of decisions.

@@ -4,7 +4,7 @@ use blitz_io_sim::{
     Faults, Happening, Outcome, Plan, Schedule, Scripted, Simulator, Verdict, shrink,
 };
 
-use crate::support::{c, find, is_simulated, test, text};
+use crate::support::{Compiled, c, find, is_simulated, test, text};
 
 /// `kind::WINDOW` of the shared memory.
 const WINDOW: u16 = 4;
@@ -329,6 +329,109 @@ int main(void) {
         rounds[0] > 1 && rounds.iter().all(|count| *count == rounds[0]),
         "{seen:?}"
     );
+}
+
+/// Runs a program without other choices than the first window of `main`, of each length below `end`. Returns what it printed.
+fn with_first_window(compiled: &Compiled, end: u16) -> Vec<String> {
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let mut plan = Plan::new(Schedule::Script, 0);
+    plan.preempt = true;
+    let usual = simulator.run(&plan).unwrap();
+    let mut decisions = usual.decisions.iter();
+    let at = decisions.position(|it| it.kind == WINDOW).unwrap();
+    let printed = (1..end).map(|choice| {
+        plan.script = vec![Scripted {
+            index: at as u32,
+            kind: WINDOW,
+            count: usual.decisions[at].count,
+            choice,
+            reserved: 0,
+        }];
+        // Names of threads take memory in a run that is recorded.
+        let (outcome, _) = simulator.record(&plan).unwrap();
+        assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
+        text(&outcome).trim().to_owned()
+    });
+    printed.collect()
+}
+
+/// Calls that are no points: a system call that the kernel answers, one inside of libc that the simulator answers, and two of its
+/// own functions.
+#[test]
+fn a_window_goes_on_over_calls_that_do_not_matter() {
+    let compiled = c(r#"
+#include <signal.h>
+static volatile int count;
+static void *other(void *x) { printf("%d\n", count); return x; }
+static void harmless(void) {
+    stack_t old;
+    struct timespec now;
+    cpu_set_t set;
+    sigaltstack(NULL, &old);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    pthread_setname_np(pthread_self(), count % 2 ? "odd" : "even");
+    sched_getaffinity(0, sizeof set, &set);
+}
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, other, NULL);
+    while (count < 9) { count = count + 1; harmless(); }
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    let seen: Vec<u32> = with_first_window(&compiled, 200)
+        .iter()
+        .map(|seen| seen.parse().unwrap())
+        .collect();
+    // Only instructions of the program count, so each round has as many. In the first one it looks for libc's functions.
+    let rounds: Vec<usize> = (2..5)
+        .map(|count| seen.iter().filter(|it| **it == count).count())
+        .collect();
+    assert!(
+        seen.is_sorted() && rounds[0] > 1 && rounds.iter().all(|count| *count == rounds[0]),
+        "{rounds:?} {seen:?}"
+    );
+}
+
+/// The simulator's own functions use a program's allocator. No thread is interrupted there.
+#[test]
+fn no_window_ends_in_an_allocator_that_the_simulator_calls() {
+    let compiled = c(r#"
+#include <stddef.h>
+static volatile int calls, inside, count;
+static char memory[1 << 26];
+static size_t used;
+void *malloc(size_t size) {
+    inside = 1;
+    calls++;
+    used = (used + 31) & ~(size_t)15;
+    *(size_t *)(memory + used - 16) = size;
+    void *taken = memory + used;
+    used += size;
+    inside = 0;
+    return taken;
+}
+void free(void *it) {}
+void *calloc(size_t many, size_t size) { return memset(malloc(many * size), 0, many * size); }
+void *realloc(void *it, size_t size) {
+    void *copy = malloc(size);
+    return it ? memcpy(copy, it, ((size_t *)it)[-2] < size ? ((size_t *)it)[-2] : size) : copy;
+}
+static int before;
+static void *other(void *x) { printf("%d %d %d\n", inside, calls > before, count); return x; }
+int main(void) {
+    pthread_t t;
+    char name[] = "name-a";
+    pthread_create(&t, NULL, other, NULL);
+    before = calls;
+    while (count < 6) { count = count + 1; name[5]++; pthread_setname_np(pthread_self(), name); }
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    let seen = with_first_window(&compiled, 100);
+    assert!(seen.iter().all(|seen| seen.starts_with("0 ")), "{seen:?}");
+    // It was called meanwhile.
+    assert!(seen.iter().any(|seen| seen.starts_with("0 1 ")), "{seen:?}");
 }
 
 #[test]

@@ -2,9 +2,12 @@
 
 use std::fs;
 
-use blitz_io_sim::{Faults, Happening, Plan, Schedule, Simulator, Verdict};
+use blitz_io_sim::{Choice, Faults, Happening, Plan, Schedule, Simulator, Verdict};
 
 use crate::support::{c, run};
+
+/// The kind of a decision whether the running thread goes on.
+const SWITCH: u16 = 0;
 
 /// The other thread waits for a lock that `main` holds while it sleeps.
 const WAIT: &str = r#"
@@ -144,6 +147,78 @@ fn the_record_has_each_call_wait_and_wake() {
             "7 0 is woken by 1",
         ]
     );
+}
+
+/// Two threads wait for a condition, and `main` wakes one after the other.
+const WAITERS: &str = r#"
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int turns;
+static void *waits(void *x) {
+    pthread_mutex_lock(&m);
+    while (turns == 0) pthread_cond_wait(&c, &m);
+    turns--;
+    pthread_mutex_unlock(&m);
+    return x;
+}
+int main(void) {
+    pthread_t t[2];
+    for (long i = 0; i < 2; i++) pthread_create(&t[i], NULL, waits, NULL);
+    usleep(100);
+    for (int i = 0; i < 2; i++) {
+        pthread_mutex_lock(&m); turns++; pthread_cond_signal(&c); pthread_mutex_unlock(&m);
+    }
+    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+    return 0;
+}"#;
+
+#[test]
+fn the_record_has_each_choice() {
+    let compiled = c(WAITERS);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let (mut runs, mut wakes, mut interrupts, mut faults) = (0, 0, 0, 0);
+    for seed in 0..300 {
+        let mut plan = Plan::new(Schedule::Random, seed);
+        plan.faults = Faults::USUAL;
+        plan.preempt = true;
+        let (outcome, recording) = simulator.record(&plan).unwrap();
+        assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
+        let mut recorded = vec![];
+        for event in &recording.events {
+            let Happening::Choice { decision, choice } = &event.what else {
+                continue;
+            };
+            recorded.push(*decision);
+            let it = outcome.decisions[*decision as usize];
+            match choice {
+                Choice::Runs { thread, instead_of } => {
+                    runs += 1;
+                    // The running thread could go on.
+                    assert!(it.kind != SWITCH || *instead_of == event.thread);
+                    assert_ne!(thread, instead_of);
+                }
+                Choice::Wakes { thread, instead_of } => {
+                    wakes += 1;
+                    assert_eq!((event.thread, thread + instead_of), (0, 3));
+                }
+                Choice::Interrupts { after } => {
+                    interrupts += 1;
+                    assert_eq!(*after, u32::from(it.choice));
+                }
+                Choice::Fault { family, degree } => {
+                    faults += 1;
+                    assert!(["short", "spurious", "stall"].contains(&family.as_str()));
+                    assert_eq!(*degree, u32::from(it.choice));
+                }
+                _ => unreachable!("there are no others"),
+            }
+        }
+        let script = outcome.script();
+        let all: Vec<u32> = script.iter().map(|choice| choice.index).collect();
+        assert_eq!(recorded, all, "seed {seed}");
+    }
+    let seen = [runs, wakes, interrupts, faults];
+    assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use blitz_io_core::{debug_fields, error_text};
 use std::fmt::Debug;
+use std::time::{Duration, Instant};
 
 use super::once_cell::{OnceCell, SetError};
 use crate::cell_traits::cell_traits;
@@ -154,8 +155,52 @@ impl<T> SetOnce<T> {
     /// ```
     #[inline]
     #[track_caller]
+    #[doc(alias = "wait_blocking")]
     pub fn blocking_wait(&self) -> &T {
         self.cell.blocking_wait()
+    }
+
+    /// Blocks the thread until there is a value, but no longer than `timeout`. Returns `None` if it
+    /// elapses.
+    ///
+    /// For threads. A task awaits [`wait`](SetOnce::wait) in a `timeout` of its runtime.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::SetOnce;
+    /// use std::time::Duration;
+    ///
+    /// let cell = SetOnce::new();
+    /// assert_eq!(cell.blocking_wait_timeout(Duration::from_millis(1)), None);
+    /// cell.set(7)?;
+    /// assert_eq!(cell.blocking_wait_timeout(Duration::from_millis(1)), Some(&7));
+    /// # Ok::<(), blitz_io::sync::SetOnceError<i32>>(())
+    /// ```
+    #[track_caller]
+    pub fn blocking_wait_timeout(&self, timeout: Duration) -> Option<&T> {
+        self.cell.blocking_wait_timeout(timeout)
+    }
+
+    /// Blocks the thread until there is a value, but no longer than until `deadline`. Returns `None` if
+    /// it passes.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::SetOnce;
+    /// use std::time::Instant;
+    ///
+    /// let cell = SetOnce::from(7);
+    /// assert_eq!(cell.blocking_wait_deadline(Instant::now()), Some(&7));
+    /// ```
+    #[track_caller]
+    pub fn blocking_wait_deadline(&self, deadline: Instant) -> Option<&T> {
+        self.cell.blocking_wait_deadline(deadline)
     }
 
     /// Returns the value, if there is one.

@@ -313,6 +313,15 @@ fn a_thread_gives_up_when_its_time_is_up() {
     notify.notify_one();
     assert!(notify.notified().blocking_wait_timeout(ms(0)));
     assert!(!is_stored(&notify));
+    assert!(!notify.blocking_notified_timeout(ms(1)));
+    assert!(!notify.blocking_notified_deadline(start));
+    notify.notify_one();
+    assert!(notify.blocking_notified_deadline(start));
+    let call = notify.notified();
+    let owned = notify.clone().notified_owned();
+    notify.notify_waiters();
+    assert!(call.blocking_wait_deadline(start) && owned.blocking_wait_deadline(start));
+    assert!(!is_stored(&notify));
 }
 
 /// Tokens go round among more threads than there are processors, some of which

@@ -5,8 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use blitz_io_sync::task::{SetOnce, SetOnceError};
+use blitz_io_testing::threads::A_WHILE;
 use blitz_io_testing::{Runtime, Wakings, everywhere, ms, poll_once, reentrant_waker};
 
 fn poll<F: Future>(future: Pin<&mut F>) -> bool {
@@ -93,4 +95,23 @@ fn a_waker_may_look_at_the_value() {
     assert_eq!(cell.set(7), Ok(()));
     assert_eq!(wakings.count(), 2);
     assert!(futures.iter_mut().all(|future| poll(future.as_mut())));
+}
+
+#[test]
+fn a_thread_waits_for_the_value_no_longer_than_it_wants() {
+    let cell = SetOnce::new();
+    let past = Instant::now();
+    assert_eq!(cell.blocking_wait_deadline(past), None);
+    assert_eq!(cell.blocking_wait_timeout(ms(5)), None);
+    assert!(past.elapsed() >= ms(5));
+    thread::scope(|scope| {
+        let waiters = [Duration::MAX, Duration::from_secs(900)].map(|timeout| {
+            let cell = &cell;
+            scope.spawn(move || cell.blocking_wait_timeout(timeout).copied())
+        });
+        thread::sleep(A_WHILE);
+        cell.set(7).unwrap();
+        assert_eq!(waiters.map(|waiter| waiter.join().unwrap()), [Some(7); 2]);
+    });
+    assert_eq!(cell.blocking_wait_deadline(past), Some(&7));
 }

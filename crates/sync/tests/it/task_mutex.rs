@@ -6,11 +6,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use blitz_io_sync::task::{
     MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
 };
-use blitz_io_testing::threads::Watchdog;
+use blitz_io_testing::threads::{A_WHILE, Watchdog};
 use blitz_io_testing::{
     Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
 };
@@ -178,4 +179,31 @@ fn parts_of_unknown_size() {
     let text = OwnedMutexGuard::map(mutex.try_lock_owned().unwrap(), |pair| &mut pair.0);
     let text = OwnedMappedMutexGuard::map(text, |text| text.as_mut_str());
     assert_eq!(&*text, "text");
+}
+
+#[test]
+fn a_thread_waits_for_the_lock_no_longer_than_it_wants() {
+    let _watchdog = Watchdog::new("a thread waits no longer than it wants");
+    let mutex = Mutex::new(1);
+    let past = Instant::now();
+    // A lock that is free is had after the deadline, too.
+    let guard = mutex.blocking_lock_deadline(past).unwrap();
+    assert!(mutex.blocking_lock_deadline(past).is_err());
+    assert!(mutex.blocking_lock_timeout(Duration::ZERO).is_err());
+    let began = Instant::now();
+    assert!(mutex.blocking_lock_timeout(ms(20)).is_err());
+    assert!(began.elapsed() >= ms(20));
+    thread::scope(|scope| {
+        let waiters = [Duration::MAX, Duration::from_secs(900)].map(|timeout| {
+            let mutex = &mutex;
+            scope.spawn(move || *mutex.blocking_lock_timeout(timeout).unwrap() += 1)
+        });
+        thread::sleep(A_WHILE);
+        drop(guard);
+        waiters
+            .into_iter()
+            .for_each(|waiter| waiter.join().unwrap());
+    });
+    // Those that gave up have left the queue.
+    assert_eq!(*mutex.try_lock().unwrap(), 3);
 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::task::{Poll, Waker};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use blitz_io_sync::task::{OwnedRwLockWriteGuard, RwLock, RwLockWriteGuard};
-use blitz_io_testing::threads::Watchdog;
+use blitz_io_testing::threads::{A_WHILE, Watchdog};
 use blitz_io_testing::{
     Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker,
 };
@@ -250,4 +251,53 @@ fn the_value_is_dropped_once() {
     assert_eq!((*reader, drops.count()), (1, 0));
     drop(reader);
     assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn a_thread_waits_for_the_lock_no_longer_than_it_wants() {
+    let _watchdog = Watchdog::new("a thread waits no longer than it wants");
+    let lock = RwLock::new(1);
+    let past = Instant::now();
+    // A lock that is free is had after the deadline, too.
+    let reader = lock.blocking_read_deadline(past).unwrap();
+    assert!(lock.blocking_read_timeout(Duration::ZERO).is_ok());
+    assert!(lock.blocking_write_deadline(past).is_err());
+    let began = Instant::now();
+    assert!(lock.blocking_write_timeout(ms(20)).is_err());
+    assert!(began.elapsed() >= ms(20));
+    // The writer that gave up keeps no reader out.
+    assert!(lock.try_read().is_ok());
+    drop(reader);
+    let writer = lock.blocking_write_deadline(past).unwrap();
+    assert!(lock.blocking_read_deadline(past).is_err());
+    assert!(lock.blocking_read_timeout(ms(1)).is_err());
+    thread::scope(|scope| {
+        let writer_waits = scope.spawn(|| *lock.blocking_write_timeout(Duration::MAX).unwrap() = 2);
+        let reader_waits = scope.spawn(|| {
+            *lock
+                .blocking_read_timeout(Duration::from_secs(900))
+                .unwrap()
+        });
+        thread::sleep(A_WHILE);
+        drop(writer);
+        writer_waits.join().unwrap();
+        assert!((1..=2).contains(&reader_waits.join().unwrap()));
+    });
+    assert_eq!(*lock.try_write().unwrap(), 2);
+}
+
+/// A writer waits in front of a reader, and gives up while another reader has the lock.
+#[test]
+fn a_writer_that_gives_up_lets_readers_proceed() {
+    let _watchdog = Watchdog::new("a writer that gives up");
+    let lock = RwLock::new(1);
+    let _reader = lock.blocking_read();
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| lock.blocking_write_timeout(ms(50)).is_err());
+        while lock.try_read().is_ok() && !writer.is_finished() {
+            thread::yield_now();
+        }
+        assert_eq!(*lock.blocking_read(), 1);
+        assert!(writer.join().unwrap());
+    });
 }

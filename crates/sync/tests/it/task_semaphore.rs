@@ -10,10 +10,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use blitz_io_sync::task::{Semaphore, TryAcquireError};
 use blitz_io_testing::threads::{ThreadName, Watchdog, elsewhere};
 use blitz_io_testing::{Wakings, everywhere, ms, poll_once, reentrant_waker, shouting_waker};
+
+/// A limit that no wait of these tests reaches.
+const LONG: Duration = Duration::from_secs(900);
 
 everywhere! {
     async fn who_finds_no_permit_waits_for_one(rt) {
@@ -430,4 +434,62 @@ fn sizes() {
     assert!(size_of_val(&mutex.lock()) <= 112);
     assert!(size_of_val(&lock.read()) <= 112);
     assert!(size_of_val(&lock.write()) <= 112);
+}
+
+#[test]
+fn a_thread_waits_for_a_permit_no_longer_than_it_wants() {
+    let _watchdog = Watchdog::new("a thread waits no longer than it wants");
+    let semaphore = Semaphore::new(1);
+    let past = Instant::now();
+    // A permit that is free is had after the deadline, too.
+    let permit = semaphore.blocking_acquire_deadline(past).unwrap();
+    let refused = Err(TryAcquireError::NoPermits);
+    assert_eq!(semaphore.blocking_acquire_deadline(past).map(drop), refused);
+    let none = semaphore.blocking_acquire_timeout(Duration::ZERO);
+    assert_eq!(none.map(drop), refused);
+    let began = Instant::now();
+    assert_eq!(
+        semaphore.blocking_acquire_timeout(ms(20)).map(drop),
+        refused
+    );
+    assert!(began.elapsed() >= ms(20));
+    thread::scope(|scope| {
+        let waiters = [Duration::MAX, LONG].map(|timeout| {
+            let semaphore = &semaphore;
+            scope.spawn(move || semaphore.blocking_acquire_timeout(timeout).map(drop))
+        });
+        thread::sleep(threads::A_WHILE);
+        drop(permit);
+        assert_eq!(
+            waiters.map(|waiter| waiter.join().unwrap()),
+            [Ok(()), Ok(())]
+        );
+    });
+    // Those that gave up have left the queue.
+    assert_eq!(semaphore.available_permits(), 1);
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| semaphore.blocking_acquire_many_timeout(2, LONG).map(drop));
+        thread::sleep(threads::A_WHILE);
+        semaphore.close();
+        assert_eq!(waiter.join().unwrap(), Err(TryAcquireError::Closed));
+    });
+    let closed = semaphore.blocking_acquire_many_deadline(1, past);
+    assert_eq!(closed.map(drop), Err(TryAcquireError::Closed));
+}
+
+/// It wants more than there is, and the one behind it less.
+#[test]
+fn a_thread_that_gives_up_lets_those_behind_it_proceed() {
+    let _watchdog = Watchdog::new("a thread that gives up");
+    let semaphore = Semaphore::new(1);
+    thread::scope(|scope| {
+        let greedy = scope.spawn(|| semaphore.blocking_acquire_many_timeout(2, ms(50)).map(drop));
+        while semaphore.available_permits() == 1 && !greedy.is_finished() {
+            thread::yield_now();
+        }
+        let modest = semaphore.blocking_acquire().unwrap();
+        assert_eq!(greedy.join().unwrap(), Err(TryAcquireError::NoPermits));
+        drop(modest);
+    });
+    assert_eq!(semaphore.available_permits(), 1);
 }

@@ -197,6 +197,26 @@ fn some_wait_for_a_set() {
     });
 }
 
+/// The deadline of a thread passes while the value is set, and another thread gets the value.
+fn one_gives_up_before_the_set() {
+    model(2, || {
+        let cell = Arc::new(SetOnce::<Number>::new());
+        let wait_for = |limit: Option<std::time::Duration>| {
+            let cell = cell.clone();
+            thread::spawn(move || match limit {
+                Some(limit) => cell.blocking_wait_timeout(limit).map(Number::read),
+                None => Some(cell.blocking_wait().read()),
+            })
+        };
+        let hasty = wait_for(Some(std::time::Duration::from_secs(1)));
+        let patient = wait_for(None);
+        blitz_io_futex::model::expire();
+        assert!(cell.set(Number::new(7)).is_ok());
+        assert!(matches!(hasty.join().unwrap(), None | Some(7)));
+        assert_eq!(patient.join().unwrap(), Some(7));
+    });
+}
+
 /// A waiter is dropped while the value is set, and another one proceeds.
 fn one_is_dropped_before_the_set() {
     model(2, || {
@@ -213,6 +233,11 @@ fn one_is_dropped_before_the_set() {
         assert_eq!(block_on(cell.wait()).read(), 7);
         assert!(other.join().unwrap());
     });
+}
+
+#[test]
+fn a_deadline_passes_before_the_set() {
+    one_gives_up_before_the_set();
 }
 
 #[test]

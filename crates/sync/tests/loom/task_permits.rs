@@ -5,11 +5,15 @@ use crate::model;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use blitz_io_sync::task::{Mutex, RwLock, Semaphore};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on, model_in_order as model, poll};
+
+/// The model says when it has passed.
+const SOME_TIME: Duration = Duration::from_secs(1);
 
 fn spawn<S: 'static, R: 'static>(
     shared: &Arc<S>,
@@ -173,6 +177,41 @@ fn the_chosen_gives_up() {
     });
 }
 
+/// The deadline of a thread passes while it is served. It has the permit, or another one gets it.
+fn a_thread_gives_up() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let waits = spawn(&semaphore, |semaphore| {
+            let acquired = semaphore.blocking_acquire_timeout(SOME_TIME);
+            acquired.map(|permit| permit.forget()).is_ok()
+        });
+        let release = spawn(&semaphore, |semaphore| semaphore.add_permits(1));
+        blitz_io_futex::model::expire();
+        let acquired = waits.join().unwrap();
+        release.join().unwrap();
+        assert_eq!(semaphore.available_permits(), usize::from(!acquired));
+    });
+}
+
+/// A thread that wants more than there is gives up. For the one behind it there is enough.
+fn a_thread_at_the_front_gives_up() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(1));
+        let greedy = spawn(&semaphore, |semaphore| {
+            semaphore
+                .blocking_acquire_many_timeout(2, SOME_TIME)
+                .is_err()
+        });
+        let modest = spawn(&semaphore, |semaphore| {
+            semaphore.blocking_acquire().unwrap().forget();
+        });
+        blitz_io_futex::model::expire();
+        assert!(greedy.join().unwrap());
+        modest.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
 /// While one waits for two permits, no other task takes one of them.
 fn nobody_goes_past_the_queue() {
     model(2, || {
@@ -330,6 +369,16 @@ fn one_release_serves_two() {
 #[test]
 fn who_gives_up_lets_those_behind_proceed() {
     the_front_gives_up();
+}
+
+#[test]
+fn a_thread_at_its_deadline_loses_no_permit() {
+    a_thread_gives_up();
+}
+
+#[test]
+fn a_thread_at_its_deadline_lets_those_behind_proceed() {
+    a_thread_at_the_front_gives_up();
 }
 
 #[test]

@@ -20,6 +20,22 @@ use blitz_io::{join, task, thread, time};
 const PROGRAMS: &[(&str, fn())] = &[
     ("two_orders", || run(two_orders())),
     ("one_order", || run(one_order())),
+    ("children_in_two_orders", || run(children(true))),
+    ("children_in_one_order", || run(children(false))),
+    ("child_within_a_lock", || run(child_within_a_lock(true))),
+    ("child_within_a_lock_in_one_order", || {
+        run(child_within_a_lock(false));
+    }),
+    ("child_computes", || run_on_two(children_compute(1, 15))),
+    ("children_compute_together", || {
+        run_on_two(children_compute(6, 4));
+    }),
+    ("child_of_request_without_deadline", || {
+        run(child_of_request(false));
+    }),
+    ("child_of_request_with_deadline", || {
+        run(child_of_request(true));
+    }),
     ("three_in_a_circle", || run(three(true))),
     ("three_in_order", || run(three(false))),
     ("task_and_thread", task_and_thread),
@@ -149,6 +165,86 @@ async fn one_order() {
         drop(a.lock().await);
     })
     .await;
+}
+
+/// Two children of a scope take two locks one within the other, while the other one is pending.
+async fn children(in_two_orders: bool) {
+    let (a, b) = (Mutex::new(()).named("a"), Mutex::new(()).named("b"));
+    let (a, b) = (&a, &b);
+    task::scope(|scope| async move {
+        scope.spawn(async move {
+            let _a = a.lock().await;
+            task::yield_now().await;
+            let _b = b.lock().await;
+        });
+        let (first, second) = if in_two_orders { (b, a) } else { (a, b) };
+        scope.spawn(async move {
+            time::sleep(Duration::from_millis(1)).await;
+            let _first = first.lock().await;
+            task::yield_now().await;
+            let _second = second.lock().await;
+        });
+    })
+    .await;
+}
+
+/// A child takes a lock while its task keeps another one, and a task takes both.
+async fn child_within_a_lock(in_two_orders: bool) {
+    let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+    let first = (a.clone(), b.clone());
+    alone(async move {
+        let (a, b) = &first;
+        let _a = a.lock().await;
+        task::scope(|scope| async move {
+            scope.spawn(async move { drop(b.lock().await) });
+        })
+        .await;
+    })
+    .await;
+    if in_two_orders {
+        alone(both(b, a)).await;
+    } else {
+        alone(both(a, b)).await;
+    }
+}
+
+/// Children of a task compute in one poll of it, each for so many milliseconds.
+async fn children_compute(count: usize, millis: u64) {
+    alone(task::scope(move |scope| async move {
+        for _ in 0..count {
+            scope.spawn(async move {
+                let before = processor_time();
+                while processor_time() - before < Duration::from_millis(millis) {
+                    black_box(before);
+                }
+            });
+        }
+    }))
+    .await;
+}
+
+/// A child reads from a socket. Its task has the request, and the deadline.
+async fn child_of_request(has_deadline: bool) {
+    let (mut here, mut there) = pair().await.expect("the system has sockets");
+    let task = task::spawn(async move {
+        let _request = blitz_io::trace::request("GET /");
+        let there = &mut there;
+        let reads = task::scope(|scope| async move {
+            scope.spawn(async move {
+                let mut byte = [0];
+                there.read_exact(&mut byte).await.expect("it reads");
+            });
+        });
+        if has_deadline {
+            let limit = Duration::from_secs(3_600);
+            time::timeout(limit, reads).await.expect("it is in time");
+        } else {
+            reads.await;
+        }
+    });
+    settle().await;
+    here.write_all(&[1]).await.expect("the task reads");
+    task.await.expect("it ends");
 }
 
 async fn three(is_circle: bool) {

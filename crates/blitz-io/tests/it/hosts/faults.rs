@@ -278,6 +278,74 @@ fn an_error_or_a_panic_of_a_host_fails_the_run() {
 }
 
 #[test]
+fn a_report_names_the_hosts_of_tasks_and_sockets() {
+    let failure = builder()
+        .check(|| async {
+            sim::host("server", |_| async {
+                let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+                let (mut stream, _) = listener.accept().await.unwrap();
+                // It never answers.
+                _ = stream.read_u64().await;
+            });
+            let client = sim::host("client", |_| async {
+                let mut stream = TcpStream::connect("server:80").await.unwrap();
+                _ = task::spawn(async move { stream.read_u64().await }).await;
+            });
+            assert_eq!(client.name(), "client");
+            pending::<()>().await;
+        })
+        .unwrap_err();
+    let text = failure.to_string();
+    // Long lines are broken.
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "client: task ",
+        "for JoinHandle of client: task",
+        "server: task ",
+        "waits for something without a record",
+        "spawned at crates/blitz-io/tests/it/hosts/faults.rs:",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // The first task of a host is where the test adds the host.
+    assert!(!text.contains("spawned at crates/blitz-io/src"), "{text}");
+    let events = failure.events().lines();
+    let heads: Vec<&str> = events
+        .filter(|line| line.contains(", spawned at "))
+        .collect();
+    let of = |host: &str| heads.iter().filter(|line| line.starts_with(host)).count();
+    assert_eq!(
+        (of("  server: task "), of("  client: task ")),
+        (1, 2),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_unknown_host_is_refused_with_the_names_that_there_are() {
+    builder().run(|| async {
+        sim::host("server", |_| tick());
+        let error = TcpStream::connect("sever:80").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let message = "there is no host `sever`, only `test`, `server`";
+        assert_eq!(error.to_string(), message);
+        let looked_up = blitz_io::net::lookup_host(("sever", 80)).await;
+        assert_eq!(looked_up.err().unwrap().to_string(), message);
+        let error = TcpStream::connect("server").await.unwrap_err();
+        assert_eq!(error.to_string(), "invalid socket address: it has no port");
+    });
+}
+
+#[test]
+#[should_panic(expected = "there is no host `sever`, only `test`, `server`")]
+fn a_panic_about_an_unknown_host_has_the_names_that_there_are() {
+    builder().run(|| async {
+        sim::host("server", |_| tick());
+        sim::partition("test", "sever");
+    });
+}
+
+#[test]
 fn tasks_of_hosts_may_be_left_and_those_of_the_test_may_not() {
     builder().run(|| async {
         sim::host("server", |_| tick());

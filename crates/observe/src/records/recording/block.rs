@@ -25,6 +25,8 @@ pub(super) static READER: Reader = Reader::new();
 pub(super) const MOVABLE: u64 = 1 << 63;
 /// Set in `holder`, beside `MOVABLE`, if the holder keeps writers out, but not readers.
 pub(super) const BESIDE_READERS: u64 = 1 << 61;
+/// Set in `owner` if the children of a scope may borrow from it.
+pub(super) const LENDS: u64 = 1 << 63;
 
 /// The facts about one object.
 pub struct Block {
@@ -46,6 +48,8 @@ pub struct Block {
     /// The words of the object's [`Origin`].
     pub(super) maker: AtomicU64,
     pub(super) made: AtomicU64,
+    /// The word of the task or thread that awaits a scope (`scope.rs`), or 0.
+    pub(super) owner: AtomicU64,
     pub(super) name: AtomicPtr<&'static str>,
     /// The location at which the object was taken last, or null.
     pub(super) taken_at: AtomicPtr<Location<'static>>,
@@ -129,6 +133,7 @@ impl Block {
                 receiver: AtomicU64::new(0),
                 maker: AtomicU64::new(0),
                 made: AtomicU64::new(0),
+                owner: AtomicU64::new(0),
                 name: AtomicPtr::new(ptr::null_mut()),
                 taken_at: AtomicPtr::new(ptr::null_mut()),
                 totals: KindList::new(),
@@ -156,7 +161,13 @@ impl Block {
     pub(super) fn put_back(&'static self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         self.unnamed.store(0, Ordering::Relaxed);
-        let words = [&self.holder, &self.sender, &self.receiver, &self.maker];
+        let words = [
+            &self.holder,
+            &self.sender,
+            &self.receiver,
+            &self.maker,
+            &self.owner,
+        ];
         for word in words.into_iter().chain(&self.readers) {
             word.store(0, Ordering::Relaxed);
         }

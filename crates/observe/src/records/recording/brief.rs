@@ -4,6 +4,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::place::{Target, TaskFacts, TaskState, Value};
+use super::scope::ScopeFacts;
 use super::{Kind, Waiter};
 use crate::EndedBy;
 
@@ -22,11 +23,18 @@ pub struct Brief {
     pub state: Option<TaskState>,
     /// It is the record of a future that a thread drives.
     pub is_root: bool,
+    /// The task or thread that awaits the scope of which a task is a child.
+    pub owner: Option<Waiter>,
     target: Target,
 }
 
 impl Brief {
-    pub(super) fn new(value: &Value, task: Option<&TaskFacts>, state: TaskState) -> Self {
+    pub(super) fn new(
+        value: &Value,
+        task: Option<&TaskFacts>,
+        state: TaskState,
+        scope: Option<ScopeFacts>,
+    ) -> Self {
         Self {
             kind: value.kind,
             waiter: value.waiter,
@@ -34,6 +42,7 @@ impl Brief {
             blocks_thread: value.blocks_thread,
             state: task.map(|_| state),
             is_root: task.is_some_and(|task| task.is_root),
+            owner: scope.map(|scope| scope.owner),
             target: value.target,
         }
     }

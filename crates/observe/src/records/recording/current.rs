@@ -117,7 +117,11 @@ fn for_inner_poll(outer: &'static Polled) -> &'static Polled {
 }
 
 /// The poll of a task by this thread, until this is dropped.
-pub struct Entered(&'static Polled);
+pub struct Entered {
+    polled: &'static Polled,
+    /// The task is a child that the future of its scope polls.
+    is_child: bool,
+}
 
 impl Entered {
     /// Begins the first poll of a task without a record.
@@ -127,22 +131,25 @@ impl Entered {
         let since = clock::recent();
         polled.slot.begin_first(task.word(), location, since);
         set_current(task.word());
-        Self(polled)
+        Self {
+            polled,
+            is_child: false,
+        }
     }
 
     /// Begins a poll of a task.
     #[inline]
-    pub(super) fn new(task: Waiter) -> Self {
+    pub(super) fn new(task: Waiter, is_child: bool) -> Self {
         let polled = for_poll();
         polled.slot.begin(task.word(), clock::recent());
         set_current(task.word());
-        Self(polled)
+        Self { polled, is_child }
     }
 
     /// Returns the word of the thread.
     #[inline]
     pub(super) fn thread(&self) -> u64 {
-        self.0.slot.thread()
+        self.polled.slot.thread()
     }
 
     /// Tells the recorders that the poll ends.
@@ -152,8 +159,9 @@ impl Entered {
         if recorders::lints() {
             lint::poll_ends();
         }
-        if recorders::traces() {
-            trace::poll_ends(self.0.slot.current(), self.thread());
+        // A recording has the polls of the child's task.
+        if recorders::traces() && !self.is_child {
+            trace::poll_ends(self.polled.slot.current(), self.thread());
         }
     }
 }
@@ -164,8 +172,8 @@ impl Drop for Entered {
         if recorders::is_any_on() {
             self.note_end();
         }
-        self.0.slot.end();
-        match self.0.outer {
+        self.polled.slot.end();
+        match self.polled.outer {
             None => set_current(self.thread()),
             Some(outer) => set_here(outer, outer.slot.current()),
         }
@@ -194,7 +202,7 @@ mod tests {
         for _ in 0..2 {
             let around = Entered::first(outer, location);
             assert_eq!(Waiter::current(), outer);
-            let within = Entered::new(inner);
+            let within = Entered::new(inner, false);
             assert_eq!(Waiter::current(), inner);
             let (first, second) = ((outer.word(), location), (inner.word(), ptr::null()));
             assert_eq!(tasks(), [first, second]);

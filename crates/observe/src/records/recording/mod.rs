@@ -5,6 +5,7 @@ mod at_exit;
 mod block;
 mod brief;
 mod caller;
+mod child;
 mod clock;
 mod current;
 mod descriptor;
@@ -22,6 +23,7 @@ mod recorders;
 mod registry;
 mod root;
 mod run_delay;
+mod scope;
 mod simulator;
 mod switch;
 mod threads;
@@ -41,6 +43,7 @@ pub use self::{
     block::{Block, Facts, NAMES, ObjectRecord},
     brief::Brief,
     caller::{Caller, Calls},
+    child::{ChildRecord, ChildState},
     clock::{keep_time, now},
     current::Entered,
     descriptor::{Descriptor, Source},
@@ -48,9 +51,10 @@ pub use self::{
     kept::Kept,
     object::Object,
     origin::Origin,
-    place::{TaskFacts, TaskState},
+    place::{TaskFacts, TaskReading, TaskState},
     registry::{Record, TaskRecord, for_each_object, read, read_chosen},
     root::Root,
+    scope::{Members, OfScope, ScopeFacts},
     simulator::{Explain, Write, explain_deadlocks_by, is_simulated},
     threads::{ThreadRecord, runs_tasks},
     totals::{Contention, WAIT_BUCKETS},

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::about::AboutRef;
 use super::block::Block;
+use super::scope::ScopeFacts;
 use super::{Kind, Origin, Waiter};
 use crate::records::kernel::slot::Slot;
 use blitz_io_futex::Watched;
@@ -128,13 +129,12 @@ impl Value {
 /// A task, as its record knows it.
 #[derive(Clone, Copy)]
 pub struct TaskFacts {
-    /// Reads from a task's header its state, and how many references it has beside its own and its
-    /// join handle's: its wakers, and handles that can abort it.
+    /// Reads from a task's header its state.
     ///
     /// # Safety
     ///
     /// The function may only be called with the header while the record is set.
-    pub state: unsafe fn(*const ()) -> (TaskState, usize),
+    pub state: unsafe fn(*const ()) -> TaskReading,
     /// The first bytes of its name.
     pub name: [u8; 32],
     /// `true` for a future that a thread drives, which is not a task.
@@ -145,6 +145,18 @@ pub struct TaskFacts {
     pub runtime: u64,
     /// The task or thread that spawned it.
     pub origin: Origin,
+}
+
+/// The facts that a task's header has.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskReading {
+    /// The state.
+    pub state: TaskState,
+    /// The number of references to the task beside its own, its join handle's and its scope's: its wakers, and handles that
+    /// can abort it.
+    pub wakers: usize,
+    /// The scope of which it is a child.
+    pub scope: Option<ScopeFacts>,
 }
 
 /// The state of a task.

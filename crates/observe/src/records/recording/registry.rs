@@ -22,6 +22,7 @@ use super::descriptor::{Source, Sources};
 use super::local::{KEPT, LOCAL, Local};
 use super::place::{Place, Target, TaskFacts, TaskState, Value};
 use super::polled;
+use super::scope::ScopeFacts;
 use super::threads::{self, ThreadRecord};
 use super::{Contention, Fill, Kind, Origin, Waiter, clock, totals};
 use crate::records::kernel::poll_slot::Poll;
@@ -91,7 +92,7 @@ pub struct TaskRecord {
     pub runtime: u64,
     /// The address in its wakers, or 0 before its first poll.
     pub header: usize,
-    /// Number of references to it beside its own and its join handle's.
+    /// Number of references to it beside its own, its join handle's and its scope's.
     pub wakers: usize,
     /// Changes when a poll begins.
     pub polls: u64,
@@ -103,6 +104,8 @@ pub struct TaskRecord {
     pub thread: u64,
     /// The task or thread that spawned it; `None` if that is not known yet.
     pub origin: Option<Origin>,
+    /// The scope of which it is a child.
+    pub scope: Option<ScopeFacts>,
 }
 
 /// Free places, linked.
@@ -245,6 +248,7 @@ struct Seen {
     wakers: usize,
     polls: u64,
     job: Option<Copied>,
+    scope: Option<ScopeFacts>,
 }
 
 /// Copies all records, and the threads. Does not wait for a thread that waits.
@@ -282,10 +286,12 @@ pub fn read_chosen(mut chooses: impl FnMut(&Brief) -> bool) -> (Vec<Record>, Vec
                     polls,
                     // SAFETY: a description outlives its record, which is set now.
                     job: job.map(|job| unsafe { job.copy() }),
+                    scope: None,
                 };
                 if let Some(task) = task.filter(|_| !header.is_null()) {
                     // SAFETY: the record is set while `read` runs this.
-                    (seen.state, seen.wakers) = unsafe { (task.state)(header) };
+                    let read = unsafe { (task.state)(header) };
+                    (seen.state, seen.wakers, seen.scope) = (read.state, read.wakers, read.scope);
                 }
                 (*value, task, seen)
             });
@@ -301,7 +307,7 @@ pub fn read_chosen(mut chooses: impl FnMut(&Brief) -> bool) -> (Vec<Record>, Vec
                 if poll.is_some() {
                     seen.state = TaskState::Running;
                 }
-                if !chooses(&Brief::new(&value, task.as_ref(), seen.state)) {
+                if !chooses(&Brief::new(&value, task.as_ref(), seen.state, seen.scope)) {
                     continue;
                 }
                 let mut record = record(place, &value, task, &seen, poll);
@@ -445,6 +451,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
             poll_since: since(poll),
             thread: thread_number(poll.thread),
             origin: None,
+            scope: None,
         }),
     })
 }
@@ -494,6 +501,7 @@ fn record(
                 poll.map_or_else(|| place.thread.load(Ordering::Relaxed), |poll| poll.thread),
             ),
             origin: Some(task.origin),
+            scope: seen.scope,
         }
     });
     Record {

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use super::Origin;
 use super::caller::Caller;
-use super::place::{TaskFacts, TaskState};
+use super::place::{TaskFacts, TaskReading, TaskState};
 use super::wait::Wait;
 use super::{recorders, trace};
 
@@ -96,7 +96,7 @@ impl<F> Root<F> {
 /// # Safety
 ///
 /// The pointer is to the state of a root that exists.
-unsafe fn read(state: *const ()) -> (TaskState, usize) {
+unsafe fn read(state: *const ()) -> TaskReading {
     // SAFETY: by this function's contract, the pointer is that of an `Arc`, which this does not drop.
     let state = ManuallyDrop::new(unsafe { Arc::from_raw(state.cast::<State>()) });
     let what = if state.is_polled.load(Ordering::Acquire) {
@@ -106,7 +106,11 @@ unsafe fn read(state: *const ()) -> (TaskState, usize) {
     } else {
         TaskState::Idle
     };
-    (what, Arc::strong_count(&state).saturating_sub(OWN))
+    TaskReading {
+        state: what,
+        wakers: Arc::strong_count(&state).saturating_sub(OWN),
+        scope: None,
+    }
 }
 
 impl Wake for State {

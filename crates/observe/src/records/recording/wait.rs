@@ -286,20 +286,50 @@ impl Wait {
     pub fn enter(&self, id: u64) -> Entered {
         let task = Waiter::task(id);
         let entered = match self.place() {
-            Some(_) => Entered::new(task),
+            Some(_) => Entered::new(task, false),
             None => Entered::first(task, self.location()),
         };
         if recorders::is_any_on() {
             self.note_poll(id, entered.thread());
         }
+        self.count_poll(&entered);
+        entered
+    }
+
+    /// Begins a poll of a child, whose record this is, by the task or thread that the thread has polled until now. It lasts until
+    /// the result is dropped.
+    #[inline]
+    pub(super) fn enter_child(&self, child: Waiter) -> Entered {
+        let owner = Waiter::current();
+        let entered = Entered::new(child, true);
+        if recorders::is_any_on() {
+            self.note_poll_of_child(child, owner);
+        }
+        self.count_poll(&entered);
+        entered
+    }
+
+    #[inline]
+    fn count_poll(&self, entered: &Entered) {
         let Some(place) = self.place() else {
-            return entered;
+            return;
         };
         place.thread.store(entered.thread(), Ordering::Relaxed);
         // Only one thread polls the task at any moment.
         let polls = place.polls.load(Ordering::Relaxed) + 1;
         place.polls.store(polls, Ordering::Release);
-        entered
+    }
+
+    /// Tells the recorders that the owner of a scope begins a poll of a child.
+    #[cold]
+    #[inline(never)]
+    fn note_poll_of_child(&self, child: Waiter, owner: Waiter) {
+        if recorders::traces() {
+            trace::child_polled(child, owner);
+        }
+        if recorders::lints() {
+            self.note_poll_for_lint(child, Polled::Child);
+        }
     }
 
     /// Tells the recorders that a poll begins of the task with this number in the thread with this word.
@@ -321,11 +351,15 @@ impl Wait {
             Some(facts) if facts.job.is_some() => Polled::Job,
             _ => Polled::Task,
         };
+        self.note_poll_for_lint(Waiter::task(id), of);
+    }
+
+    fn note_poll_for_lint(&self, task: Waiter, of: Polled) {
         let header = self
             .place()
             .map(|place| place.header.load(Ordering::Relaxed));
         let header = header.map_or(0, <*mut ()>::addr);
-        lint::poll_begins(Waiter::task(id), of, self.caller().location(), header);
+        lint::poll_begins(task, of, self.caller().location(), header);
     }
 
     /// Returns `true` if there is no record, or that of another task or waker, which polled the future

@@ -2,6 +2,7 @@
 
 use crate::ThreadId;
 use crate::records::kernel::poll_slot::TASK;
+use crate::records::number_of_child;
 
 /// A thread or a task, in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -12,6 +13,12 @@ impl Waiter {
     #[must_use]
     pub const fn task(id: u64) -> Self {
         Self(id << 1 | TASK)
+    }
+
+    /// Returns the child with this id, which the future of its scope polls. It is a task with a number of its own.
+    #[must_use]
+    pub const fn child(id: u64) -> Self {
+        Self::task(number_of_child(id))
     }
 
     /// Returns this thread, also within a task.

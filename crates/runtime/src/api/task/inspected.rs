@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_observe::{About, AboutRef, Caller, Origin, TaskFacts, TaskState, Wait, trace};
+use blitz_io_observe::{About, AboutRef, Caller, Origin, TaskFacts, TaskReading, Wait, trace};
 use pin_project_lite::pin_project;
 
 use crate::api::runtime_id;
@@ -131,7 +131,7 @@ impl<F: Future> Future for InspectedJob<F> {
 /// # Safety
 ///
 /// The pointer is to the header of a task that exists.
-unsafe fn state(header: *const ()) -> (TaskState, usize) {
+unsafe fn state(header: *const ()) -> TaskReading {
     // SAFETY: the pointer is to the header of a task that exists.
     unsafe { &*header.cast::<Header>() }.inspect()
 }

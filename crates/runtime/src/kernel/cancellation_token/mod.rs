@@ -6,12 +6,15 @@ mod guard;
 mod tree;
 mod wait;
 
+use blitz_io_core::deadline::after;
 use blitz_io_core::{coop, debug_fields, default_is_new};
+use blitz_io_observe::Caller;
 use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::pin;
 use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use tree::{Handle, Node};
 
@@ -172,6 +175,84 @@ impl CancellationToken {
     #[track_caller]
     pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
         WaitForCancellationFutureOwned::new(self)
+    }
+
+    /// Blocks the thread until the token is cancelled.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::CancellationToken;
+    ///
+    /// let token = CancellationToken::new();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| token.blocking_cancelled());
+    ///     token.cancel();
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn blocking_cancelled(&self) {
+        self.cancelled_until(None);
+    }
+
+    /// Blocks the thread until the token is cancelled, but no longer than `timeout`. Returns `true` if it is
+    /// cancelled.
+    ///
+    /// For threads: a pause that a cancellation ends early. A task awaits
+    /// [`cancelled`](CancellationToken::cancelled) in a `timeout` of its runtime.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::CancellationToken;
+    /// use std::time::Duration;
+    ///
+    /// let token = CancellationToken::new();
+    /// let stop = token.clone();
+    /// let worker = std::thread::spawn(move || {
+    ///     while !stop.blocking_cancelled_timeout(Duration::from_millis(1)) {
+    ///         // A round of work.
+    ///     }
+    /// });
+    /// token.cancel();
+    /// worker.join().unwrap();
+    /// ```
+    #[must_use = "the time may be up without a cancellation"]
+    #[track_caller]
+    pub fn blocking_cancelled_timeout(&self, timeout: Duration) -> bool {
+        self.cancelled_until(after(timeout))
+    }
+
+    /// Blocks the thread until the token is cancelled, but no longer than until `deadline`. Returns `true` if
+    /// it is cancelled.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::CancellationToken;
+    /// use std::time::Instant;
+    ///
+    /// let token = CancellationToken::new();
+    /// assert!(!token.blocking_cancelled_deadline(Instant::now()));
+    /// token.cancel();
+    /// assert!(token.blocking_cancelled_deadline(Instant::now()));
+    /// ```
+    #[must_use = "the time may be up without a cancellation"]
+    #[track_caller]
+    pub fn blocking_cancelled_deadline(&self, deadline: Instant) -> bool {
+        self.cancelled_until(Some(deadline))
+    }
+
+    #[track_caller]
+    fn cancelled_until(&self, deadline: Option<Instant>) -> bool {
+        coop::assert_may_block();
+        wait::block_until(self.node(), deadline, Caller::here())
     }
 
     /// Returns a guard that cancels the token when it is dropped, also in a panic.

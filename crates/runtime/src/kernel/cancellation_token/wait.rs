@@ -4,9 +4,10 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use blitz_io_core::Node as WaitNode;
-use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Blocking, Caller, Kind, Wait, WaitKind};
 
 use super::CancellationToken;
 use super::tree::Node;
@@ -70,6 +71,20 @@ impl Waiter {
             token.waiters.leave(&self.node);
         }
     }
+}
+
+/// Blocks the thread until the token is cancelled, or until the deadline. Returns `true` if it is cancelled.
+pub(super) fn block_until(token: &Node, deadline: Option<Instant>, caller: Caller) -> bool {
+    if token.is_cancelled() {
+        return true;
+    }
+    let node = WaitNode::new(());
+    // SAFETY: the node does not move, and `sleep` returns when it has been chosen or taken out.
+    if !unsafe { (token.waiters).join_if(&node, None, |_| token.announce_waiter()) } {
+        return true;
+    }
+    let _waits = Blocking::without_object(Kind::Cancelled, caller, deadline.is_some());
+    token.waiters.sleep(&node, deadline)
 }
 
 macro_rules! future {

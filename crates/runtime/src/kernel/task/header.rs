@@ -12,7 +12,7 @@ use std::task::Waker;
 use super::state::State;
 use crate::kernel::token::Token;
 use blitz_io_core::{Watched, coop};
-use blitz_io_observe::TaskSpan;
+use blitz_io_observe::{OfScope, TaskSpan};
 
 /// The first part of a task's memory. All pointers to a task point to it.
 ///
@@ -36,6 +36,8 @@ pub struct Header {
     id: Id,
     /// The span of the task, for the events of its wakers.
     pub span: TaskSpan,
+    /// The scope of which the task is a child, for its record.
+    pub of_scope: OfScope,
     /// The time at which the task became ready: nanoseconds since its runtime began. Belongs to the holder of
     /// the token.
     #[cfg(feature = "schedule-latency")]
@@ -127,6 +129,7 @@ impl Header {
             stage: Watched::new(Stage::Future),
             list_id,
             span: TaskSpan::new(),
+            of_scope: OfScope::new(),
             #[cfg(feature = "schedule-latency")]
             ready_at: AtomicU64::new(0),
         }

@@ -9,6 +9,8 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::{coop, debug_fields};
+#[cfg(not(loom))]
+use blitz_io_observe::Members;
 use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
 use super::error::JoinError;
@@ -324,6 +326,47 @@ impl<T> Drop for JoinHandle<T> {
 }
 
 debug_fields!(impl<T: Debug> JoinHandle<T>, |this| { id: this.id() });
+
+/// The right of a scope to cancel a child. The child's record counts it neither as a waker nor as a handle that can abort
+/// it: the scope does so only if the task or thread that awaits the scope stops to wait.
+#[cfg(not(loom))]
+pub(crate) struct ScopeHandle(AbortHandle);
+
+#[cfg(not(loom))]
+impl ScopeHandle {
+    /// Returns the handle, and makes the task a child of the scope. `T` is the output of the task.
+    pub(crate) fn new<T>(child: &JoinHandle<T>, scope: &Members) -> Self {
+        let header = child.header();
+        header.of_scope.belongs_to(scope);
+        let handle = child.abort_handle();
+        header.of_scope.add_handle();
+        Self(handle)
+    }
+
+    /// See [`AbortHandle::abort`].
+    pub(crate) fn abort(&self) {
+        self.0.abort();
+    }
+
+    /// See [`AbortHandle::is_finished`].
+    pub(crate) fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+
+    /// Returns the task's number.
+    pub(crate) fn id(&self) -> Id {
+        self.0.id()
+    }
+}
+
+#[cfg(not(loom))]
+impl Drop for ScopeHandle {
+    #[inline]
+    fn drop(&mut self) {
+        // Before its reference.
+        self.0.header().of_scope.remove_handle();
+    }
+}
 
 /// The right to cancel a task, without that to wait for it. Dropping it cancels nothing.
 ///

@@ -31,6 +31,8 @@ mod watch;
 
 pub use error::JoinError;
 pub use header::{Header, Id, ListId, Notified, Ran, Schedule};
+#[cfg(not(loom))]
+pub(crate) use join_handle::ScopeHandle;
 pub use join_handle::{AbortHandle, JoinHandle};
 pub use owned::{OwnedTasks, unowned};
 pub use waker::task_of;

@@ -4,10 +4,12 @@
 use std::cell::UnsafeCell;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::permits::{Permits, never_closed};
+use super::permits::{Permits, Taken, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
+use blitz_io_core::deadline::after;
 use blitz_io_observe::Sort;
 use blitz_io_observe::named;
 use blitz_io_observe::{Caller, Kind};
@@ -27,6 +29,9 @@ pub use owned::{OwnedMappedMutexGuard, OwnedMutexGuard};
 /// first served. Waiting allocates nothing. A panic of the owner does not poison
 /// it. A task that has spent its budget gets in the queue, or the lock, and continues
 /// when it is polled again.
+///
+/// A task that waits no longer than a time awaits `time::timeout(duration, mutex.lock())`; a
+/// thread has [`blocking_lock_timeout`](Mutex::blocking_lock_timeout).
 ///
 /// Where the lock is never held across an `.await`,
 /// [`thread::Mutex`](crate::thread::Mutex) is faster.
@@ -134,11 +139,72 @@ impl<T: ?Sized> Mutex<T> {
     /// assert_eq!(mutex.into_inner(), 2);
     /// ```
     #[track_caller]
+    #[doc(alias = "lock_blocking")]
     pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
-        coop::assert_may_block();
-        self.acquire_blocking(Caller::here());
-        self.locked(Caller::here());
+        never_closed(self.acquire_until(None));
         MutexGuard::new(self)
+    }
+
+    /// Locks as [`blocking_lock`](Mutex::blocking_lock) does, but waits no longer than `timeout`.
+    ///
+    /// For threads. A task awaits [`lock`](Mutex::lock) in a `timeout` of its runtime.
+    ///
+    /// # Errors
+    ///
+    /// If `timeout` elapses before the lock is free and it is this thread's turn.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::Mutex;
+    /// use std::time::Duration;
+    ///
+    /// let mutex = Mutex::new(1);
+    /// let guard = mutex.blocking_lock_timeout(Duration::from_millis(1))?;
+    /// assert!(mutex.blocking_lock_timeout(Duration::from_millis(1)).is_err());
+    /// # drop(guard);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias("lock_timeout", "try_lock_for"))]
+    pub fn blocking_lock_timeout(
+        &self,
+        timeout: Duration,
+    ) -> Result<MutexGuard<'_, T>, TryLockError> {
+        self.acquire_until(after(timeout))?;
+        Ok(MutexGuard::new(self))
+    }
+
+    /// Locks as [`blocking_lock`](Mutex::blocking_lock) does, but waits no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// If the deadline passes before the lock is free and it is this thread's turn.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::Mutex;
+    /// use std::time::Instant;
+    ///
+    /// let mutex = Mutex::new(1);
+    /// *mutex.blocking_lock_deadline(Instant::now())? = 2; // it is free
+    /// assert_eq!(mutex.into_inner(), 2);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias("lock_deadline", "try_lock_until"))]
+    pub fn blocking_lock_deadline(
+        &self,
+        deadline: Instant,
+    ) -> Result<MutexGuard<'_, T>, TryLockError> {
+        self.acquire_until(Some(deadline))?;
+        Ok(MutexGuard::new(self))
     }
 
     /// Locks as [`lock_owned`](Mutex::lock_owned) does, for a thread, which is
@@ -157,9 +223,7 @@ impl<T: ?Sized> Mutex<T> {
     /// ```
     #[track_caller]
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        coop::assert_may_block();
-        self.acquire_blocking(Caller::here());
-        self.locked(Caller::here());
+        never_closed(self.acquire_until(None));
         OwnedMutexGuard::new(self)
     }
 
@@ -276,7 +340,7 @@ impl<T: ?Sized> Mutex<T> {
             .locked(Kind::Mutex, observed.made_at(), caller);
     }
 
-    /// The same after no wait.
+    /// The same after no wait, or one with a deadline.
     #[inline(always)]
     fn locked_at_once(&self, caller: Caller) {
         let observed = &self.permits.observed;
@@ -293,10 +357,20 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    fn acquire_blocking(&self, caller: Caller) {
-        if !self.permits.take_all(1) {
-            never_closed(self.permits.wait_blocking(1, Kind::Mutex, caller));
+    /// Takes the lock, and blocks the thread for it until the deadline at the latest.
+    #[track_caller]
+    fn acquire_until(&self, deadline: Option<Instant>) -> Result<(), TryLockError> {
+        coop::assert_may_block();
+        let caller = Caller::here();
+        let wait = || self.permits.wait_blocking(1, deadline, Kind::Mutex, caller);
+        if !self.permits.take_all(1) && wait() != Taken::Yes {
+            return Err(TryLockError(()));
         }
+        match deadline {
+            None => self.locked(caller),
+            Some(_) => self.locked_at_once(caller),
+        }
+        Ok(())
     }
 }
 

@@ -316,6 +316,74 @@ impl Notify {
         }
     }
 
+    /// Blocks the thread until a notification comes, as
+    /// `notified().`[`blocking_wait`](Notified::blocking_wait)`()` does.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::Notify;
+    ///
+    /// let changed = Notify::new();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| changed.blocking_notified());
+    ///     changed.notify_one();
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn blocking_notified(&self) {
+        self.notified().blocking_wait();
+    }
+
+    /// Blocks the thread until a notification comes, but no longer than `timeout`. Returns `true` if it
+    /// came.
+    ///
+    /// For threads. A task awaits [`notified`](Notify::notified) in a `timeout` of its runtime.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::Notify;
+    /// use std::time::Duration;
+    ///
+    /// let changed = Notify::new();
+    /// assert!(!changed.blocking_notified_timeout(Duration::from_millis(1)));
+    /// changed.notify_one();
+    /// assert!(changed.blocking_notified_timeout(Duration::from_millis(1)));
+    /// ```
+    #[must_use = "the time may be up without a notification"]
+    #[track_caller]
+    #[doc(alias = "wait_timeout")]
+    pub fn blocking_notified_timeout(&self, timeout: Duration) -> bool {
+        self.notified().blocking_wait_timeout(timeout)
+    }
+
+    /// Blocks the thread until a notification comes, but no longer than until `deadline`. Returns `true`
+    /// if it came.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::Notify;
+    /// use std::time::Instant;
+    ///
+    /// let changed = Notify::new();
+    /// changed.notify_one();
+    /// assert!(changed.blocking_notified_deadline(Instant::now())); // it was stored
+    /// ```
+    #[must_use = "the time may be up without a notification"]
+    #[track_caller]
+    #[doc(alias = "wait_deadline")]
+    pub fn blocking_notified_deadline(&self, deadline: Instant) -> bool {
+        self.notified().blocking_wait_deadline(deadline)
+    }
+
     #[inline]
     fn new_waiter(&self, caller: Caller) -> Waiter {
         let calls = calls_in(self.state.load(Ordering::Acquire));
@@ -397,6 +465,29 @@ impl Notified<'_> {
         coop::assert_may_block();
         pin!(self).wait(deadline::after(timeout))
     }
+
+    /// Waits as [`blocking_wait`](Notified::blocking_wait) does, but not for longer than until
+    /// `deadline`. Returns whether the notification came.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::Notify;
+    /// use std::time::Instant;
+    ///
+    /// let changed = Notify::new();
+    /// let notified = changed.notified();
+    /// changed.notify_waiters();
+    /// assert!(notified.blocking_wait_deadline(Instant::now()));
+    /// ```
+    #[must_use = "the time may be up without a notification"]
+    #[track_caller]
+    pub fn blocking_wait_deadline(self, deadline: Instant) -> bool {
+        coop::assert_may_block();
+        pin!(self).wait(Some(deadline))
+    }
 }
 
 impl OwnedNotified {
@@ -420,6 +511,15 @@ impl OwnedNotified {
     pub fn blocking_wait_timeout(self, timeout: Duration) -> bool {
         coop::assert_may_block();
         pin!(self).wait(deadline::after(timeout))
+    }
+
+    /// Blocks the thread for no longer than until `deadline`. Returns whether the notification came. See
+    /// [`Notified::blocking_wait_deadline`].
+    #[must_use = "the time may be up without a notification"]
+    #[track_caller]
+    pub fn blocking_wait_deadline(self, deadline: Instant) -> bool {
+        coop::assert_may_block();
+        pin!(self).wait(Some(deadline))
     }
 }
 

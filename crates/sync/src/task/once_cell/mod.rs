@@ -43,15 +43,17 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
+use std::time::{Duration, Instant};
 
 use blitz_io_futex::atomic::{AtomicU8, Ordering};
 
-use blitz_io_core::{List, Node, WaitQueue, coop};
+use blitz_io_core::{List, Node, WaitQueue, coop, deadline};
 use blitz_io_core::{const_unless_loom, debug_fields, error_text};
 
 use blitz_io_observe::{Caller, Object, named};
 
 use crate::cell_traits::cell_traits;
+use turn::WITHOUT_END;
 
 /// There is no value.
 const EMPTY: u8 = 0;
@@ -424,10 +426,52 @@ impl<T> OnceCell<T> {
     /// ```
     #[inline]
     #[track_caller]
+    #[doc(alias = "wait_blocking")]
     pub fn blocking_wait(&self) -> &T {
-        coop::assert_may_block();
-        let caller = Caller::here();
-        self.get().unwrap_or_else(|| self.blocking_value(caller))
+        self.wait_until(None).expect(WITHOUT_END)
+    }
+
+    /// Waits as [`blocking_wait`](OnceCell::blocking_wait) does, but no longer than `timeout`. Returns
+    /// `None` if it elapses.
+    ///
+    /// For threads. A task awaits [`wait`](OnceCell::wait) in a `timeout` of its runtime.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::OnceCell;
+    /// use std::time::Duration;
+    ///
+    /// let cell = OnceCell::new();
+    /// assert_eq!(cell.blocking_wait_timeout(Duration::from_millis(1)), None);
+    /// cell.set(7)?;
+    /// assert_eq!(cell.blocking_wait_timeout(Duration::from_millis(1)), Some(&7));
+    /// # Ok::<(), blitz_io::sync::SetError<i32>>(())
+    /// ```
+    #[track_caller]
+    pub fn blocking_wait_timeout(&self, timeout: Duration) -> Option<&T> {
+        self.wait_until(deadline::after(timeout))
+    }
+
+    /// Waits as [`blocking_wait`](OnceCell::blocking_wait) does, but no longer than until `deadline`.
+    /// Returns `None` if it passes.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::OnceCell;
+    /// use std::time::Instant;
+    ///
+    /// let cell = OnceCell::from(7);
+    /// assert_eq!(cell.blocking_wait_deadline(Instant::now()), Some(&7));
+    /// ```
+    #[track_caller]
+    pub fn blocking_wait_deadline(&self, deadline: Instant) -> Option<&T> {
+        self.wait_until(Some(deadline))
     }
 
     /// Returns the value, if there is one.
@@ -462,6 +506,15 @@ impl<T> OnceCell<T> {
 }
 
 impl<T> OnceCell<T> {
+    /// Blocks the thread until there is a value, or until the deadline.
+    #[inline]
+    #[track_caller]
+    fn wait_until(&self, deadline: Option<Instant>) -> Option<&T> {
+        coop::assert_may_block();
+        let caller = Caller::here();
+        self.get().or_else(|| self.blocking_value(deadline, caller))
+    }
+
     /// # Safety
     ///
     /// The caller has the turn, or holds the lock with the state `EMPTY`.

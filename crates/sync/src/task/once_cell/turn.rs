@@ -4,12 +4,14 @@ use std::future::Future;
 use std::mem;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use blitz_io_futex::atomic::Ordering;
 
 use super::{BUSY, EMPTY, OnceCell, Request, SET};
 use blitz_io_core::Node;
 use blitz_io_core::coop;
+use blitz_io_core::deadline::is_past;
 use blitz_io_core::spin::Spin;
 use blitz_io_observe::{Blocking, Caller, Kind, Wait as Record, WaitKind};
 
@@ -49,15 +51,20 @@ impl<T> OnceCell<T> {
     /// Waits for the [`turn`](OnceCell::turn) as a thread.
     #[cold]
     pub(super) fn blocking_turn(&self, caller: Caller) -> Outcome<'_, T> {
-        pin!(self.turn(caller)).block()
+        let outcome = pin!(self.turn(caller)).block(None);
+        outcome.expect(WITHOUT_END)
     }
 
-    /// Waits for the [`value`](OnceCell::value) as a thread.
+    /// Waits for the [`value`](OnceCell::value) as a thread, until the deadline at the latest.
     #[cold]
-    pub(super) fn blocking_value(&self, caller: Caller) -> &T {
-        expect_value(pin!(Wait::new(self, Request::Value, caller)).block())
+    pub(super) fn blocking_value(&self, deadline: Option<Instant>, caller: Caller) -> Option<&T> {
+        let outcome = pin!(Wait::new(self, Request::Value, caller)).block(deadline);
+        outcome.map(expect_value)
     }
 }
+
+/// The message of a broken invariant of a wait without a limit.
+pub(super) const WITHOUT_END: &str = "a wait without a deadline does not time out";
 
 /// Returns the value for a reader: a waiter that only wants the value.
 fn expect_value<'a, T>(outcome: Outcome<'a, T>) -> &'a T {
@@ -164,23 +171,24 @@ impl<'a, T> Wait<'a, T> {
         }
     }
 
-    /// Waits as a thread.
-    fn block(self: Pin<&mut Self>) -> Outcome<'a, T> {
+    /// Waits as a thread. Returns `None` if the deadline has passed.
+    fn block(self: Pin<&mut Self>, deadline: Option<Instant>) -> Option<Outcome<'a, T>> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         let mut spin = Spin::EVENT;
-        while !this.need_not_wait() && spin.turn() {}
+        while !this.need_not_wait() && !is_past(deadline) && spin.turn() {}
         // SAFETY: it is pinned, and `drop` unlinks it.
-        if let Some(outcome) = unsafe { this.join(None) } {
+        let outcome = unsafe { this.join(None) };
+        if outcome.is_some() {
             return outcome;
         }
-        {
-            let object = &this.cell.object;
-            let _waits = Blocking::new(Kind::OnceCell, object, this.record.caller(), false);
-            this.cell.waiters.sleep(&this.node, None);
-        }
+        let chosen = {
+            let (object, caller) = (&this.cell.object, this.record.caller());
+            let _waits = Blocking::new(Kind::OnceCell, object, caller, deadline.is_some());
+            this.cell.waiters.sleep(&this.node, deadline)
+        };
         this.waits = false;
-        this.outcome()
+        chosen.then(|| this.outcome())
     }
 }
 

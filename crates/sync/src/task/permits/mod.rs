@@ -30,7 +30,8 @@
 //! it. Chosen waiters are woken without the lock.
 //!
 //! *Giving up*, under the queue's lock: leave the queue, then serve it, for the
-//! next may need less. A waiter that finds that it has been served gives back as usual.
+//! next may need less. A waiter that finds that it has been served gives back as usual; a thread
+//! that gives up at its deadline keeps what it has been served.
 //!
 //! *Closing*, under the queue's lock: set `CLOSED`, clear `QUEUED`; then wake all waiters. None
 //! joins or is served afterwards. A waiter that was served and has not been polled since also
@@ -72,12 +73,14 @@
 
 use std::cell::Cell;
 use std::task::Waker;
+use std::time::Instant;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 
 use blitz_io_core::Panics;
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
+use blitz_io_core::deadline::is_past;
 use blitz_io_core::pause::AdaptiveSpin;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue, Wake, Wakes};
@@ -136,13 +139,14 @@ pub enum Taken {
 
 /// The semaphore is closed.
 #[derive(Debug)]
-pub struct AcquireError(());
+pub struct AcquireError(pub(super) ());
 
-/// Asserts the result of waiting for permits that are never closed.
+/// Returns the result of waiting, without a limit, for permits that are never closed.
 #[inline]
-pub fn never_closed(waited: Result<(), AcquireError>) {
-    if waited.is_err() {
-        unreachable!("a lock is never closed");
+pub fn never_closed<R, E>(waited: Result<R, E>) -> R {
+    match waited {
+        Ok(result) => result,
+        Err(_) => unreachable!("a lock is never closed"),
     }
 }
 
@@ -282,30 +286,40 @@ impl Permits {
         Acquire::new(self, n, kind, caller)
     }
 
-    /// Like [`wait`](Self::wait), but for a thread.
+    /// Like [`wait`](Self::wait), but for a thread. Returns `No` if the deadline has passed.
     #[cold]
-    pub fn wait_blocking(&self, n: usize, kind: Kind, caller: Caller) -> Result<(), AcquireError> {
-        let _waits = Blocking::new(kind, &self.observed.object, caller, false);
+    pub fn wait_blocking(
+        &self,
+        n: usize,
+        deadline: Option<Instant>,
+        kind: Kind,
+        caller: Caller,
+    ) -> Taken {
+        let _waits = Blocking::new(kind, &self.observed.object, caller, deadline.is_some());
         let mut spin = Spin::EVENT;
         // While others wait, trying cannot succeed.
         while self.word.load(Ordering::Relaxed) & QUEUED == 0 && spin.turn() {
             match self.take(n) {
-                Taken::Yes => return Ok(()),
+                Taken::No if is_past(deadline) => return Taken::No,
                 Taken::No => {}
-                Taken::Closed => return Err(AcquireError(())),
+                taken => return taken,
             }
         }
         let node = Node::new(Request::new(n));
-        // SAFETY: the node does not move, and `sleep` returns when it is not
-        // linked any more.
+        // SAFETY: the node does not move, and it is unlinked below: it has been chosen, or `remove` takes it
+        // out.
         match unsafe { self.join(&node, None) } {
-            Taken::Yes => return Ok(()),
             Taken::No => {}
-            Taken::Closed => return Err(AcquireError(())),
+            taken => return taken,
         }
-        while !node.is_signalled() && spin.turn() {}
-        self.queue.sleep(&node, None);
-        self.finish(&node.request)
+        while !node.is_signalled() && !is_past(deadline) && spin.turn() {}
+        if !node.sleep(deadline) && self.remove(&node) {
+            return Taken::No;
+        }
+        match self.finish(&node.request) {
+            Ok(()) => Taken::Yes,
+            Err(AcquireError(())) => Taken::Closed,
+        }
     }
 
     /// Joins the queue, as a task with this waker or as a thread, unless the permits can be
@@ -367,18 +381,26 @@ impl Permits {
 
     /// Gives up the wait of a node that has been in the queue.
     fn leave(&self, node: &Node<Request>) {
-        if !node.is_signalled() {
-            let left = self
-                .queue
-                .locked(|list| list.remove(node).then(|| self.serve_first(list)));
-            if let Some((wake, more)) = left {
-                return self.wake(wake, more);
-            }
+        if !node.is_signalled() && self.remove(node) {
+            return;
         }
         if node.request.served.get() {
             self.observed.object.hand_over_ended();
             self.return_unused(node.request.need);
         }
+    }
+
+    /// Takes a node out of the queue, and serves those behind it. Returns `false` if the node has been
+    /// chosen.
+    fn remove(&self, node: &Node<Request>) -> bool {
+        let left = self
+            .queue
+            .locked(|list| list.remove(node).then(|| self.serve_first(list)));
+        let Some((wake, more)) = left else {
+            return false;
+        };
+        self.wake(wake, more);
+        true
     }
 
     /// Gives back permits that were taken from here, so there is room for them.

@@ -5,12 +5,14 @@
 use std::cell::UnsafeCell;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::TryLockError;
 use super::mutex::lock_traits;
 use super::permits::{All, One, Permits, Taken, never_closed};
 use blitz_io_core::const_unless_loom;
 use blitz_io_core::coop;
+use blitz_io_core::deadline::after;
 use blitz_io_observe::Sort;
 use blitz_io_observe::named;
 use blitz_io_observe::{Caller, Kind};
@@ -37,6 +39,10 @@ const MAX_READERS: u32 = u32::MAX >> 3;
 /// task that reads twice at once may wait for itself. Waiting allocates nothing. A
 /// panic of the owner does not poison it. A task that has spent its budget gets in the
 /// queue, or the lock, and continues when it is polled again.
+///
+/// A task that waits no longer than a time awaits `time::timeout(duration, lock.read())`; a
+/// thread has [`blocking_read_timeout`](RwLock::blocking_read_timeout) and
+/// [`blocking_write_timeout`](RwLock::blocking_write_timeout).
 ///
 /// ```
 /// use blitz_io::sync::RwLock;
@@ -201,13 +207,68 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(*RwLock::new(1).blocking_read(), 1);
     /// ```
     #[track_caller]
+    #[doc(alias = "read_blocking")]
     pub fn blocking_read(&self) -> RwLockReadGuard<'_, T> {
-        coop::assert_may_block();
-        if self.permits.take(1) != Taken::Yes {
-            never_closed(self.permits.wait_blocking(1, Kind::Read, Caller::here()));
-        }
-        self.locked(Kind::Read, Caller::here());
-        RwLockReadGuard::new(self.one(), self.value.get())
+        never_closed(self.read_until(None))
+    }
+
+    /// Locks as [`blocking_read`](RwLock::blocking_read) does, but waits no longer than `timeout`.
+    ///
+    /// For threads. A task awaits [`read`](RwLock::read) in a `timeout` of its runtime.
+    ///
+    /// # Errors
+    ///
+    /// If `timeout` elapses before the lock can be had and it is this thread's turn.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::RwLock;
+    /// use std::time::Duration;
+    ///
+    /// let lock = RwLock::new(1);
+    /// let guard = lock.blocking_read_timeout(Duration::from_millis(1))?;
+    /// assert!(lock.blocking_write_timeout(Duration::from_millis(1)).is_err());
+    /// # drop(guard);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias("read_timeout", "try_read_for"))]
+    pub fn blocking_read_timeout(
+        &self,
+        timeout: Duration,
+    ) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
+        self.read_until(after(timeout))
+    }
+
+    /// Locks as [`blocking_read`](RwLock::blocking_read) does, but waits no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// If the deadline passes before the lock can be had and it is this thread's turn.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::RwLock;
+    /// use std::time::Instant;
+    ///
+    /// let lock = RwLock::new(1);
+    /// assert_eq!(*lock.blocking_read_deadline(Instant::now())?, 1); // it is free
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias("read_deadline", "try_read_until"))]
+    pub fn blocking_read_deadline(
+        &self,
+        deadline: Instant,
+    ) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
+        self.read_until(Some(deadline))
     }
 
     /// Locks as [`read`](RwLock::read) does, with a guard that keeps the lock alive.
@@ -328,14 +389,68 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(lock.into_inner(), 2);
     /// ```
     #[track_caller]
+    #[doc(alias = "write_blocking")]
     pub fn blocking_write(&self) -> RwLockWriteGuard<'_, T> {
-        coop::assert_may_block();
-        let all = self.max_readers as usize;
-        if !self.permits.take_all(all) {
-            never_closed(self.permits.wait_blocking(all, Kind::Write, Caller::here()));
-        }
-        self.locked(Kind::Write, Caller::here());
-        RwLockWriteGuard::new(self.all(), self.value.get())
+        never_closed(self.write_until(None))
+    }
+
+    /// Locks as [`blocking_write`](RwLock::blocking_write) does, but waits no longer than `timeout`.
+    ///
+    /// For threads. A task awaits [`write`](RwLock::write) in a `timeout` of its runtime.
+    ///
+    /// # Errors
+    ///
+    /// If `timeout` elapses before the lock can be had and it is this thread's turn.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::RwLock;
+    /// use std::time::Duration;
+    ///
+    /// let lock = RwLock::new(1);
+    /// let guard = lock.blocking_write_timeout(Duration::from_millis(1))?;
+    /// assert!(lock.blocking_write_timeout(Duration::from_millis(1)).is_err());
+    /// # drop(guard);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias("write_timeout", "try_write_for"))]
+    pub fn blocking_write_timeout(
+        &self,
+        timeout: Duration,
+    ) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
+        self.write_until(after(timeout))
+    }
+
+    /// Locks as [`blocking_write`](RwLock::blocking_write) does, but waits no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// If the deadline passes before the lock can be had and it is this thread's turn.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::RwLock;
+    /// use std::time::Instant;
+    ///
+    /// let lock = RwLock::new(1);
+    /// assert_eq!(*lock.blocking_write_deadline(Instant::now())?, 1); // it is free
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias("write_deadline", "try_write_until"))]
+    pub fn blocking_write_deadline(
+        &self,
+        deadline: Instant,
+    ) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
+        self.write_until(Some(deadline))
     }
 
     /// Locks as [`write`](RwLock::write) does, with a guard that keeps the lock alive.
@@ -450,12 +565,56 @@ impl<T: ?Sized> RwLock<T> {
         observed.object.locked(kind, observed.made_at(), caller);
     }
 
-    /// The same after no wait.
+    /// The same after no wait, or one with a deadline.
     #[inline(always)]
     fn locked_at_once(&self, kind: Kind, caller: Caller) {
         let observed = &self.permits.observed;
         let made_at = observed.made_at();
         observed.object.locked_at_once(kind, made_at, caller);
+    }
+
+    /// Locks for reading, and blocks the thread for it until the deadline at the latest.
+    #[track_caller]
+    fn read_until(
+        &self,
+        deadline: Option<Instant>,
+    ) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
+        coop::assert_may_block();
+        let is_free = self.permits.take(1) == Taken::Yes;
+        self.lock_until(is_free, 1, deadline, Kind::Read, Caller::here())?;
+        Ok(RwLockReadGuard::new(self.one(), self.value.get()))
+    }
+
+    /// Locks for writing, and blocks the thread for it until the deadline at the latest.
+    #[track_caller]
+    fn write_until(
+        &self,
+        deadline: Option<Instant>,
+    ) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
+        coop::assert_may_block();
+        let all = self.max_readers as usize;
+        let is_free = self.permits.take_all(all);
+        self.lock_until(is_free, all, deadline, Kind::Write, Caller::here())?;
+        Ok(RwLockWriteGuard::new(self.all(), self.value.get()))
+    }
+
+    /// Waits for permits, unless the caller `has` them already.
+    fn lock_until(
+        &self,
+        has: bool,
+        permits: usize,
+        deadline: Option<Instant>,
+        kind: Kind,
+        caller: Caller,
+    ) -> Result<(), TryLockError> {
+        if !has && self.permits.wait_blocking(permits, deadline, kind, caller) != Taken::Yes {
+            return Err(TryLockError(()));
+        }
+        match deadline {
+            None => self.locked(kind, caller),
+            Some(_) => self.locked_at_once(kind, caller),
+        }
+        Ok(())
     }
 
     /// Returns the permit of a reader.

@@ -4,11 +4,13 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::permits::{MAX_PERMITS, Permits, Taken};
 pub use crate::semaphores::OverRelease;
 use crate::semaphores::errors;
 use blitz_io_core::coop;
+use blitz_io_core::deadline::after;
 use blitz_io_core::{const_unless_loom, debug_fields};
 use blitz_io_observe::Sort;
 use blitz_io_observe::named;
@@ -31,6 +33,9 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 ///
 /// A task that has spent its budget gets in the queue, or the permits, and continues
 /// when it is polled again.
+///
+/// A task that waits no longer than a time awaits `time::timeout(duration, semaphore.acquire())`;
+/// a thread has [`blocking_acquire_timeout`](Semaphore::blocking_acquire_timeout).
 ///
 /// ```
 /// use blitz_io::sync::Semaphore;
@@ -328,6 +333,7 @@ impl Semaphore {
     /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "acquire_blocking")]
     pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.blocking_acquire_many(1)
     }
@@ -353,7 +359,130 @@ impl Semaphore {
     /// ```
     #[track_caller]
     pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.take_blocking(n as usize)?;
+        self.take_until(n, None).map_err(|_| AcquireError(()))?;
+        Ok(self.permit(n as usize, Caller::here()))
+    }
+
+    /// Acquires as [`blocking_acquire`](Semaphore::blocking_acquire) does, but waits no longer than
+    /// `timeout`.
+    ///
+    /// For threads. A task awaits [`acquire`](Semaphore::acquire) in a `timeout` of its runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`NoPermits`](TryAcquireError::NoPermits) if `timeout` elapses,
+    /// [`Closed`](TryAcquireError::Closed) if the semaphore is closed, or gets closed during the wait.
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::{Semaphore, TryAcquireError};
+    /// use std::time::Duration;
+    ///
+    /// let semaphore = Semaphore::new(1);
+    /// let _permit = semaphore.blocking_acquire_timeout(Duration::from_millis(1))?;
+    /// let none = semaphore.blocking_acquire_timeout(Duration::from_millis(1));
+    /// assert_eq!(none.unwrap_err(), TryAcquireError::NoPermits);
+    /// # Ok::<(), TryAcquireError>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias = "acquire_timeout")]
+    pub fn blocking_acquire_timeout(
+        &self,
+        timeout: Duration,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.blocking_acquire_many_timeout(1, timeout)
+    }
+
+    /// Acquires as [`blocking_acquire`](Semaphore::blocking_acquire) does, but waits no longer than
+    /// until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_acquire_timeout`](Semaphore::blocking_acquire_timeout).
+    ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
+    /// ```
+    /// use blitz_io::sync::{Semaphore, TryAcquireError};
+    /// use std::time::{Duration, Instant};
+    ///
+    /// let semaphore = Semaphore::new(0);
+    /// let soon = Instant::now() + Duration::from_millis(1);
+    /// let none = semaphore.blocking_acquire_deadline(soon);
+    /// assert_eq!(none.unwrap_err(), TryAcquireError::NoPermits);
+    /// ```
+    #[track_caller]
+    #[doc(alias = "acquire_deadline")]
+    pub fn blocking_acquire_deadline(
+        &self,
+        deadline: Instant,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.blocking_acquire_many_deadline(1, deadline)
+    }
+
+    /// Acquires as [`blocking_acquire_many`](Semaphore::blocking_acquire_many) does, but waits no
+    /// longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_acquire_timeout`](Semaphore::blocking_acquire_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`blocking_acquire_many`](Semaphore::blocking_acquire_many).
+    ///
+    /// ```
+    /// use blitz_io::sync::Semaphore;
+    /// use std::time::Duration;
+    ///
+    /// let semaphore = Semaphore::new(3);
+    /// let two = semaphore.blocking_acquire_many_timeout(2, Duration::from_millis(1))?;
+    /// assert!(semaphore.blocking_acquire_many_timeout(2, Duration::from_millis(1)).is_err());
+    /// # drop(two);
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
+    /// ```
+    #[track_caller]
+    pub fn blocking_acquire_many_timeout(
+        &self,
+        n: u32,
+        timeout: Duration,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.take_until(n, after(timeout))?;
+        Ok(self.permit(n as usize, Caller::here()))
+    }
+
+    /// Acquires as [`blocking_acquire_many`](Semaphore::blocking_acquire_many) does, but waits no
+    /// longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_acquire_timeout`](Semaphore::blocking_acquire_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`blocking_acquire_many`](Semaphore::blocking_acquire_many).
+    ///
+    /// ```
+    /// use blitz_io::sync::Semaphore;
+    /// use std::time::Instant;
+    ///
+    /// let semaphore = Semaphore::new(3);
+    /// let two = semaphore.blocking_acquire_many_deadline(2, Instant::now())?; // they are free
+    /// assert_eq!(two.num_permits(), 2);
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
+    /// ```
+    #[track_caller]
+    pub fn blocking_acquire_many_deadline(
+        &self,
+        n: u32,
+        deadline: Instant,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.take_until(n, Some(deadline))?;
         Ok(self.permit(n as usize, Caller::here()))
     }
 
@@ -532,7 +661,7 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.take_blocking(n as usize)?;
+        self.take_until(n, None).map_err(|_| AcquireError(()))?;
         Ok(self.owned_permit(n as usize, Caller::here()))
     }
 
@@ -579,22 +708,17 @@ impl Semaphore {
     #[track_caller]
     fn try_take(&self, n: usize) -> Result<(), TryAcquireError> {
         assert_fits(n);
-        match self.permits.take(n) {
-            Taken::Yes => Ok(()),
-            Taken::No => Err(TryAcquireError::NoPermits),
-            Taken::Closed => Err(TryAcquireError::Closed),
-        }
+        result_of(self.permits.take(n))
     }
 
+    /// Takes `n` permits, and blocks the thread for them until the deadline at the latest.
     #[track_caller]
-    fn take_blocking(&self, n: usize) -> Result<(), AcquireError> {
+    fn take_until(&self, n: u32, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
         coop::assert_may_block();
-        match self.try_take(n) {
-            Ok(()) => Ok(()),
-            Err(_) => self
-                .permits
-                .wait_blocking(n, Kind::Semaphore, Caller::here()),
-        }
+        let (n, caller) = (n as usize, Caller::here());
+        let kind = Kind::Semaphore;
+        let wait = |_| result_of(self.permits.wait_blocking(n, deadline, kind, caller));
+        self.try_take(n).or_else(wait)
     }
 
     /// Returns the guard of permits that have been taken.
@@ -640,6 +764,15 @@ impl Semaphore {
     fn give_back(&self, n: usize) {
         self.permits.observed.object.permits_returned(n);
         self.permits.give_back_checked(n);
+    }
+}
+
+#[inline]
+fn result_of(taken: Taken) -> Result<(), TryAcquireError> {
+    match taken {
+        Taken::Yes => Ok(()),
+        Taken::No => Err(TryAcquireError::NoPermits),
+        Taken::Closed => Err(TryAcquireError::Closed),
     }
 }
 

@@ -17,6 +17,7 @@ use super::edges::address;
 use super::handed::{self, Handed};
 use super::lock::At;
 use super::waits::Waits;
+use crate::records::Waiter;
 use crate::records::recording::ticks;
 
 /// A longer poll is long.
@@ -35,6 +36,8 @@ pub(in crate::records::recording) enum Polled {
     Root,
     /// A closure on a thread for blocking work.
     Job,
+    /// A child that the future of its scope polls, within another poll.
+    Child,
 }
 
 /// A thread looks for the timers of this many polls of tasks that were spawned at one line: a look reads the
@@ -59,7 +62,10 @@ pub(super) struct Frames {
 /// One poll.
 pub(super) struct Frame {
     pub(super) task: u64,
+    /// That of the task, for a child.
     pub(super) of: Polled,
+    /// It is the poll of a child, within that of the frame before.
+    is_child: bool,
     pub(super) spawned_at: At,
     /// The thread is no worker any more: it may block.
     may_block: bool,
@@ -69,6 +75,8 @@ pub(super) struct Frame {
     since: u64,
     /// The time of the waits that are counted separately.
     counted: Duration,
+    /// The processor time of the polls of children that are counted separately.
+    counted_processor: Duration,
     before: Counters,
     /// The address in the task's own wakers; 0 if it has none yet.
     pub(super) header: usize,
@@ -102,14 +110,24 @@ impl Frames {
         if self.frames.is_empty() && !self.delay.is_some_and(|delay| delay.is_fresh(since)) {
             self.delay = Some(Delay::read(since));
         }
+        let is_child = of == Polled::Child;
+        let outer = self.frames.last().filter(|_| is_child);
+        let (of, may_block) = match outer {
+            Some(outer) => (outer.of, outer.may_block),
+            // Another library drives the future of the scope.
+            None if is_child => (Polled::Root, false),
+            None => (of, false),
+        };
         self.frames.push(Frame {
             task,
             of,
+            is_child,
             spawned_at,
-            may_block: false,
+            may_block,
             has_panicked: false,
             since,
             counted: Duration::ZERO,
+            counted_processor: Duration::ZERO,
             before,
             header,
             handed: handed::of(header),
@@ -124,15 +142,57 @@ impl Frames {
         let now = ticks::now();
         let took = ticks::time(now.saturating_sub(frame.since)).saturating_sub(frame.counted);
         if !frame.is_judged() || took < LONG {
+            self.count_in_outer(&frame, Duration::ZERO, Duration::ZERO);
             return Some((frame, None));
         }
         let after = Counters::read(now);
         self.counters = Some(after);
         let processor = after.processor.saturating_sub(frame.before.processor);
+        let processor = processor.saturating_sub(frame.counted_processor);
         // A wait that is counted separately is one of the sleeps.
         let slept = after.sleeps > frame.before.sleeps && frame.counted.is_zero();
         let is_long = is_long(took, processor, slept, || self.delayed(now));
+        if is_long {
+            self.count_in_outer(&frame, took, processor);
+        } else {
+            self.count_in_outer(&frame, Duration::ZERO, Duration::ZERO);
+        }
         Some((frame, is_long.then_some((took, processor))))
+    }
+
+    /// Takes the time of a child that has a finding of its own off the poll around it.
+    fn count_in_outer(&mut self, child: &Frame, took: Duration, processor: Duration) {
+        if let Some(outer) = self.outer(child) {
+            outer.counted += child.counted + took;
+            outer.counted_processor += child.counted_processor + processor;
+        }
+    }
+
+    /// Returns the poll around that of a child, which was current.
+    pub(super) fn outer(&mut self, child: &Frame) -> Option<&mut Frame> {
+        self.frames.last_mut().filter(|_| child.is_child)
+    }
+
+    /// Returns the polls around that of a child, which was current: those of other children, and that of their task.
+    pub(super) fn around(&self, child: &Frame) -> impl Iterator<Item = &Frame> {
+        around(&self.frames, child)
+    }
+
+    /// Returns the words of the tasks around the child that the thread polls now, the innermost first. The last one is the
+    /// thread, if another library drives them.
+    pub(super) fn owners_around(&self, child: u64) -> Vec<u64> {
+        let Some((last, others)) = self.frames.split_last() else {
+            return Vec::new();
+        };
+        if !last.is_child || last.task != child {
+            return Vec::new();
+        }
+        let mut owners: Vec<u64> = around(others, last).map(|frame| frame.task).collect();
+        if others.last().is_none_or(|outermost| outermost.is_child) && owners.len() == others.len()
+        {
+            owners.push(Waiter::thread().word());
+        }
+        owners
     }
 
     /// Returns the time for which the thread was ready and did not run, in the poll that has just ended and up to a
@@ -187,6 +247,13 @@ impl Frames {
             counters.sleeps += 1;
         }
     }
+}
+
+/// Returns the innermost of these polls, up to the first one that is not of a child.
+fn around<'a>(frames: &'a [Frame], child: &Frame) -> impl Iterator<Item = &'a Frame> + use<'a> {
+    let mut is_child = child.is_child;
+    let frames = frames.iter().rev();
+    frames.take_while(move |frame| std::mem::replace(&mut is_child, frame.is_child))
 }
 
 /// Returns `true` if a poll was long that took at least [`LONG`]. `slept`: it gave the processor up itself.

@@ -93,10 +93,15 @@ fn gates<'a>(own: impl Iterator<Item = &'a Held>, of: (u64, u32)) -> [(u64, u32)
 
 impl List {
     /// Adds a lock that the owner has taken. `waits`: it would have waited for it without a limit.
-    pub(super) fn add(&mut self, owner: u64, lock: Lock, at: At, waits: bool) {
+    /// `around`: the owners that wait for this one, which is a child.
+    pub(super) fn add(&mut self, owner: u64, around: &[u64], lock: Lock, at: At, waits: bool) {
         // Most locks are taken without another one.
         if waits && !self.held.is_empty() {
             self.note_edges(owner, lock, at);
+            // They keep their locks as long as the child lives, unless another of their futures has them.
+            for &owner in around {
+                self.note_edges(owner, lock, at);
+            }
         }
         if waits && lock.is_write() {
             self.note_write(owner, lock, at);

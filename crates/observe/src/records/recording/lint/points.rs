@@ -21,7 +21,10 @@ const KEPT: Duration = Duration::from_secs(1);
 #[cold]
 #[inline(never)]
 pub(in crate::records::recording) fn acquired(owner: Waiter, lock: Lock, at: At, waits: bool) {
-    with_local(|local| local.held.add(owner.word(), lock, at, waits));
+    with_local(|local| {
+        let around = local.frames.owners_around(owner.word());
+        local.held.add(owner.word(), &around, lock, at, waits);
+    });
 }
 
 /// The current task or thread is about to release the lock with this block, which still names the holder.
@@ -185,18 +188,26 @@ fn note_handed(frame: &Frame) {
 
 /// Records the sockets for which a task of a request waits without a deadline.
 fn note_sockets(local: &mut Local, frame: &Frame) {
-    let is_request = || frame.waits.is_request || requests::has(frame.task);
-    if frame.waits.sockets().next().is_none() || !is_request() {
+    let is_request = |frame: &Frame| frame.waits.is_request || requests::has(frame.task);
+    if frame.waits.sockets().next().is_none() {
+        return;
+    }
+    if !is_request(frame) && !local.frames.around(frame).any(is_request) {
         return;
     }
     if !local.frames.looks_for_timer(frame) {
         return;
     }
     let is_timer = |value: &Value| (value.kind == Kind::Sleep).then_some(());
-    if registry::find_pending(frame.task, is_timer).is_none() {
-        for side in frame.waits.sockets() {
-            edges::count(|table| &mut table.sockets, of_frame(frame, side));
-        }
+    if registry::find_pending(frame.task, is_timer).is_some() {
+        return;
+    }
+    // The timer of a child may be that of its task, which begins to wait for it after the poll of the child.
+    if let Some(outer) = local.frames.outer(frame) {
+        return outer.waits.add_sockets(&frame.waits);
+    }
+    for side in frame.waits.sockets() {
+        edges::count(|table| &mut table.sockets, of_frame(frame, side));
     }
 }
 

@@ -119,6 +119,12 @@ impl Waits {
         }
     }
 
+    /// Adds the sockets of a child's poll within this one.
+    pub(super) fn add_sockets(&mut self, child: &Self) {
+        let room = WAITS.saturating_sub(self.sockets.len());
+        self.sockets.extend(child.sockets.iter().take(room));
+    }
+
     /// Forgets all, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.sockets.clear();

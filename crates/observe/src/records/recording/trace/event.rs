@@ -86,10 +86,12 @@ pub(super) enum Code {
     /// The system has counted this number of nanoseconds in which the thread with the number that is the target was
     /// ready and did not run. The task is the one that it polls, or is about to.
     Delay,
+    /// The future of a scope begins to poll the child, in the task or thread of the other word.
+    Child,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 27] = [
+    pub(super) const ALL: [Self; 28] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -117,6 +119,7 @@ impl Code {
         Self::Received,
         Self::Peer,
         Self::Delay,
+        Self::Child,
     ];
 }
 

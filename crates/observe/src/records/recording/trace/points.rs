@@ -93,6 +93,12 @@ pub(in crate::records::recording) fn note_spawn(
     });
 }
 
+/// The future of a scope begins to poll a child, in the task or thread `owner`. A recording has the child's events as
+/// those of the owner.
+pub(in crate::records::recording) fn child_polled(child: Waiter, owner: Waiter) {
+    record(Event::new(Code::Child, child.word(), owner.word()));
+}
+
 /// A paused clock of a runtime, such as that of a simulation, has moved by that time.
 #[inline]
 pub fn advanced(by: Duration) {

@@ -4,17 +4,18 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::abort;
+use std::sync::Arc;
 
 use blitz_io_core::{OnDrop, debug_is_name};
-use blitz_io_observe::{self as observe, Caller, Kind, Object, Wait, WaitKind};
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 use blitz_io_sync::thread::Mutex;
 
 use super::super::{TaskTracker, block_in_place};
 use super::handle::{Abort, ScopedJoinHandle};
-use super::{Unclaimed, member::Member};
+use super::member::{Member, Shared, erase};
 use crate::api::enter::block_for_a_moment;
 use crate::api::runtime::Handle;
-use crate::kernel::task::{AbortHandle, Id};
+use crate::kernel::task::{Id, ScopeHandle};
 
 /// Starts children of a [`scope_blocking`].
 ///
@@ -38,9 +39,8 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
     children: TaskTracker,
     /// The children, to abort them. `None` once they have been aborted; a child that is
     /// started later is aborted at once.
-    tasks: Mutex<Option<Vec<AbortHandle>>>,
-    unclaimed: Unclaimed,
-    object: Object,
+    tasks: Mutex<Option<Vec<ScopeHandle>>>,
+    shared: Arc<Shared>,
     _scope: PhantomData<&'scope mut &'scope ()>,
     _env: PhantomData<&'env mut &'env ()>,
 }
@@ -99,17 +99,17 @@ where
             runtime,
             children: TaskTracker::new(),
             tasks: Mutex::new(Some(Vec::new())),
-            unclaimed: Unclaimed::default(),
-            object: Object::new(),
+            shared: Shared::new(),
             _scope: PhantomData,
             _env: PhantomData,
         };
+        scope.shared.members.awaited();
         // The children must not outlive this function.
         let never_unwinds = OnDrop(|| abort());
         let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
         if result.is_err() {
             let tasks = scope.tasks.lock().take();
-            tasks.iter().flatten().for_each(AbortHandle::abort);
+            tasks.iter().flatten().for_each(ScopeHandle::abort);
         }
         // Only children start others now, so there are none left once there are none.
         scope.children.close();
@@ -118,7 +118,7 @@ where
             block_for_a_moment(scope.children.wait());
         }
         std::mem::forget(never_unwinds);
-        let panic = scope.unclaimed.lock().take();
+        let panic = scope.shared.unclaimed.lock().take();
         match (result, panic) {
             (Ok(output), None) => output,
             (Err(panic), _) | (Ok(_), Some(panic)) => resume_unwind(panic),
@@ -143,19 +143,22 @@ impl<'scope> BlockingScope<'scope, '_> {
     /// assert_eq!(numbers, [2, 4, 6, 8]);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn spawn<F>(&'scope self, future: F) -> ScopedJoinHandle<'scope, F::Output>
     where
         F: Future + Send + 'scope,
         F::Output: Send + 'scope,
     {
         let id = Id::next();
-        let (member, result) = Member::new(future, id, self.unclaimed.clone());
+        let (member, result) = Member::new(future, id, self.shared.clone(), None);
         // SAFETY: `scope_blocking` does not return before each child has been dropped: the
         // tracker counts it until then. It does not return by a panic either.
-        let member = unsafe { member.erase() };
+        let member = unsafe { erase(member) };
         let task = self.runtime.spawn(self.children.track_future(member));
-        self.remember(task.abort_handle());
-        ScopedJoinHandle::new(id, result, Abort::Task(task.abort_handle()))
+        let members = &self.shared.members;
+        members.started(id.as_u64(), task.id().as_u64());
+        self.remember(ScopeHandle::new(&task, members));
+        ScopedJoinHandle::new(id, result, Abort::Task(ScopeHandle::new(&task, members)))
     }
 
     /// Blocks the thread until a future is ready, such as the handle of a child.
@@ -166,20 +169,15 @@ impl<'scope> BlockingScope<'scope, '_> {
     /// Records that the thread waits for the children.
     fn record(&self, made_at: Caller) -> Wait {
         let mut record = Wait::new(made_at);
-        if observe::IS_ENABLED {
-            let tasks = self.tasks.lock();
-            let mut ids = [0; observe::NAMES];
-            let mut live = tasks.iter().flatten().filter(|task| !task.is_finished());
-            for (place, task) in ids.iter_mut().zip(live.by_ref()) {
-                *place = task.id().as_u64();
-            }
-            self.object.set_members(ids, live.count());
-            record.begin_blocking(WaitKind::new(Kind::Scope), &self.object, false);
-        }
+        record.begin_blocking(
+            WaitKind::new(Kind::Scope),
+            self.shared.members.object(),
+            false,
+        );
         record
     }
 
-    fn remember(&self, task: AbortHandle) {
+    fn remember(&self, task: ScopeHandle) {
         let mut tasks = self.tasks.lock();
         let Some(tasks) = &mut *tasks else {
             // A child that still ran after the closure had panicked has started it.

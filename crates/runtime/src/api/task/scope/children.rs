@@ -14,9 +14,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use blitz_io_core::Panics;
+use blitz_io_observe::{ChildState, Members, ScopeChild};
 
 use super::member::Erased;
 use crate::kernel::ready_list::{Link, Pushed, ReadyList};
+use crate::kernel::task::Id;
 
 /// One child.
 #[repr(C)]
@@ -31,6 +33,18 @@ pub(super) struct Child {
     /// Its index among the children; `NEW` if it has not been polled. Only the scope's
     /// future uses it.
     place: Cell<usize>,
+    /// For its record.
+    state: ChildState,
+}
+
+impl ScopeChild for Child {
+    fn state(&self) -> &ChildState {
+        &self.state
+    }
+
+    fn is_woken(&self) -> bool {
+        self.queued.load(Ordering::Acquire)
+    }
 }
 
 /// The child has not been polled.
@@ -53,8 +67,13 @@ pub(super) struct Children<'env> {
 }
 
 impl Child {
-    /// Makes a child, which is ready. If the scope has ended, its future is dropped.
-    pub(super) fn spawn(ready: &Arc<ReadyList>, future: Erased) -> Arc<Self> {
+    /// Makes a child with this id, which is ready. If the scope has ended, its future is dropped.
+    pub(super) fn spawn(
+        ready: &Arc<ReadyList>,
+        future: Erased,
+        id: Id,
+        members: &Members,
+    ) -> ChildHandle {
         let child = Arc::new(Self {
             link: Link::new(),
             ready: ready.clone(),
@@ -62,12 +81,13 @@ impl Child {
             aborted: AtomicBool::new(false),
             future: UnsafeCell::new(Some(future)),
             place: Cell::new(NEW),
+            state: ChildState::new(id.as_u64(), members),
         });
         if !child.push() {
             // SAFETY: no other thread knows it.
             drop(unsafe { child.future() }.take());
         }
-        child
+        ChildHandle(child)
     }
 
     /// Puts it into the ready list. `false` if the scope has ended.
@@ -105,12 +125,31 @@ impl Child {
     }
 }
 
+/// The reference of a child's handle.
+pub(super) struct ChildHandle(Arc<Child>);
+
+impl ChildHandle {
+    /// See [`Child::abort`].
+    pub(super) fn abort(&self) {
+        self.0.abort();
+    }
+}
+
+impl Drop for ChildHandle {
+    #[inline]
+    fn drop(&mut self) {
+        // Before its reference.
+        self.0.state.handle_dropped();
+    }
+}
+
 impl Wake for Child {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
+        self.state.woken();
         if !self.queued.swap(true, Ordering::AcqRel) {
             self.push();
         }
@@ -146,11 +185,13 @@ impl Children<'_> {
     }
 
     fn poll_child(&mut self, child: &Arc<Child>) {
+        child.state.set_polled(true);
         // Before the poll: a wake-up after this asks for another poll.
         child.queued.swap(false, Ordering::AcqRel);
         // SAFETY: this is in the scope's future.
         let slot = unsafe { child.future() };
         let Some(future) = slot else {
+            child.state.set_polled(false);
             return;
         };
         if child.place.get() == NEW {
@@ -168,6 +209,7 @@ impl Children<'_> {
             self.remove(child);
             *slot = None;
         }
+        child.state.set_polled(false);
     }
 
     fn remove(&mut self, child: &Child) {

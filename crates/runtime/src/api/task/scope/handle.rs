@@ -3,16 +3,15 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use blitz_io_channel::oneshot::Receiver;
-
 use blitz_io_core::debug_fields;
+use blitz_io_observe::{Kind, WaitKind, number_of_child};
 
-use super::children::Child;
+use super::children::ChildHandle;
 use super::member::{Failure, Outcome};
-use crate::kernel::task::{AbortHandle, Id, JoinError};
+use crate::kernel::task::{Id, JoinError, ScopeHandle};
 
 /// The right to the result of a child of a [`scope`](super::scope) or a
 /// [`scope_blocking`](super::scope_blocking). Dropping it does not stop the child.
@@ -51,9 +50,9 @@ pub struct ScopedJoinHandle<'scope, T> {
 
 pub(super) enum Abort {
     /// A child that the scope's future polls.
-    Child(Arc<Child>),
+    Child(ChildHandle),
     /// A task of the runtime.
-    Task(AbortHandle),
+    Task(ScopeHandle),
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
@@ -110,7 +109,12 @@ impl<T> Future for ScopedJoinHandle<'_, T> {
             !self.result.is_terminated(),
             "JoinHandle polled after completion"
         );
-        let outcome = ready!(Pin::new(&mut self.result).poll(context));
+        let number = match &self.abort {
+            Abort::Child(_) => number_of_child(self.id.as_u64()),
+            Abort::Task(task) => task.id().as_u64(),
+        };
+        let kind = WaitKind::new(Kind::Join);
+        let outcome = ready!(Pin::new(&mut self.result).poll_as(context, kind, number));
         let outcome = outcome.expect("a child sends its result");
         Poll::Ready(outcome.map_err(Failure::claim))
     }

@@ -9,13 +9,28 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use blitz_io_channel::oneshot::{self, Receiver, Sender};
+use blitz_io_observe::Members;
 use blitz_io_sync::thread::Mutex;
 use pin_project_lite::pin_project;
 
 use crate::kernel::task::{Id, JoinError};
 
-/// The payload of the first panic of a child whose result was not taken.
-pub(super) type Unclaimed = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
+/// What the children of a scope share.
+pub(super) struct Shared {
+    /// The payload of the first panic of a child whose result was not taken.
+    pub(super) unclaimed: Mutex<Option<Box<dyn Any + Send>>>,
+    /// The children, for records. The key of a child is its id.
+    pub(super) members: Members,
+}
+
+impl Shared {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            unclaimed: Mutex::new(None),
+            members: Members::new(true),
+        })
+    }
+}
 
 /// The result of a child.
 pub(super) type Outcome<T> = Result<T, Failure>;
@@ -23,7 +38,7 @@ pub(super) type Outcome<T> = Result<T, Failure>;
 /// The error of a child. If it is dropped unclaimed, its panic goes to the scope.
 pub(super) struct Failure {
     error: Option<JoinError>,
-    unclaimed: Unclaimed,
+    scope: Arc<Shared>,
 }
 
 impl Failure {
@@ -36,7 +51,7 @@ impl Failure {
 impl Drop for Failure {
     fn drop(&mut self) {
         if let Some(Ok(panic)) = self.error.take().map(JoinError::try_into_panic) {
-            self.unclaimed.lock().get_or_insert(panic);
+            self.scope.unclaimed.lock().get_or_insert(panic);
         }
     }
 }
@@ -73,14 +88,22 @@ pin_project! {
 struct End<T> {
     id: Id,
     sender: Option<Sender<Outcome<T>>>,
-    unclaimed: Unclaimed,
+    scope: Arc<Shared>,
+}
+
+impl<T> Drop for End<T> {
+    /// The child's future has been dropped.
+    #[inline]
+    fn drop(&mut self) {
+        self.scope.members.remove(self.id.as_u64());
+    }
 }
 
 impl<T> End<T> {
     fn send(&mut self, result: Result<T, JoinError>) {
         let outcome = result.map_err(|error| Failure {
             error: Some(error),
-            unclaimed: self.unclaimed.clone(),
+            scope: self.scope.clone(),
         });
         if let Some(sender) = self.sender.take() {
             drop(sender.send(outcome));
@@ -89,35 +112,34 @@ impl<T> End<T> {
 }
 
 impl<F: Future> Member<F> {
-    /// Makes a child with this id, and the receiver of its result.
+    /// Makes a child with this id, and the receiver of its result. `task`: the number of its task, if that is known.
     pub(super) fn new(
         future: F,
         id: Id,
-        unclaimed: Unclaimed,
+        scope: Arc<Shared>,
+        task: Option<u64>,
     ) -> (Self, Receiver<Outcome<F::Output>>) {
+        scope.members.add_as(id.as_u64(), task);
         let (sender, result) = oneshot::channel();
         let end = End {
             id,
             sender: Some(sender),
-            unclaimed,
+            scope,
         };
         let future = Some(future);
         (Self { future, end }, result)
     }
+}
 
-    /// Erases the lifetime of the future's borrows.
-    ///
-    /// # Safety
-    ///
-    /// The returned future is neither used nor dropped after `'a`.
-    pub(super) unsafe fn erase<'a>(self) -> Erased
-    where
-        Self: Send + 'a,
-    {
-        let member: Pin<Box<dyn Future<Output = ()> + Send + 'a>> = Box::pin(self);
-        // SAFETY: only the lifetime changes, and the caller upholds it.
-        unsafe { mem::transmute(member) }
-    }
+/// Erases the lifetime of a child's borrows.
+///
+/// # Safety
+///
+/// The returned future is neither used nor dropped after `'a`.
+pub(super) unsafe fn erase<'a>(child: impl Future<Output = ()> + Send + 'a) -> Erased {
+    let child: Pin<Box<dyn Future<Output = ()> + Send + 'a>> = Box::pin(child);
+    // SAFETY: only the lifetime changes, and the caller upholds it.
+    unsafe { mem::transmute(child) }
 }
 
 impl<F: Future> Future for Member<F> {

@@ -45,9 +45,9 @@
 mod blocking;
 mod children;
 mod handle;
-mod listed;
 mod member;
 mod parallel;
+mod recorded;
 
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
@@ -57,13 +57,14 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use blitz_io_core::debug_is_name;
-use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind, number_of_child};
 
 use crate::kernel::ready_list::ReadyList;
 use crate::kernel::task::Id;
 use children::{Child, Children};
 use handle::Abort;
-use member::{Member, Unclaimed};
+use member::{Member, Shared, erase};
+use recorded::Recorded;
 
 pub use blocking::{BlockingScope, scope_blocking};
 pub use handle::ScopedJoinHandle;
@@ -93,7 +94,7 @@ pub use parallel::{TaskScope, parallel_scope};
 #[derive(Clone)]
 pub struct Scope<'env> {
     ready: Arc<ReadyList>,
-    unclaimed: Unclaimed,
+    shared: Arc<Shared>,
     // Invariant: neither shorter nor longer.
     _env: PhantomData<&'env mut &'env ()>,
 }
@@ -221,10 +222,10 @@ where
     Fut: Future,
 {
     let ready = Arc::new(ReadyList::new());
-    let unclaimed = Unclaimed::default();
+    let shared = Shared::new();
     let scope = Scope {
         ready: ready.clone(),
-        unclaimed: unclaimed.clone(),
+        shared: shared.clone(),
         _env: PhantomData,
     };
     // Here, and not within the future, so that the compiler sees that the future owns it.
@@ -236,6 +237,7 @@ where
         let mut children = children;
         let mut output = None;
         let output = poll_fn(|context| {
+            shared.members.awaited();
             if let Some(running) = body.as_mut().as_pin_mut() {
                 if let Poll::Ready(ready) = running.poll(context) {
                     output = Some(ready);
@@ -248,13 +250,14 @@ where
                     output.take().map_or(Poll::Pending, Poll::Ready)
                 }
                 Poll::Pending => {
-                    record.begin_with(WaitKind::new(Kind::Scope), 0, context.waker());
+                    let kind = WaitKind::new(Kind::Scope);
+                    record.begin(kind, shared.members.object(), context.waker());
                     Poll::Pending
                 }
             }
         });
         let output = output.await;
-        let panic = unclaimed.lock().take();
+        let panic = shared.unclaimed.lock().take();
         if let Some(panic) = panic {
             resume_unwind(panic);
         }
@@ -282,18 +285,21 @@ impl<'env> Scope<'env> {
     /// assert_eq!(sum, 6);
     /// # });
     /// ```
+    #[track_caller]
     pub fn spawn<F>(&self, future: F) -> ScopedJoinHandle<'env, F::Output>
     where
         F: Future + Send + 'env,
         F::Output: Send + 'env,
     {
         let id = Id::next();
-        let (member, result) = Member::new(future, id, self.unclaimed.clone());
+        let number = number_of_child(id.as_u64());
+        let (member, result) = Member::new(future, id, self.shared.clone(), Some(number));
+        let child = Recorded::new(member, id, Caller::here());
         // SAFETY: it is polled and dropped by `Children<'env>` alone, which is in the
         // scope's future: until that is dropped or leaked, `'env` lasts. Or it is
         // dropped here, if that has happened. So it is not used after `'env`.
-        let member = unsafe { member.erase() };
-        let child = Child::spawn(&self.ready, member);
+        let child = unsafe { erase(child) };
+        let child = Child::spawn(&self.ready, child, id, &self.shared.members);
         ScopedJoinHandle::new(id, result, Abort::Child(child))
     }
 }

@@ -15,13 +15,12 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use blitz_io_core::debug_is_name;
-use blitz_io_observe::{Caller, Kind, WaitKind};
+use blitz_io_observe::{Caller, Kind, Members, WaitKind};
 use blitz_io_sync::task::Notify;
 use blitz_io_sync::thread::Mutex;
 
 use super::super::{TaskTracker, spawn, spawn_blocking};
-use super::listed::Listed;
-use crate::kernel::task::{AbortHandle, JoinHandle};
+use crate::kernel::task::{JoinHandle, ScopeHandle};
 
 type Panic = Box<dyn Any + Send>;
 
@@ -49,10 +48,10 @@ pub struct TaskScope(Arc<Shared>);
 struct Shared {
     children: TaskTracker,
     /// `None` once children are to be aborted.
-    tasks: Mutex<Option<Vec<AbortHandle>>>,
+    tasks: Mutex<Option<Vec<ScopeHandle>>>,
     panic: Mutex<Option<Panic>>,
     failed: Notify,
-    listed: Listed,
+    members: Members,
 }
 
 /// Lets an async function have children that run in parallel, as tasks of the current runtime. The future
@@ -119,15 +118,16 @@ where
         tasks: Mutex::new(Some(Vec::new())),
         panic: Mutex::new(None),
         failed: Notify::new(),
-        listed: Listed::default(),
+        members: Members::new(false),
     }));
     let shared = AbortOnDrop(scope.0.clone());
     let output = {
         let kind = WaitKind::new(Kind::ScopeFailure);
-        let object = shared.0.listed.object();
+        let object = shared.0.members.object();
         let mut failed = pin!(shared.0.failed.notified_at(caller));
         let mut body = pin!(caught(async move { f(scope).await }));
         poll_fn(|context| {
+            shared.0.members.awaited();
             if (failed.as_mut().poll_as(context, kind, Some(object))).is_ready() {
                 return Poll::Ready(None);
             }
@@ -146,9 +146,12 @@ where
     };
     shared.0.children.close();
     let mut all_ended = pin!(shared.0.children.wait_at(caller));
-    let kind = WaitKind::new(Kind::Scope);
-    poll_fn(|context| (all_ended.as_mut()).poll_as(context, kind, Some(shared.0.listed.object())))
-        .await;
+    let kind = WaitKind::new(Kind::ParallelScope);
+    poll_fn(|context| {
+        shared.0.members.awaited();
+        (all_ended.as_mut()).poll_as(context, kind, Some(shared.0.members.object()))
+    })
+    .await;
     match (shared.0.panic.lock().take(), output) {
         (None, Some(output)) => output,
         (Some(panic), _) => resume_unwind(panic),
@@ -233,7 +236,7 @@ impl TaskScope {
     }
 
     fn remember<T>(&self, key: u64, child: JoinHandle<T>) -> JoinHandle<T> {
-        self.0.listed.started(key, child.id());
+        self.0.members.started(key, child.id().as_u64());
         let mut tasks = self.0.tasks.lock();
         match &mut *tasks {
             Some(tasks) => {
@@ -242,7 +245,7 @@ impl TaskScope {
                     // So that the next look comes after as many children again.
                     tasks.reserve(tasks.len().max(4));
                 }
-                tasks.push(child.abort_handle());
+                tasks.push(ScopeHandle::new(&child, &self.0.members));
             }
             None => {
                 drop(tasks);
@@ -264,7 +267,7 @@ impl Shared {
     fn abort(&self) {
         // An aborted task may be dropped in the call, and its destructors may start children.
         let tasks = self.tasks.lock().take();
-        tasks.iter().flatten().for_each(AbortHandle::abort);
+        tasks.iter().flatten().for_each(ScopeHandle::abort);
     }
 }
 
@@ -276,7 +279,7 @@ struct Entry {
 
 impl Entry {
     fn new(shared: &Arc<Shared>) -> Self {
-        let key = shared.listed.add();
+        let key = shared.members.add();
         Self {
             shared: shared.clone(),
             key,
@@ -286,7 +289,7 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.shared.listed.remove(self.key);
+        self.shared.members.remove(self.key);
     }
 }
 

@@ -1,0 +1,515 @@
+//! Reports of the simulator about threads, for people.
+//!
+//! The simulator writes, for each thread, what it waits for, and the addresses on its stack. Here the addresses become
+//! lines of the program's source. Frames of std, libc and this library are left out. The threads that matter are first. A thread
+//! that only waits for the end of others comes after them, and the main thread of a test program is one line at the end.
+
+use std::env;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use blitz_io_inspect::short_place;
+use blitz_io_sim::Program;
+
+use super::symbols::{self, Address, Frame, Frames};
+
+/// Frames of a thread that are shown.
+const FRAMES: usize = 8;
+/// Frames of packages that are shown of a thread that executes nothing else.
+const OF_PACKAGES: usize = 4;
+/// The system keeps so many bytes of a thread's name.
+const NAME: usize = 15;
+/// What follows is the program's own report, which has its places already.
+const EXPLAINED: &str = "what `blitz why` says:";
+
+/// A line of a report, and the stack below it.
+#[derive(Debug, Default)]
+struct Part {
+    line: String,
+    /// The thread that the line is about.
+    thread: Option<u32>,
+    stack: Vec<Address>,
+}
+
+/// A report, taken apart.
+#[derive(Debug, Default)]
+pub struct Report {
+    parts: Vec<Part>,
+    rest: String,
+}
+
+impl Report {
+    pub fn parse(text: &str) -> Report {
+        let mut report = Report::default();
+        let mut lines = text.split_inclusive('\n');
+        for line in lines.by_ref() {
+            let line = line.trim_end_matches('\n');
+            if line == EXPLAINED {
+                _ = writeln!(report.rest, "{line}");
+                break;
+            }
+            let address = line.strip_prefix("    ").and_then(parse_address);
+            match (address, report.parts.last_mut()) {
+                (Some(address), Some(part)) => part.stack.push(address),
+                _ => report.parts.push(Part {
+                    line: line.to_owned(),
+                    thread: thread_of(line),
+                    stack: vec![],
+                }),
+            }
+        }
+        report.rest.extend(lines);
+        report
+    }
+
+    /// Returns all addresses.
+    pub fn addresses(&self) -> impl Iterator<Item = &Address> {
+        self.parts.iter().flat_map(|part| &part.stack)
+    }
+}
+
+/// Parses `FILE+0xOFFSET`, which a symbol may follow.
+fn parse_address(text: &str) -> Option<Address> {
+    let (file, rest) = text.rsplit_once("+0x")?;
+    let digits = rest.split(' ').next()?;
+    Some(Address {
+        file: file.to_owned(),
+        offset: u64::from_str_radix(digits, 16).ok()?,
+    })
+}
+
+/// Returns the number of the thread with which a line begins.
+fn thread_of(line: &str) -> Option<u32> {
+    let number = line.strip_prefix("thread ")?;
+    number.split(' ').next()?.parse().ok()
+}
+
+/// Where a frame is from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Origin {
+    /// std, libc, or this library.
+    System,
+    Package,
+    Program,
+    /// It has no line.
+    Unknown,
+}
+
+fn origin(address: &Address, frame: &Frame) -> Origin {
+    const CRATES: [&str; 13] = [
+        "std::",
+        "core::",
+        "alloc::",
+        "test::",
+        "<std::",
+        "<core::",
+        "<alloc::",
+        "__rust",
+        "rust_begin",
+        "_start",
+        "__libc",
+        "<&",
+        "<T as core::",
+    ];
+    if is_of_system(address) {
+        return Origin::System;
+    }
+    let place = &frame.place;
+    if place.is_empty() {
+        let is_std = CRATES.iter().any(|known| frame.function.starts_with(known));
+        return if is_std {
+            Origin::System
+        } else {
+            Origin::Unknown
+        };
+    }
+    if place.contains("/rustc/") || place.contains("/rustlib/src/rust/library/") {
+        return Origin::System;
+    }
+    match short_place(place) {
+        short if short == place => Origin::Program,
+        short if short.starts_with("blitz-io-") => Origin::System,
+        _ => Origin::Package,
+    }
+}
+
+/// Returns `true` if the address is in a library of the system.
+fn is_of_system(address: &Address) -> bool {
+    const LIBRARIES: [&str; 8] = [
+        "libc.",
+        "libc-",
+        "libpthread",
+        "ld-linux",
+        "libgcc_s",
+        "libstdc++",
+        "libm.",
+        "linux-vdso",
+    ];
+    let file = Path::new(&address.file).file_name().unwrap_or_default();
+    let file = file.to_string_lossy();
+    LIBRARIES.iter().any(|library| file.starts_with(library))
+}
+
+/// The names for a program's threads and places.
+pub struct Names {
+    /// The name of the test, if the program is one test.
+    test: Option<String>,
+    /// Paths below these folders are shown from there on.
+    folders: Vec<PathBuf>,
+}
+
+impl Names {
+    pub fn new(program: &Program) -> Names {
+        let folders = env::current_dir().ok().into_iter();
+        Names {
+            test: test_of(program).map(str::to_owned),
+            folders: folders.chain(program.folder.clone()).collect(),
+        }
+    }
+
+    /// Returns the name of the program: of the test, if it is one.
+    pub fn title(&self, program: &Program) -> String {
+        let file = program.path.file_name().unwrap_or_default();
+        let file = file.to_string_lossy();
+        match &self.test {
+            // Cargo adds a hash to the name of a test program.
+            Some(test) => match file.rsplit_once('-') {
+                Some((target, _)) => format!("{target}::{test}"),
+                None => format!("{file}::{test}"),
+            },
+            None => file.into_owned(),
+        }
+    }
+
+    /// Returns a thread's name. The system cuts the one of the test's thread.
+    pub fn thread<'a>(&'a self, name: &'a str) -> &'a str {
+        match &self.test {
+            Some(test) if name.len() == NAME && test.starts_with(name) => test,
+            _ => name,
+        }
+    }
+
+    fn place<'a>(&self, place: &'a str) -> &'a str {
+        let path = Path::new(place);
+        let mut below = self.folders.iter().filter_map(|folder| {
+            let below = path.strip_prefix(folder).ok()?;
+            below.to_str()
+        });
+        below.next().unwrap_or_else(|| short_place(place))
+    }
+
+    /// Returns a frame as `function at file:line`.
+    fn frame(&self, address: &Address, frame: &Frame) -> String {
+        let function = without_arguments(&frame.function);
+        match (function, self.place(&frame.place)) {
+            ("", "") => short_address(address),
+            (function, "") => format!("{function}, {}", short_address(address)),
+            ("", place) => format!("at {place}"),
+            (function, place) => format!("{function} at {place}"),
+        }
+    }
+
+    /// Returns the frames of a stack that a person wants to see, the innermost first.
+    fn stack(&self, stack: &[Address], frames: &Frames) -> Vec<String> {
+        let all: Vec<(Origin, &Address, &Frame)> = stack
+            .iter()
+            .flat_map(|address| {
+                let frames = frames.get(address).map_or(&[][..], Vec::as_slice);
+                frames
+                    .iter()
+                    .map(move |frame| (origin(address, frame), address, frame))
+            })
+            .collect();
+        let of = |wanted: Origin| all.iter().filter(move |(origin, ..)| *origin == wanted);
+        let own = all
+            .iter()
+            .position(|(origin, ..)| *origin == Origin::Program);
+        let shown: Vec<_> = match own {
+            // The function of a package that the program calls says more than the line alone.
+            Some(first) => {
+                let mut called = all[..first].iter().rev();
+                let called = called.find(|(origin, ..)| *origin == Origin::Package);
+                called.into_iter().chain(of(Origin::Program)).collect()
+            }
+            None if of(Origin::Package).next().is_some() => {
+                of(Origin::Package).take(OF_PACKAGES).collect()
+            }
+            None => of(Origin::Unknown).collect(),
+        };
+        let mut lines: Vec<String> = shown
+            .iter()
+            .take(FRAMES)
+            .map(|(_, address, frame)| self.frame(address, frame))
+            .collect();
+        if let more @ 1.. = shown.len().saturating_sub(FRAMES) {
+            let callers = if more == 1 { "caller" } else { "callers" };
+            lines.push(format!("and {more} more {callers}"));
+        }
+        // Nothing is known of a file without symbols.
+        if lines.is_empty() && all.iter().all(|(_, address, _)| is_of_system(address)) {
+            let mut others = stack.iter().filter(|address| !is_of_system(address));
+            lines.extend(others.by_ref().take(OF_PACKAGES).map(short_address));
+        }
+        lines
+    }
+
+    /// Returns a report for people.
+    pub fn report(&self, report: &Report, frames: &Frames) -> String {
+        let names: Vec<(u32, &str)> = report.parts.iter().filter_map(named).collect();
+        let is_held = |thread: u32| {
+            let held = format!("held by thread {thread},");
+            report.parts.iter().any(|part| part.line.contains(&held))
+        };
+        let mut parts: Vec<(Rank, &Part)> = report
+            .parts
+            .iter()
+            .map(|part| match part.thread {
+                Some(thread) if !is_held(thread) => (rank(part, frames), part),
+                Some(_) => (Rank::Matters, part),
+                None => (Rank::Line, part),
+            })
+            .collect();
+        // Lines about the run stay where they are, before the threads or after them.
+        let first = parts.iter().position(|(rank, _)| *rank != Rank::Line);
+        let last = parts.iter().rposition(|(rank, _)| *rank != Rank::Line);
+        if let (Some(first), Some(last)) = (first, last) {
+            parts[first..=last].sort_by_key(|(rank, _)| *rank);
+        }
+        let mut text = String::new();
+        for (rank, part) in parts {
+            if rank == Rank::Harness {
+                let line = "of the test harness waits for the end of the test";
+                _ = writeln!(text, "thread {} {line}", part.thread.unwrap_or(0));
+                continue;
+            }
+            _ = writeln!(text, "{}", self.line(&part.line, &names));
+            for line in self.stack(&part.stack, frames) {
+                _ = writeln!(text, "    {line}");
+            }
+        }
+        text.push_str(&report.rest);
+        text
+    }
+
+    /// Returns the stack of a thread in a report, for people. `None`: the report does not have the thread.
+    pub fn stack_of(&self, report: &Report, thread: u32, frames: &Frames) -> Option<Vec<String>> {
+        let mut parts = report.parts.iter();
+        let part = parts.find(|part| part.thread == Some(thread))?;
+        if part.stack.iter().all(is_of_system) {
+            return Some(vec!["has not begun".to_owned()]);
+        }
+        Some(self.stack(&part.stack, frames))
+    }
+
+    /// Completes the names of threads in a line, and makes an address in it readable.
+    fn line(&self, line: &str, names: &[(u32, &str)]) -> String {
+        let mut line = line.replace("the end of a thread, thread ", "the end of thread ");
+        if let Some((before, cut)) = line.split_once('"').filter(|_| thread_of(&line).is_some())
+            && let Some((cut, after)) = cut.split_once('"')
+        {
+            line = format!("{before}\"{}\"{after}", self.thread(cut));
+        }
+        for before in ["held by thread ", "the end of thread "] {
+            let Some(at) = line.find(before).map(|at| at + before.len()) else {
+                continue;
+            };
+            let digits = line[at..].chars().take_while(char::is_ascii_digit).count();
+            let Ok(number) = line[at..at + digits].parse::<u32>() else {
+                continue;
+            };
+            let name = names.iter().find(|(id, _)| *id == number);
+            if let Some((_, name)) = name {
+                let name = format!(" \"{}\"", self.thread(name));
+                line.insert_str(at + digits, &name);
+            }
+        }
+        let Some((before, address)) = line.split_once(", /") else {
+            return line;
+        };
+        match parse_address(&format!("/{address}")) {
+            Some(address) => {
+                let frames = symbols::look_up([&address].into_iter());
+                let stack = self.stack(std::slice::from_ref(&address), &frames);
+                match stack.first() {
+                    Some(place) => format!("{before}, {place}"),
+                    None => format!("{before}, {}", short_address(&address)),
+                }
+            }
+            None => line,
+        }
+    }
+}
+
+/// Returns a report of the simulator, for people.
+pub fn readable(program: &Program, text: &str) -> String {
+    let report = Report::parse(text);
+    let frames = symbols::look_up(report.addresses());
+    Names::new(program).report(&report, &frames)
+}
+
+/// The order of the parts in a report.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Rank {
+    /// It is not about a thread.
+    Line,
+    Matters,
+    /// The thread only waits for the end of others.
+    Joins,
+    /// It is the main thread of a test program.
+    Harness,
+}
+
+fn rank(part: &Part, frames: &Frames) -> Rank {
+    let is = |name: &str| part.line.contains(name);
+    if is(" could run") {
+        return Rank::Matters;
+    }
+    let functions = || {
+        let frames = part.stack.iter().filter_map(|address| frames.get(address));
+        frames.flatten().map(|frame| frame.function.as_str())
+    };
+    let is_harness = |function: &str| function.starts_with("test::console::run_tests");
+    if part.thread == Some(0) && functions().any(is_harness) {
+        return Rank::Harness;
+    }
+    let ends_scope = |function: &str| function.starts_with("std::thread::scoped::scope");
+    if is(" waits for the end of a thread") || functions().any(ends_scope) {
+        return Rank::Joins;
+    }
+    Rank::Matters
+}
+
+/// Returns the number and the name of the thread that a part is about.
+fn named(part: &Part) -> Option<(u32, &str)> {
+    let (_, name) = part.line.split_once('"')?;
+    Some((part.thread?, name.split_once('"')?.0))
+}
+
+/// Returns the name of the test that a program runs, as `targets` has named it.
+fn test_of(program: &Program) -> Option<&str> {
+    match program.arguments.as_slice() {
+        [exact, name, ..] if exact == "--exact" => name.to_str(),
+        _ => None,
+    }
+}
+
+fn short_address(address: &Address) -> String {
+    let file = Path::new(&address.file).file_name().unwrap_or_default();
+    format!("{}+{:#x}", file.to_string_lossy(), address.offset)
+}
+
+/// Returns a function's name without the types at its end, which may take many lines.
+fn without_arguments(function: &str) -> &str {
+    match function.find('<') {
+        Some(at @ 1..) if function.ends_with('>') => function[..at].trim_end_matches("::"),
+        _ => function,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(function: &str, place: &str) -> Frame {
+        Frame {
+            function: function.to_owned(),
+            place: place.to_owned(),
+        }
+    }
+
+    /// A report in the simulator's words, and the frames of its addresses.
+    fn example() -> (Report, Frames) {
+        let text = "\
+step 9 of a run
+thread 0 waits for a word of memory at 0x10, in futex wait
+    /app/deps/app-01+0x1
+thread 1 \"modules::of::a_\" waits for the end of a thread, thread 2, in pthread_join
+    /app/deps/app-01+0x2
+thread 2 \"worker\" waits for a mutex at 0x20, held by thread 3, in pthread_mutex_lock
+    /lib/x86_64-linux-gnu/libc.so.6+0x5 pthread_mutex_lock
+    /app/deps/app-01+0x3
+thread 3 waits for the end of a thread, thread 2, in pthread_join
+    /app/deps/app-01+0x4
+crash at step 4
+what `blitz why` says:
+thread 1 waits
+    /app/deps/app-01+0x1
+";
+        let registry = "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
+        let std = "/rustc/0123/library/std/src/lib.rs:1";
+        let mut frames = Frames::new();
+        let mut add = |offset, of: &[Frame]| {
+            let file = "/app/deps/app-01".to_owned();
+            frames.insert(Address { file, offset }, of.to_vec());
+        };
+        let harness = frame("test::console::run_tests_console", std);
+        add(1, &[harness, frame("app::main", "/app/src/lib.rs:1")]);
+        let joins = frame("<std::thread::JoinHandle<()>>::join", std);
+        add(2, &[joins, frame("app::a_test", "/app/src/lib.rs:7")]);
+        add(
+            3,
+            &[
+                frame(
+                    "raw::lock",
+                    &format!("{registry}/blitz-io-sync-0.2.0/src/a.rs:1"),
+                ),
+                frame(
+                    "lock_api::lock",
+                    &format!("{registry}/lock_api-0.4.1/src/b.rs:2"),
+                ),
+                frame("app::debit::<app::Account>", "/app/src/debit.rs:8"),
+                frame("core::ops::FnOnce::call_once", std),
+            ],
+        );
+        add(4, &[frame("app::credit", "/elsewhere/credit.rs:9")]);
+        (Report::parse(text), frames)
+    }
+
+    fn names() -> Names {
+        Names {
+            test: Some("modules::of::a_test".to_owned()),
+            folders: vec![PathBuf::from("/app")],
+        }
+    }
+
+    #[test]
+    fn threads_that_only_join_and_the_harness_come_last() {
+        let (report, frames) = example();
+        assert_eq!(
+            names().report(&report, &frames),
+            "\
+step 9 of a run
+thread 2 \"worker\" waits for a mutex at 0x20, held by thread 3, in pthread_mutex_lock
+    lock_api::lock at lock_api-0.4.1/src/b.rs:2
+    app::debit at src/debit.rs:8
+thread 3 waits for the end of thread 2 \"worker\", in pthread_join
+    app::credit at /elsewhere/credit.rs:9
+thread 1 \"modules::of::a_test\" waits for the end of thread 2 \"worker\", in pthread_join
+    app::a_test at src/lib.rs:7
+thread 0 of the test harness waits for the end of the test
+crash at step 4
+what `blitz why` says:
+thread 1 waits
+    /app/deps/app-01+0x1
+"
+        );
+    }
+
+    #[test]
+    fn a_file_without_symbols_has_addresses() {
+        let text = "escaped: fork, /app/a.out+0x9\n    /app/a.out+0x9\n    /lib/libc.so.6+0x1\n";
+        let report = Report::parse(text);
+        let text = names().report(&report, &Frames::new());
+        assert_eq!(text, "escaped: fork, a.out+0x9\n    a.out+0x9\n");
+    }
+
+    #[test]
+    fn a_program_that_is_a_test_has_its_name() {
+        let test = Program::new("/app/deps/app-01", ["--exact", "modules::of::a_test"]);
+        let other = Program::new("/bin/app-01", ["--selftest"]);
+        assert_eq!(Names::new(&test).title(&test), "app::modules::of::a_test");
+        assert_eq!(Names::new(&other).title(&other), "app-01");
+        assert_eq!(names().thread("modules::of::a_"), "modules::of::a_test");
+        assert_eq!(names().thread("modules"), "modules");
+    }
+}

@@ -1,0 +1,48 @@
+//! `Children`: the children that the futures of scopes poll. In a recording, their events are those of the outermost task or
+//! thread that awaits their scopes: it is polled, woken and run for them.
+
+use std::collections::HashMap;
+
+use blitz_io_observe::Kind;
+
+use super::recording::{Row, waiter};
+use crate::snapshot::{Waiter, id_of_child};
+
+/// The code of the event with a child and its owner.
+const CHILD: u8 = 28;
+/// Scopes within scopes are followed so far.
+const DEPTH: usize = 64;
+
+/// The owners of children.
+pub(super) struct Children {
+    owners: HashMap<Waiter, Waiter>,
+    /// The place of the waits for tasks among the kinds of the recording.
+    join: Option<usize>,
+}
+
+impl Children {
+    /// Reads the events of a recording.
+    pub(super) fn new(rows: &[Row], kinds: &[String]) -> Self {
+        let polls = rows.iter().filter(|row| row.0 == CHILD);
+        Self {
+            owners: polls.map(|row| (waiter(row.4), waiter(row.5))).collect(),
+            join: kinds.iter().position(|kind| kind == Kind::Join.name()),
+        }
+    }
+
+    /// Returns the number that a wait is for: none for the end of a child, which is a part of the task that waits.
+    pub(super) fn target(&self, kind: u8, number: u64) -> u64 {
+        let is_join = Some(usize::from(kind)) == self.join;
+        match id_of_child(number) {
+            Some(_) if is_join => 0,
+            _ => number,
+        }
+    }
+
+    /// Returns the outermost owner, or the waiter itself if it is no child.
+    pub(super) fn outermost(&self, waiter: Waiter) -> Waiter {
+        let owner = |waiter: &Waiter| self.owners.get(waiter).copied();
+        let all = std::iter::successors(Some(waiter), owner).take(DEPTH);
+        all.last().unwrap_or(waiter)
+    }
+}
