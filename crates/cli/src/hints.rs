@@ -19,18 +19,13 @@ pub fn add(error: &mut Error, line: &[OsString]) {
         error.remove(ContextKind::Suggested);
         return;
     }
-    match error.kind() {
-        ErrorKind::InvalidSubcommand => {
-            if !suggest_command(error, line) {
-                suggest_dashes(error, line, &["run", "--"]);
-            }
-        }
-        ErrorKind::UnknownArgument => {
-            if !suggest_option(error, line) && !suggest_command(error, line) {
-                suggest_dashes(error, line, &["--"]);
-            }
-        }
-        _ => {}
+    let missing: &[&str] = match error.kind() {
+        ErrorKind::InvalidSubcommand => &["run", "--"],
+        ErrorKind::UnknownArgument => &["--"],
+        _ => return,
+    };
+    if !suggest_option(error, line) && !suggest_command(error, line) {
+        suggest_dashes(error, line, missing);
     }
 }
 

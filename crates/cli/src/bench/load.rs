@@ -14,7 +14,7 @@ pub const COMMAND: &str = "hog";
 
 #[derive(Args)]
 pub struct Arguments {
-    /// End after this many seconds without input on standard input.
+    /// Ends after this many seconds without input on standard input.
     #[arg(long)]
     silence: u64,
 }

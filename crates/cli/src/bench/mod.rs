@@ -60,46 +60,46 @@ pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// Print the run as JSON, and nothing else, on standard output. `--json=flat` has our figures alone, as
+    /// Prints the run as JSON, and nothing else, on standard output. `--json=flat` has our figures alone, as
     /// numbers at benchmarks.NAME.ns_per_op and the like.
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "full")]
     json: Option<Form>,
 
-    /// Write the run as one self-contained HTML page; `-` is standard output.
+    /// Writes the run as one self-contained HTML page; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Compare with an older run that was kept with --json.
+    /// Compares with an older run that was kept with --json.
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
 
-    /// List the chosen scenarios instead of running them.
+    /// Lists the chosen scenarios instead of running them.
     #[arg(long, conflicts_with_all = ["html", "compare"])]
     list: bool,
 
-    /// Run this row of blitz-io's for long under the system's `perf`, and write a flame graph to ROW.svg
+    /// Runs this row of blitz-io's for long under the system's `perf`, and writes a flame graph to ROW.svg
     /// in the current folder.
     #[arg(long, value_name = "ROW", conflicts_with_all = ["json", "html", "compare", "list", "tier", "filter", "peers", "quick", "hog", "cpus"])]
     profile: Option<String>,
 
-    /// Run this tier only, such as 4 for threads or 5 for the runtime; --list shows all. May be given several times.
+    /// Runs this tier only, such as 4 for threads or 5 for the runtime; --list shows all. May be given several times.
     #[arg(long, value_name = "N")]
     tier: Vec<u8>,
 
-    /// Run the scenarios whose name or title matches this regular expression, in upper or lower case.
+    /// Runs the scenarios whose name or title matches this regular expression, in upper or lower case.
     #[arg(long, value_name = "REGEX")]
     filter: Option<String>,
 
-    /// Compare with these peers only, separated by commas; `none` runs blitz-io alone.
+    /// Compares with these peers only, separated by commas; `none` runs blitz-io alone.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     peers: Vec<String>,
 
-    /// Run smaller iterations, with a quarter of the operations, and one row of each kind, unless
+    /// Runs smaller iterations, with a quarter of the operations, and one row of each kind, unless
     /// --tier or --filter choose rows: for an impression, not a measurement.
     #[arg(long)]
     quick: bool,
 
-    /// Run all rows of a quick run, in some six minutes.
+    /// Runs all rows of a quick run, in some six minutes.
     #[arg(long, requires = "quick")]
     all: bool,
 
@@ -111,11 +111,11 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = RangedU64ValueParser::<usize>::new().range(1..=1024))]
     workers: usize,
 
-    /// Run this many busy processes beside every measurement.
+    /// Runs this many busy processes beside every measurement.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = RangedU64ValueParser::<usize>::new().range(0..=256))]
     hog: usize,
 
-    /// Pin the whole run to these processors, such as 0 or 0,2-3.
+    /// Pins the whole run to these processors, such as 0 or 0,2-3.
     #[arg(long, value_name = "LIST")]
     cpus: Option<Cpus>,
 }

@@ -38,21 +38,21 @@ pub struct Arguments {
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 
-    /// Write the page with all rows as Markdown; without --charts and --summary it is printed.
+    /// Writes the page with all rows as Markdown; without --charts and --summary it is printed.
     /// A section of the file that `ecosystem/bench/run` has written is kept.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 
-    /// Write the chart of the summary's rows, or of all rows if none of those was measured,
+    /// Writes the chart of the summary's rows, or of all rows if none of those was measured,
     /// for light and for dark pages, into this folder.
     #[arg(long, value_name = "FOLDER")]
     charts: Option<PathBuf>,
 
-    /// Replace the figures between the markers of this page of the book.
+    /// Replaces the figures between the markers of this page of the book.
     #[arg(long, alias = "readme", value_name = "FILE")]
     summary: Option<PathBuf>,
 
-    /// Accept fewer than three runs, or quick ones: for a draft.
+    /// Accepts fewer than three runs, or quick ones: for a draft.
     #[arg(long)]
     draft: bool,
 }

@@ -18,7 +18,7 @@ pub struct Top {
     /// Seconds between two looks.
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     every: f64,
-    /// End after this many looks.
+    /// Ends after this many looks.
     #[arg(long, value_name = "NUMBER")]
     count: Option<u64>,
 }

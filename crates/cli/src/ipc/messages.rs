@@ -17,19 +17,19 @@ pub struct Tail {
     /// The segment.
     #[arg(add = ArgValueCompleter::new(names::complete))]
     name: String,
-    /// Print every message in hexadecimal, not only those that are not text.
+    /// Prints every message in hexadecimal, not only those that are not text.
     #[arg(long)]
     hex: bool,
-    /// End after this many messages.
+    /// Ends after this many messages.
     #[arg(long, value_name = "NUMBER")]
     count: Option<u64>,
-    /// Begin with the messages that the ring still holds.
+    /// Begins with the messages that the ring still holds.
     #[arg(long)]
     history: bool,
-    /// Miss no message: senders wait for this program when the ring is full.
+    /// Misses no message: senders wait for this program when the ring is full.
     #[arg(long)]
     lossless: bool,
-    /// Take messages from a queue; its workers will then not receive them.
+    /// Takes messages from a queue; its workers will then not receive them.
     #[arg(long)]
     take: bool,
 }
@@ -41,7 +41,7 @@ pub struct Send {
     name: String,
     /// The messages; without any, each line of standard input is one.
     messages: Vec<String>,
-    /// Give up on a message if there is no room for it for this many seconds.
+    /// Gives up on a message if there is no room for it for this many seconds.
     #[arg(long, default_value_t = 10.0, value_name = "SECONDS")]
     timeout: f64,
 }

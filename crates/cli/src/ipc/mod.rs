@@ -36,10 +36,10 @@ pub struct Arguments {
     /// Where the segments are, if not in the user's own directory.
     #[arg(long, global = true, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// Print JSON, and nothing else, on standard output: one value, or one a line.
+    /// Prints JSON, and nothing else, on standard output: one value, or one a line.
     #[arg(long, global = true)]
     json: bool,
-    /// Take part in a segment of this user, which can end this program and change messages.
+    /// Takes part in a segment of this user, which can end this program and change messages.
     #[arg(long, global = true, value_name = "NUMBER")]
     allow_owner: Option<u32>,
 }
@@ -68,7 +68,7 @@ struct Clean {
     /// Restricts it to segments of these names, in which * stands for any text.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Print what would be removed, and remove nothing.
+    /// Prints what would be removed, and removes nothing.
     #[arg(long)]
     dry_run: bool,
 }

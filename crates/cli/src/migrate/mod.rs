@@ -62,25 +62,25 @@ pub struct Arguments {
     #[arg(default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
 
-    /// Report what is replaced, and why the rest is not. Changes nothing, and needs no network.
+    /// Reports what is replaced, and why the rest is not. Changes nothing, and needs no network.
     #[arg(long, conflicts_with_all = ["undo", "path", "git", "registry"])]
     check: bool,
 
-    /// Take the replacement back: both files become what they were, if they have not changed
+    /// Takes the replacement back: both files become what they were, if they have not changed
     /// since. Else the lines are removed, and Cargo returns to the versions of before where they
     /// still fit.
     #[arg(long, conflicts_with_all = ["path", "git", "registry", "only"])]
     undo: bool,
 
-    /// Replace these only, separated by commas: tokio, rayon-core, parking_lot, parking_lot_core, atomic-wait.
+    /// Replaces these only, separated by commas: tokio, rayon-core, parking_lot, parking_lot_core, atomic-wait.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = ["tokio", "rayon-core", "parking_lot", "parking_lot_core", "atomic-wait"])]
     only: Vec<String>,
 
-    /// Take the packages from a checkout of blitz-io. A relative path is written relative to the manifest.
+    /// Takes the packages from a checkout of blitz-io. A relative path is written relative to the manifest.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["git", "registry"])]
     path: Option<PathBuf>,
 
-    /// Take the packages from a git repository. This is the default, with blitz-io's own.
+    /// Takes the packages from a git repository. This is the default, with blitz-io's own.
     #[arg(long, value_name = "URL", conflicts_with = "registry")]
     git: Option<String>,
 
@@ -96,11 +96,11 @@ pub struct Arguments {
     #[arg(long, value_name = "BRANCH", conflicts_with_all = ["path", "registry"])]
     branch: Option<String>,
 
-    /// Take the packages from a registry of your own, by its name in Cargo's configuration.
+    /// Takes the packages from a registry of your own, by its name in Cargo's configuration.
     #[arg(long, value_name = "NAME")]
     registry: Option<String>,
 
-    /// Print the report as JSON, and nothing else, on standard output.
+    /// Prints the report as JSON, and nothing else, on standard output.
     #[arg(long)]
     json: bool,
 }

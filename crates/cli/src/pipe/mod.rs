@@ -38,7 +38,7 @@ pub struct Arguments {
     /// The number of threads in total. The default is one for each processor.
     #[arg(short, long, global = true, value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
-    /// Print what was done as JSON on standard output. Needs --output, except for checksums.
+    /// Prints what was done as JSON on standard output. Needs --output, except for checksums.
     #[arg(long, global = true)]
     json: bool,
 }

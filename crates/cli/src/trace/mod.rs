@@ -18,9 +18,9 @@ use clap::{Args, Subcommand, ValueHint};
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::output;
 use crate::recorded::{Ran, Record, Recorder};
 use crate::why::{choose, failed};
+use crate::{output, shell};
 
 /// The three forms, of which a command line has one.
 const USAGE: &str = "blitz trace [OPTIONS] [PID|NAME]
@@ -246,7 +246,17 @@ fn run_program(arguments: &Arguments) -> Result<Exit, Exit> {
 
 /// Records a process that runs, and returns its number and its recording.
 fn record(arguments: &Arguments) -> Result<(u32, Vec<u8>), Exit> {
-    let (pid, name) = choose(arguments.process.as_deref())?;
+    let named = arguments.process.as_deref();
+    if let Some(path) = named.filter(|name| name.contains(['/', '\\'])) {
+        return Err(Exit::usage(
+            format_args!("{path} is a path, and no name of a process"),
+            format_args!(
+                "To record the program from its start: blitz trace -- {}",
+                shell::line([path])
+            ),
+        ));
+    }
+    let (pid, name) = choose(named)?;
     let failed = |error| failed(pid, &error);
     if arguments.last.is_some() {
         return Ok((pid, read_trace(pid, &name).map_err(failed)?));

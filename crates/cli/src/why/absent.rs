@@ -9,6 +9,7 @@ use crate::feature;
 /// The variable that names the folder of the sockets.
 const FOLDER: &str = "XDG_RUNTIME_DIR";
 /// The variable of a process that answers.
+#[cfg(target_os = "linux")]
 const SWITCH: &str = "BLITZ_INSPECT=1";
 
 /// Returns why no process answers, or not the one with this number or name.

@@ -205,6 +205,11 @@ fn wrong_arguments_are_refused() {
     expect(2, &["trace", "1", "--for", "1s", "--last", "1s"]);
     expect(2, &["trace", "1", "--", "true"]);
     expect(2, &["trace", "--last", "1s", "--", "true"]);
+    let path = expect(2, &["trace", "target/debug/server"]);
+    assert!(
+        path.err.ends_with("blitz trace -- target/debug/server\n"),
+        "{path:?}"
+    );
     let help = expect(0, &["trace", "--help"]);
     for part in [
         "blitz_io::trace::request",

@@ -1,9 +1,9 @@
 //! Requests that arrive when they did, whatever is changed.
 //!
-//! A client often sends its next request after an answer. If both come on one connection, its task waits for the socket after
-//! the answer, and that wait takes in a replay as long as it did: the next request follows the answer. If each request has a
-//! connection, a task that accepts them waits for all of them. Nothing in the recording says which answer a new connection
-//! follows, so in a replay it comes when it did.
+//! A client often sends its next request after an answer. On one connection, the task of the connection waits for the
+//! socket after the answer. In a replay this wait takes as long as it did, so the next request follows the answer. If each
+//! request has a connection, a task that accepts them waits for all of them. The recording does not say which answer a new
+//! connection follows, so in a replay it comes when it did.
 
 use std::collections::HashMap;
 
