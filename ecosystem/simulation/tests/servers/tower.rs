@@ -39,11 +39,7 @@ struct Attempts(u32);
 impl Policy<u64, u64, BoxError> for Attempts {
     type Future = Ready<()>;
 
-    fn retry(
-        &mut self,
-        _: &mut u64,
-        result: &mut Result<u64, BoxError>,
-    ) -> Option<Self::Future> {
+    fn retry(&mut self, _: &mut u64, result: &mut Result<u64, BoxError>) -> Option<Self::Future> {
         let is_unsent = result.as_ref().is_err_and(|error| error.is::<NotSent>());
         if !is_unsent || self.0 == 0 {
             return None;
