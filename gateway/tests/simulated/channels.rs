@@ -76,7 +76,7 @@ async fn send(mut sender: Sender, host: u8, number: u8) -> Sender {
     sender
 }
 
-/// What a receiver hears.
+/// A message or a gap, as a receiver gets it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Heard {
     Message(Sent),

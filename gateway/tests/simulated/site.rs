@@ -37,7 +37,7 @@ pub const ONE: Hosts = &["two"];
 /// Two importers, of which one may be slower.
 pub const BOTH: Hosts = &["two", "three"];
 
-/// What the gateways carry.
+/// One name, with the hosts between which gateways carry it.
 #[derive(Clone, Copy)]
 pub struct Service {
     /// The kind of the segments.
