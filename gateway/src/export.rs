@@ -3,6 +3,12 @@
 //! The task is a receiver of the segment. With the policy `block` it stops receiving while its
 //! window is full, so the ring becomes full and the local senders wait. With `drop` it never
 //! stops.
+//!
+//! **A channel that two hosts export to each other** could stop for ever with `block`: the import here waits for room in the
+//! ring, the ring is full because this export's window is, and the window is full because the other host is in the same
+//! state. No order of waits and no size of a buffer prevents that, because local senders use the same ring as the import. So
+//! if an import has waited for `lost-after-ms` while the window is full, the export forgets the window. Then it reads on,
+//! which makes room in the ring. A receiver sees a gap in place of the frames that had not reached it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -433,6 +439,10 @@ impl<'a> Exporter<'a> {
         self.show_refused();
         if !lost.is_empty() {
             self.note_receivers();
+        }
+        let patience = self.shared.limits.lost_after();
+        if !self.window.has_room() && self.shared.take_long_wait(self.name, patience) {
+            self.window.forget();
         }
         if is_due(&mut self.beat, TICK) {
             self.beat();

@@ -313,11 +313,15 @@ impl<'a> Link<'a> {
     /// Claims a place of the ring, and sends the exporter signs of life until it has one.
     async fn claim<'s>(&mut self, sender: &'s mut Sender, len: usize) -> Result<Loan<'s>, Error> {
         let mut claim = std::pin::pin!(sender.loan_async(len));
+        let (shared, source) = (self.shared, self.source);
+        let mut wait = None;
         loop {
             select! {
                 biased;
                 loan = &mut claim => return Ok(loan?),
                 _ = self.tick.tick() => {
+                    wait.get_or_insert_with(|| shared.waits_for_room(&source.name, &source.host))
+                        .lasts(TICK);
                     // Nothing looks into the inbox while this waits.
                     self.watch_again();
                     self.acknowledge();
@@ -578,6 +582,8 @@ impl Importer<'_> {
                 drop(parts);
                 return Collected::Interrupted(Some(frame));
             }
+            // Otherwise the exporter would ignore the next question.
+            self.link.tracker.round_began(next.round);
             // Frames of messages before this one are repeats.
             if next.ordinal >= head.ordinal {
                 self.link.heard(true);
@@ -657,6 +663,7 @@ impl Importer<'_> {
         }
         self.recorded.ring = ring + 1;
         self.link.bytes += loan.len() as u64;
+        self.link.shared.session.pause().await;
         loan.send_imported()?;
         self.link
             .tracker
@@ -689,7 +696,10 @@ impl Importer<'_> {
                 count: 1,
             };
             match self.record.store(&entry) {
-                Ok(()) => return Ok(loan.send_gap(gap)?),
+                Ok(()) => {
+                    self.link.shared.session.pause().await;
+                    return Ok(loan.send_gap(gap)?);
+                }
                 Err(error) => {
                     drop(loan);
                     self.hold(&error, &entry).await;

@@ -114,7 +114,7 @@ impl Tracker {
     /// [`Refused`]: the frame must not be used.
     pub fn frame(&mut self, head: &Head) -> Result<u64, Refused> {
         if self.run == Some(head.run) {
-            self.round = self.round.max(head.round);
+            self.round_began(head.round);
             return match self.known {
                 Some(known) if known.epoch == head.epoch => {
                     // While a new run repeats known messages, ordinals count those too, and
@@ -158,6 +158,11 @@ impl Tracker {
                 head.base_position
             }
         })
+    }
+
+    /// Notes the round of a frame of the known run: see `window.rs`.
+    pub fn round_began(&mut self, round: u64) {
+        self.round = self.round.max(round);
     }
 
     /// Notes that the gap which [`frame`](Self::frame) has returned was reported.

@@ -61,6 +61,28 @@ pub struct Shared {
     /// See [`Limits`].
     pub limits: Limits,
     rows: Mutex<BTreeMap<(Direction, Name, String), Row>>,
+    /// The time for which an import waits for room in its segment, by name and remote host.
+    waits: Mutex<BTreeMap<(Name, String), Duration>>,
+}
+
+/// An import that waits for room in its segment. It waits no more when this is dropped.
+pub struct WaitsForRoom<'a> {
+    shared: &'a Shared,
+    import: (Name, String),
+}
+
+impl WaitsForRoom<'_> {
+    /// Notes that an interval of this nominal length has passed.
+    pub fn lasts(&self, interval: Duration) {
+        let mut waits = self.shared.waits();
+        *waits.entry(self.import.clone()).or_default() += interval;
+    }
+}
+
+impl Drop for WaitsForRoom<'_> {
+    fn drop(&mut self) {
+        self.shared.waits().remove(&self.import);
+    }
 }
 
 impl Shared {
@@ -74,7 +96,31 @@ impl Shared {
             state,
             limits: config.limits.clone(),
             rows: Mutex::default(),
+            waits: Mutex::default(),
         }
+    }
+
+    fn waits(&self) -> MutexGuard<'_, BTreeMap<(Name, String), Duration>> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a wait of an import for room in its segment.
+    pub fn waits_for_room(&self, name: &Name, host: &str) -> WaitsForRoom<'_> {
+        WaitsForRoom {
+            shared: self,
+            import: (name.clone(), host.to_owned()),
+        }
+    }
+
+    /// Returns `true` if an import has waited for room in this segment for `limit`. Then the waits begin anew.
+    pub fn take_long_wait(&self, name: &Name, limit: Duration) -> bool {
+        let mut waits = self.waits();
+        let mut of_name = waits.iter_mut().filter(|((of, _), _)| of == name);
+        let is_long = of_name.any(|(_, waited)| *waited >= limit);
+        if is_long {
+            waits.retain(|(of, _), _| of != name);
+        }
+        is_long
     }
 
     fn rows(&self) -> MutexGuard<'_, BTreeMap<(Direction, Name, String), Row>> {

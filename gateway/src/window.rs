@@ -187,6 +187,12 @@ impl<F: Clone> Window<F> {
         false
     }
 
+    /// Forgets all frames. A receiver that has not received them sees a gap in their place.
+    pub fn forget(&mut self) {
+        self.sent.clear();
+        self.bytes = 0;
+    }
+
     /// Forgets receivers without a sign of life, an interval of this nominal length after the last
     /// call. All acknowledgements that have arrived must have been noted. Returns the hosts of
     /// these receivers.

@@ -28,11 +28,15 @@ const ITEM_LEN: usize = 3 * 4;
 /// The longest batch. The engine sends at most 65,535 bytes at once, which leaves room for its own header
 /// and a key.
 pub const FRAME: usize = 63 << 10;
-/// The longest message of a batch. A longer one is sent in pieces.
-pub const BATCHED: usize = FRAME - PREFIX - HEAD_LEN - ITEM_LEN;
+/// The longest message of a batch. A longer one is sent in pieces: in simulations, a short one, too.
+pub const BATCHED: usize = if cfg!(feature = "sim") {
+    64
+} else {
+    FRAME - PREFIX - HEAD_LEN - ITEM_LEN
+};
 /// The most bytes of a message in one piece. The engine cuts a piece into fragments without another
 /// copy of it at either end, and calls the receiver once for all of them.
-pub const PIECE: usize = 1 << 20;
+pub const PIECE: usize = if cfg!(feature = "sim") { 80 } else { 1 << 20 };
 const PIECE_LEN: usize = 2 * 4 + 2 * 8;
 /// The number of bytes of a piece before those of the message.
 pub const PIECE_HEAD: usize = PREFIX + HEAD_LEN + PIECE_LEN;

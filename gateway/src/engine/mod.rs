@@ -106,6 +106,16 @@ impl Engine {
         }
     }
 
+    /// Returns at once, but in a simulation time passes: a gateway may be killed here. The caller is between two stores that
+    /// outlive the gateway.
+    pub async fn pause(&self) {
+        match self {
+            Self::Zenoh(_) => {}
+            #[cfg(feature = "sim")]
+            Self::Simulated(_) => simulated::pause().await,
+        }
+    }
+
     /// Runs a task on the threads that read frames, so no other thread must wake to deliver one.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         match self {

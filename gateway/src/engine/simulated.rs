@@ -5,9 +5,12 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use blitz_io::net::{UdpSocket, lookup_host};
+use blitz_io::sim;
 use blitz_io::task::AbortHandle;
+use blitz_io::time::sleep;
 use zenoh::bytes::ZBytes;
 use zenoh::key_expr::{KeyExpr, OwnedKeyExpr};
 
@@ -16,6 +19,8 @@ use crate::error::Error;
 
 /// The largest datagram.
 const LARGEST: usize = 65_507;
+/// The longest pause, in microseconds.
+const LONGEST: u64 = 20_000;
 
 type Callback = Arc<dyn Fn(&str, &ZBytes) + Send + Sync>;
 
@@ -72,6 +77,11 @@ impl Shared {
             }
         }
     }
+}
+
+/// Waits for a short time.
+pub async fn pause() {
+    sleep(Duration::from_micros(sim::random() % LONGEST)).await;
 }
 
 /// Splits a datagram into the key and the frame.

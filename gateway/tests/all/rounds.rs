@@ -236,6 +236,27 @@ fn a_receiver_that_begins_again_gets_the_whole_window() {
     assert_eq!(repeat, Some(vec![2]));
 }
 
+#[test]
+fn a_window_that_is_forgotten_has_room_and_repeats_nothing() {
+    let mut window: Window<u64> = Window::new(RUN, 0, true, 300, 1);
+    let ack = Ack {
+        run: RUN,
+        resend: true,
+        ..Ack::default()
+    };
+    window.acknowledged("one", &ack);
+    for number in 0..3 {
+        window.push((number, number), (number + 1, number + 1), number, 100);
+    }
+    assert!(!window.has_room());
+    window.forget();
+    assert!(window.has_room());
+    // The receiver learns that it has to count all three as missing.
+    assert_eq!((window.base(), window.next()), ((3, 3), (3, 3)));
+    window.acknowledged("one", &ack);
+    assert_eq!(window.repeat(), None);
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Send,

@@ -6,14 +6,14 @@ use blitz_io::ipc::Route;
 use blitz_io::sim::{self, Builder, Link};
 use blitz_io::time::{sleep, timeout};
 
-use crate::routes::{receive, send};
-use crate::site::{FAULTS, LOST_AFTER, ONE, Site};
+use crate::routes::{ROUTE, receive, send};
+use crate::site::{FAULTS, LOST_AFTER, Site};
 
 /// The number of runs.
 const RUNS: u64 = 20;
 
 async fn run() {
-    let site = Site::start("route", ONE, "policy = 'block'", "");
+    let site = Site::start(ROUTE);
     let to = site.segment(Route::builder(), "two").receiver("r").unwrap();
     let from = site.segment(Route::builder(), "one").sender("r").unwrap();
     site.connected().await;

@@ -4,7 +4,9 @@
 //! The programs that send and receive are no part of these hosts, so they survive. A seed decides about everything but the
 //! numbers of runs and segments, which are only compared.
 
+mod channels;
 mod late;
+mod pieces;
 mod queues;
 mod routes;
 mod site;
