@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::remote::{Remote, remotes};
-use super::{Arguments, segments};
+use super::{Arguments, reasons, segments};
 use crate::exit::Exit;
 use crate::output;
 
@@ -132,8 +132,19 @@ pub fn ls(arguments: &Arguments) -> Result<Exit, Exit> {
         output::print_json(&rows)?;
     } else {
         output::print(&text(&rows, output::width()))?;
+        output::print(&left_out(arguments)?)?;
     }
     Ok(Exit::Done)
+}
+
+/// Says which files have names of segments, and are none.
+fn left_out(arguments: &Arguments) -> Result<String, Exit> {
+    let reasons = reasons(arguments)?;
+    if reasons.is_empty() {
+        return Ok(String::new());
+    }
+    let lines: String = reasons.iter().map(|reason| format!("{reason}\n")).collect();
+    Ok(format!("\nLeft out:\n{lines}"))
 }
 
 pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {
@@ -159,11 +170,16 @@ pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {
     }
 }
 
+/// The widest column of names. A longer name shifts its own line.
+const WIDEST: usize = 48;
+
 /// Formats the rows. A narrow terminal gets only the columns that fit.
 fn text(rows: &[Row], width: Option<usize>) -> String {
     if rows.is_empty() {
         return "No segments.\n".to_owned();
     }
+    let names = rows.iter().map(|row| row.name.chars().count());
+    let widest = names.max().unwrap_or(0).clamp(24, WIDEST);
     let is_narrow = width.is_some_and(|columns| columns < 80);
     let line = |name: &str, kind: &str, limits: [&str; 2], messages: &str, rate: &str| {
         let limits = if is_narrow {
@@ -171,7 +187,7 @@ fn text(rows: &[Row], width: Option<usize>) -> String {
         } else {
             format!("{:>9} {:>9} ", limits[0], limits[1])
         };
-        format!("{name:<24} {kind:<9} {limits}{messages:>11} {rate:>11}\n")
+        format!("{name:<widest$} {kind:<9} {limits}{messages:>11} {rate:>11}\n")
     };
     let mut text = line(
         "NAME",

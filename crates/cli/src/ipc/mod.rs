@@ -5,6 +5,7 @@ mod messages;
 mod names;
 mod remote;
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use blitz_io_ipc::{Builder, Channel, Error, Kind, Queue, Route, SegmentInfo};
@@ -108,10 +109,31 @@ fn segments(arguments: &Arguments) -> Result<Vec<SegmentInfo>, Exit> {
     found.map_err(failed)
 }
 
+/// Returns why files with names of segments are none.
+fn reasons(arguments: &Arguments) -> Result<Vec<Error>, Exit> {
+    blitz_io_ipc::left_out(arguments.directory.as_deref()).map_err(failed)
+}
+
+/// Returns `true` if this reason is about the file of a segment with this name.
+fn is_of(reason: &Error, name: &str) -> bool {
+    match reason {
+        Error::Foreign { path, .. } | Error::Permission { path } | Error::Io { path, .. } => {
+            path.file_stem() == Some(OsStr::new(name))
+        }
+        _ => false,
+    }
+}
+
 /// Returns a builder for the segment `name`, which must exist, and its information.
 fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo), Exit> {
     let mut all = segments(arguments)?;
     let Some(place) = all.iter().position(|segment| segment.name == name) else {
+        if let Some(reason) = reasons(arguments)?
+            .iter()
+            .find(|reason| is_of(reason, name))
+        {
+            return Err(failed(reason));
+        }
         let names: Vec<_> = all.iter().map(|segment| segment.name.as_str()).collect();
         let there = if names.is_empty() {
             "There is none.".to_owned()

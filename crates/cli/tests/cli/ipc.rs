@@ -66,6 +66,26 @@ fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
     assert!(place.path().join("prices.ring").exists());
 }
 
+/// A file that is named as a segment is, and is none, keeps others from opening that name.
+#[test]
+fn a_file_that_is_no_segment_is_named() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = format!("--directory={}", place.path().display());
+    std::fs::write(place.path().join("noise.ring"), [7; 5000]).unwrap();
+    let reason = "noise.ring is not a segment that this version can use: it does not begin with the magic number";
+    let listed = expect(0, &["ipc", "ls", &directory]).out;
+    assert!(
+        listed.starts_with("No segments.\n\nLeft out:\n"),
+        "{listed}"
+    );
+    assert!(
+        listed.contains(reason) && listed.contains("or remove the file"),
+        "{listed}"
+    );
+    let tried = expect(1, &["ipc", "tail", "noise", &directory]).err;
+    assert!(tried.contains(reason), "{tried}");
+}
+
 /// A gateway answers at its socket with a table of the names that it carries.
 #[cfg(unix)]
 #[test]

@@ -159,7 +159,7 @@ impl fmt::Display for Error {
             Self::Foreign { path, reason } => write!(
                 f,
                 "{} is not a segment that this version can use: {reason}; use another name, or \
-                 the same version in all processes",
+                 the same version in all processes, or remove the file",
                 Place(path)
             ),
             Self::Mismatch {

@@ -1,5 +1,6 @@
 //! Inspects segments without joining them: names, participants, and the state of dead ones.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
@@ -84,8 +85,7 @@ pub struct Participant {
 /// [`Error`] if the directory cannot be read. Files that cannot be read or are not segments
 /// are left out.
 pub fn list() -> Result<Vec<SegmentInfo>, Error> {
-    sys::supported()?;
-    list_in(&sys::user_directory()?)
+    list_in(&directory_or_users(None)?)
 }
 
 /// Lists the segments in `directory`: see
@@ -97,6 +97,32 @@ pub fn list() -> Result<Vec<SegmentInfo>, Error> {
 pub fn list_in(directory: &Path) -> Result<Vec<SegmentInfo>, Error> {
     let files = files_in(directory)?;
     Ok(files.iter().filter_map(|path| info(path).ok()).collect())
+}
+
+/// Returns why files in this directory, or in that of [`list`], are left out there: each is named as a segment is, and
+/// is none that this version can use, or cannot be read. Nothing can be opened with such a name.
+///
+/// ```
+/// # if blitz_io::ipc::is_supported() {
+/// for reason in blitz_io::ipc::left_out(None)? {
+///     eprintln!("{reason}");
+/// }
+/// # }
+/// # Ok::<(), blitz_io::ipc::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`list`].
+pub fn left_out(directory: Option<&Path>) -> Result<Vec<Error>, Error> {
+    let files = files_in(&directory_or_users(directory)?)?;
+    let reasons = files.iter().filter_map(|path| info(path).err());
+    // A file may have gone since its directory was read.
+    let is_there = |error: &Error| match error {
+        Error::Io { source, .. } => source.kind() != ErrorKind::NotFound,
+        _ => true,
+    };
+    Ok(reasons.filter(is_there).collect())
 }
 
 /// Removes this user's segments that have no living participant, and returns their names.
@@ -148,17 +174,8 @@ pub fn clean_where(
     directory: Option<&Path>,
     mut remove: impl FnMut(&str) -> bool,
 ) -> Result<Vec<String>, Error> {
-    let users;
-    let directory = match directory {
-        Some(directory) => directory,
-        None => {
-            sys::supported()?;
-            users = sys::user_directory()?;
-            &users
-        }
-    };
     let mut removed = Vec::new();
-    for path in files_in(directory)? {
+    for path in files_in(&directory_or_users(directory)?)? {
         let name = name_of(&path);
         match segment::remove_dead(&path, || remove(&name)) {
             Ok(true) => removed.push(name),
@@ -167,6 +184,15 @@ pub fn clean_where(
         }
     }
     Ok(removed)
+}
+
+/// Returns this directory, or the user's own.
+fn directory_or_users(directory: Option<&Path>) -> Result<Cow<'_, Path>, Error> {
+    if let Some(directory) = directory {
+        return Ok(Cow::Borrowed(directory));
+    }
+    sys::supported()?;
+    Ok(Cow::Owned(sys::user_directory()?))
 }
 
 fn files_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {

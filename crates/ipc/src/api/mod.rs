@@ -49,7 +49,7 @@ pub use doorbell::Doorbell;
 pub use error::{Error, IoError, NotifyError, RecvError, SendError, WaitError};
 pub use event::{Event, Listener, Notification, Notifier};
 pub use inspect::{
-    Participant, SegmentInfo, clean, clean_in, clean_where, is_supported, list, list_in,
+    Participant, SegmentInfo, clean, clean_in, clean_where, is_supported, left_out, list, list_in,
 };
 pub use kind::{Kind, WhenFull};
 pub use kinds::{Channel, Queue, Route};
