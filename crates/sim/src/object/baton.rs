@@ -59,7 +59,8 @@ use crate::outside;
 use crate::progress;
 use crate::shared::region::strategy;
 use crate::shared::region::{
-    CHECKPOINT, DECISIONS, Decision, Event, NOTHING, READS, TIME, WINDOWS, fault, happening, kind, verdict,
+    CHECKPOINT, DECISIONS, Decision, Event, NOTHING, READS, TIME, WINDOWS, fault, happening, kind,
+    verdict,
 };
 use crate::signals;
 use crate::silence;

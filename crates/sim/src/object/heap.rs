@@ -52,7 +52,14 @@ fn power(layout: &Layout) -> u32 {
 unsafe fn map(bytes: usize) -> usize {
     const READ_WRITE: usize = 3;
     const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x4022;
-    let arguments = [0, bytes, READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE, usize::MAX, 0];
+    let arguments = [
+        0,
+        bytes,
+        READ_WRITE,
+        PRIVATE_ANONYMOUS_NORESERVE,
+        usize::MAX,
+        0,
+    ];
     sys::call(nr::MMAP, arguments).max(0) as usize
 }
 
@@ -61,7 +68,11 @@ unsafe fn fresh(power: u32) -> *mut u8 {
     let bytes = 1usize << power;
     if UNUSED == (0, 0) {
         let start = map(SIZE);
-        UNUSED = if start == 0 { (1, 1) } else { (start, start + SIZE) };
+        UNUSED = if start == 0 {
+            (1, 1)
+        } else {
+            (start, start + SIZE)
+        };
     }
     let start = UNUSED.0.next_multiple_of(bytes.min(PAGE));
     if UNUSED.1.saturating_sub(start) < bytes {
