@@ -87,6 +87,7 @@ unsafe fn fresh(power: u32) -> *mut u8 {
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let power = power(&layout);
+        // SAFETY: the lock is held, so nothing else uses the lists. A block in a list is free, and its first word is ours.
         locked(|| unsafe {
             let first = FREE[power as usize];
             if first.is_null() {
@@ -99,6 +100,7 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let power = power(&layout) as usize;
+        // SAFETY: the lock is held, and the caller gives the block, which is large enough for a word.
         locked(|| unsafe {
             *block.cast::<*mut u8>() = FREE[power];
             FREE[power] = block;
