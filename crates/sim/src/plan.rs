@@ -245,6 +245,12 @@ pub struct Plan {
     /// Threads change at atomic operations, too, in a program that is compiled for it: see
     /// [`write_library`](crate::write_library).
     pub atomics: bool,
+    /// A run in which all threads wait is a deadlock, even if a time limit would end a wait: in a program that neither
+    /// sleeps nor has timers, that wait has missed its wake-up.
+    pub no_timeouts: bool,
+    /// An [`Exhaustive`](crate::Exhaustive) search preempts a thread only before operations on objects that several threads
+    /// use and one changes, as a run without preemptions shows. A trace does not have this.
+    pub contended: bool,
     /// Loops of the program that make no call, as distances from the start of its code
     /// ([`Outcome::loops`](crate::Outcome::loops)). Empty: those that the simulator has found so far.
     pub loops: Vec<u64>,
@@ -271,6 +277,8 @@ impl Plan {
             strict: false,
             preempt: false,
             atomics: false,
+            no_timeouts: false,
+            contended: false,
             loops: vec![],
         }
     }

@@ -1,29 +1,58 @@
 //! The profile of a program, from a recorded run: the objects that several threads use, and the number of calls
 //! on them that each thread has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::shared::region::{Event, NOTHING, SHARED, WEIGHTS, happening};
+use crate::shared::region::{Event, NOTHING, READS, SHARED, WEIGHTS, happening};
 
-/// Numbers for the strategy SURW.
+/// A thread's use of an object.
+#[derive(Default)]
+struct Use {
+    /// The last event that may have changed it.
+    last_change: Option<usize>,
+}
+
+/// Numbers for the strategies SURW and PCT.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Profile {
     /// By thread: calls that count, with those of the threads that it starts.
     pub(crate) weights: Vec<u32>,
-    /// Objects that several threads use, ascending. If there is none, all calls count.
+    /// Calls that count while another thread could run.
+    pub(crate) choices: u64,
+    /// Objects that several threads use at the same time, and one of them changes, ascending. If there is none, all
+    /// calls count.
     pub(crate) shared: Vec<u64>,
 }
 
 impl Profile {
     pub(crate) fn new(events: &[Event]) -> Profile {
-        let calls = || events.iter().filter(|event| event.what == happening::CALL);
-        // The first thread that used an object, and whether another one did.
-        let mut users = BTreeMap::new();
-        for call in calls().filter(|call| call.object != NOTHING) {
-            let (first, several) = users.entry(call.object).or_insert((call.thread, false));
-            *several |= *first != call.thread;
+        let mut starts: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut uses: BTreeMap<u64, BTreeMap<u32, Use>> = BTreeMap::new();
+        for (at, event) in events.iter().enumerate() {
+            match event.what {
+                happening::START => {
+                    starts.insert(event.thread, at);
+                }
+                happening::CALL if event.object != NOTHING => {
+                    let users = uses.entry(event.object).or_default();
+                    let mine = users.entry(event.thread).or_default();
+                    if event.class != READS {
+                        mine.last_change = Some(at);
+                    }
+                }
+                _ => {}
+            }
         }
-        let several = users.iter().filter(|(_, (_, several))| *several);
+        let start = |thread: &u32| starts.get(thread).copied().unwrap_or(0);
+        let is_shared = |users: &BTreeMap<u32, Use>| {
+            users.iter().any(|(writer, of_writer)| {
+                let others = users.keys().filter(|thread| *thread != writer);
+                of_writer
+                    .last_change
+                    .is_some_and(|at| others.into_iter().any(|other| start(other) <= at))
+            })
+        };
+        let several = uses.iter().filter(|(_, users)| is_shared(users));
         let shared: Vec<u64> = several.map(|(object, _)| *object).take(SHARED).collect();
         let counts = |event: &Event| match event.what {
             happening::CALL => shared.is_empty() || shared.binary_search(&event.object).is_ok(),
@@ -39,6 +68,18 @@ impl Profile {
                 weights[at] += 1;
             }
         }
+        let mut ready = BTreeSet::from([0]);
+        let mut choices = 0;
+        for event in events {
+            match event.what {
+                happening::WAIT | happening::END => ready.remove(&event.thread),
+                happening::READY | happening::START => ready.insert(event.thread),
+                _ => {
+                    choices += u64::from(ready.len() > 1 && counts(event));
+                    false
+                }
+            };
+        }
         // Later threads first: a thread starts only later ones.
         let starts = events.iter().filter(|event| event.what == happening::START);
         for start in starts.rev() {
@@ -47,7 +88,11 @@ impl Profile {
                 *of_parent += of_child;
             }
         }
-        Profile { weights, shared }
+        Profile {
+            weights,
+            choices,
+            shared,
+        }
     }
 }
 
@@ -85,9 +130,31 @@ mod tests {
             profile,
             Profile {
                 weights: vec![4, 3, 2],
+                choices: 4,
                 shared: vec![7]
             }
         );
+    }
+
+    #[test]
+    fn what_is_only_read_or_changed_before_another_thread_begins_is_not_shared() {
+        let call = |thread, object| event(happening::CALL, thread, 0, object);
+        let read = |thread, object| Event {
+            class: READS,
+            ..call(thread, object)
+        };
+        let events = [
+            call(0, 5),
+            event(happening::START, 1, 0, NOTHING),
+            read(0, 6),
+            read(1, 5),
+            read(1, 6),
+            call(1, 7),
+            call(1, 8),
+            read(0, 8),
+            call(0, 7),
+        ];
+        assert_eq!(Profile::new(&events).shared, [7, 8]);
     }
 
     #[test]

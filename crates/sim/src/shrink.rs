@@ -44,7 +44,7 @@ pub fn shrink(
         let mut search = Exhaustive::new(plan.seed, Some(preemptions));
         let start = search.plan_mut();
         (start.limit, start.processors) = (plan.limit, plan.processors);
-        start.atomics = plan.atomics;
+        (start.atomics, start.no_timeouts) = (plan.atomics, plan.no_timeouts);
         start.loops.clone_from(&best.loops);
         while let Some(plan) = search.plan().filter(|_| search.runs() < SEARCHED) {
             let (plan, outcome) = (plan.clone(), simulator.run(plan)?);

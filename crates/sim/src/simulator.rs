@@ -256,6 +256,7 @@ impl Simulator {
                 faults: Faults::NONE,
                 script: vec![],
                 strict: false,
+                contended: false,
                 ..plan.clone()
             };
             // Later events find no room.
@@ -316,7 +317,14 @@ impl Simulator {
         }
         let profile = match plan.schedule {
             Schedule::Surw => self.profile(plan)?.clone(),
+            // So many points are on objects of one thread that few changes of priority would matter.
+            Schedule::Pct(_) if plan.atomics => self.profile(plan)?.clone(),
+            Schedule::Script if plan.contended => self.profile(plan)?.clone(),
             _ => Profile::default(),
+        };
+        let length = match profile.shared.as_slice() {
+            [] => plan.length,
+            _ => profile.choices,
         };
         self.output.set_len(0)?;
         // SAFETY: the mapping lives as long as this value, and no run is in progress: see `region`.
@@ -327,7 +335,7 @@ impl Simulator {
         region.depth = depth;
         region.seed = plan.seed;
         region.faults = plan.faults.0;
-        region.length = plan.length;
+        region.length = length;
         region.limit = plan.limit;
         region.processors = plan.processors;
         region.scripted = plan.script.len() as u32;
@@ -349,6 +357,7 @@ impl Simulator {
         region.paused.store(0, Ordering::Relaxed);
         region.preempt = plan.preempt.into();
         region.atomics = plan.atomics.into();
+        region.no_timeouts = plan.no_timeouts.into();
         region.looping = loops.len() as u32;
         region.loops[..loops.len()].copy_from_slice(loops);
         region.running.store(0, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 //! ```text
 //! "BLITZSIM"  version
 //! program's hash (8 bytes)  hash of the events (8 bytes)  verdict (2 numbers)
-//! seed  faults  limit  processors  places             (1: between two calls, 2: at atomic operations)
+//! seed  faults  limit  processors  options            (1: between two calls, 2: at atomic operations, 4: no time-outs)
 //! number of loops without a call  their marks
 //! folder  path  number of arguments  arguments          (each: length, bytes)
 //! number of variables  their names and values
@@ -66,6 +66,7 @@ impl Trace {
                 script: outcome.script(),
                 strict: true,
                 length: 0,
+                contended: false,
                 loops: outcome.loops.clone(),
                 ..plan.clone()
             },
@@ -88,7 +89,9 @@ impl Trace {
             plan.faults.0.into(),
             plan.limit,
             plan.processors.into(),
-            u64::from(plan.preempt) | u64::from(plan.atomics) << 1,
+            u64::from(plan.preempt)
+                | u64::from(plan.atomics) << 1
+                | u64::from(plan.no_timeouts) << 2,
             plan.loops.len() as u64,
         ] {
             put(&mut bytes, number);
@@ -162,8 +165,9 @@ impl Trace {
         plan.faults = Faults(from.small()?);
         plan.limit = from.number()?;
         plan.processors = from.small()?;
-        let places = from.number()?;
-        (plan.preempt, plan.atomics) = (places & 1 != 0, places & 2 != 0);
+        let options = from.number()?;
+        (plan.preempt, plan.atomics) = (options & 1 != 0, options & 2 != 0);
+        plan.no_timeouts = options & 4 != 0;
         let count = from.number()?;
         plan.loops = (0..count)
             .map(|_| from.number())
@@ -305,6 +309,7 @@ mod tests {
         plan.length = 0;
         plan.faults = Faults::USUAL;
         plan.preempt = true;
+        plan.no_timeouts = true;
         plan.loops = vec![3, 70_000];
         for index in [0u32, 5, 1024, 70_000] {
             plan.script.push(Scripted {

@@ -6,10 +6,15 @@
 #![cfg(unix)]
 
 mod channels;
+#[cfg(feature = "net")]
 mod io;
 mod locks;
+#[cfg(feature = "ipc")]
 mod messages;
+#[cfg(all(feature = "pool", feature = "pipeline"))]
 mod parallel;
+mod small;
+#[cfg(feature = "rt")]
 mod tasks;
 
 use std::thread;

@@ -23,7 +23,7 @@ struct Metadata {
 }
 
 /// Returns the compiler's flags for a program in Rust.
-fn flags(library: &Path) -> Result<[String; 4], Exit> {
+fn flags(library: &Path) -> Result<[String; 5], Exit> {
     let (Some(file), Some(folder)) = (library.to_str(), library.parent().and_then(Path::to_str))
     else {
         return Err(Exit::Failed(format!(
@@ -35,6 +35,9 @@ fn flags(library: &Path) -> Result<[String; 4], Exit> {
         "-Zsanitizer=thread".to_owned(),
         // Not the sanitizer's own library.
         "-Zexternal-clangrt".to_owned(),
+        // The instrumentation leaves out `fetch_min` and `fetch_max`. So these become loops of compare-exchange, and
+        // then it comes once more.
+        "-Cpasses=atomic-expand,tsan".to_owned(),
         format!("-Clink-arg={file}"),
         format!("-Clink-arg=-Wl,-rpath,{folder}"),
     ])

@@ -100,7 +100,7 @@ pub struct RunArguments {
     time: Option<u64>,
     /// How the next thread is chosen: portfolio, random, pct:DEPTH, pos, surw, round-robin, or exhaustive:N, which
     /// tries all orders that take the processor away from a thread at most N times (without a
-    /// number: all orders).
+    /// number: all orders). contended:N does so only before calls and operations on objects that several threads use.
     #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = chosen)]
     schedule: Chosen,
     /// Families of faults: short (reads and writes), spurious (wake-ups), stall (of threads), which are
@@ -124,6 +124,10 @@ pub struct RunArguments {
     /// `rustup component add rust-src`. Another program has to be compiled as `blitz sim atomics` says.
     #[arg(long)]
     atomics: bool,
+    /// Counts a run in which all threads wait as a deadlock, even if a time limit would end a wait. For a program that
+    /// neither sleeps nor has timers: finds a lost wake-up that a time limit makes good for. Threads do not stall then.
+    #[arg(long)]
+    no_timeouts: bool,
     /// Lets the program start others, which run outside of the simulation. Runs are not deterministic
     /// then, and calls that go round libc are not seen.
     #[arg(long)]
@@ -216,6 +220,8 @@ pub enum Chosen {
     Seeds(Schedule),
     /// All of them, up to a number of preemptions.
     Exhaustive(Option<u32>),
+    /// The same, with preemptions at objects of several threads only.
+    Contended(Option<u32>),
 }
 
 fn chosen(text: &str) -> Result<Chosen, String> {
@@ -234,9 +240,10 @@ fn chosen(text: &str) -> Result<Chosen, String> {
         ("surw", None) => Chosen::Seeds(Schedule::Surw),
         ("round-robin", None) => Chosen::Seeds(Schedule::RoundRobin),
         ("exhaustive", bound) => Chosen::Exhaustive(bound),
+        ("contended", bound) => Chosen::Contended(bound),
         _ => {
             return Err(
-                "there are portfolio, random, pct:DEPTH, pos, surw, round-robin and exhaustive:N"
+                "there are portfolio, random, pct:DEPTH, pos, surw, round-robin, exhaustive:N and contended:N"
                     .to_owned(),
             );
         }
@@ -246,7 +253,7 @@ fn chosen(text: &str) -> Result<Chosen, String> {
 impl RunArguments {
     /// Returns the programs to run.
     fn targets(&self) -> Result<Vec<targets::Target>, Exit> {
-        if self.preempt && matches!(self.schedule, Chosen::Exhaustive(_)) {
+        if self.preempt && !matches!(self.schedule, Chosen::Seeds(_)) {
             return Err(Exit::usage(
                 "An exhaustive search changes threads at calls only: there are too many places between two calls.",
                 "Leave --preempt out, or give another --schedule.",
@@ -271,6 +278,7 @@ impl RunArguments {
         plan.limit = self.limit;
         plan.preempt = self.preempt;
         plan.atomics = self.atomics;
+        plan.no_timeouts = self.no_timeouts;
         plan.processors = self.processors;
         plan
     }
@@ -319,6 +327,7 @@ mod tests {
         assert_eq!(chosen("surw"), Ok(Chosen::Seeds(Schedule::Surw)));
         assert_eq!(chosen("exhaustive"), Ok(Chosen::Exhaustive(None)));
         assert_eq!(chosen("exhaustive:2"), Ok(Chosen::Exhaustive(Some(2))));
+        assert_eq!(chosen("contended:2"), Ok(Chosen::Contended(Some(2))));
         assert!(chosen("random:1").is_err() && chosen("pct:x").is_err() && chosen("").is_err());
     }
 }

@@ -39,11 +39,12 @@ pub fn search(
         failure: None,
     };
     let mut exhaustive = match arguments.schedule {
-        Chosen::Exhaustive(bound) => {
+        Chosen::Exhaustive(bound) | Chosen::Contended(bound) => {
             let mut search = Exhaustive::new(arguments.seed, bound);
             let plan = search.plan_mut();
             (plan.limit, plan.processors) = (arguments.limit, arguments.processors);
-            plan.atomics = arguments.atomics;
+            plan.contended = matches!(arguments.schedule, Chosen::Contended(_));
+            (plan.atomics, plan.no_timeouts) = (arguments.atomics, arguments.no_timeouts);
             Some(search)
         }
         Chosen::Seeds(_) => None,
@@ -66,7 +67,7 @@ pub fn search(
                 plan.length = length;
                 plan
             }
-            (None, Chosen::Exhaustive(_)) => unreachable!("it has a search"),
+            (None, _) => unreachable!("it has a search"),
         };
         let outcome = simulator.run(&plan)?;
         searched.runs += 1;

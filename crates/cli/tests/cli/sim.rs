@@ -262,6 +262,7 @@ fn each_schedule_finds_the_deadlock() {
         "pos",
         "surw",
         "exhaustive:2",
+        "contended:2",
     ] {
         let run = ["sim", "run", "--schedule", schedule, "--traces", traces];
         expect(4, &[&run[..], &["--", &program, "deadlock"]].concat());

@@ -14,8 +14,8 @@
 //! The library finds the simulator when the program is loaded ([`__tsan_init`]). It is a shared library, so it needs
 //! nothing of the program, and can be linked with Rust, C and C++.
 //!
-//! `fetch_min`, `fetch_max` and inline assembly are instructions of their own in the program: the compiler does not
-//! instrument them.
+//! The compiler does not instrument inline assembly, nor `fetch_min` and `fetch_max`. `blitz sim` lets it make these two loops
+//! of compare-exchange before, which it does instrument.
 
 // Every function here is one of C's, which relies on its caller for pointers. A block in each would repeat that.
 #![allow(unsafe_op_in_unsafe_fn)]

@@ -90,6 +90,7 @@ unsafe extern "C" fn operation(name: *const u8, length: usize, address: usize) {
         0
     };
     let spins = idle >= IDLE;
+    me.is_repeating = me.repeats.add((name.as_ptr() as usize, address), changes);
     baton::point_of_atomic(name, address, spins);
     let me = sim().me();
     me.idle = if spins { 0 } else { idle };

@@ -28,7 +28,7 @@
 //!    wait for descriptors ([`descriptors_changed`]). Deadlines are looked at whenever time moves
 //!    ([`expire`]).
 //! 4. *If no thread is ready*, time moves to the earliest deadline. If there is none, the run ends as a
-//!    deadlock: by 3, no later event could make a thread ready.
+//!    deadlock: by 3, no later event could make a thread ready. With `Region::no_timeouts` it ends so in any case.
 //!
 //! # The start of a thread
 //!
@@ -59,7 +59,8 @@ use crate::outside;
 use crate::progress;
 use crate::shared::region::strategy;
 use crate::shared::region::{
-    CHECKPOINT, DECISIONS, Decision, Event, NOTHING, TIME, WINDOWS, fault, happening, kind, verdict,
+    CHECKPOINT, DECISIONS, Decision, Event, NOTHING, READS, TIME, WINDOWS, fault, happening, kind,
+    verdict,
 };
 use crate::signals;
 use crate::silence;
@@ -84,9 +85,14 @@ pub unsafe fn point(call: &'static str, object: usize) {
 }
 
 /// An atomic operation of the program. `spins`: others run, or time passes, because the thread waits in a loop. There
-/// are far more of these points than of calls, so they have no faults.
+/// are far more of these points than of calls, so they have no faults. A repetition concerns no other thread.
 pub unsafe fn point_of_atomic(name: &'static str, address: usize, spins: bool) {
-    arrive(name, address, address as u64, ATOMIC_COST);
+    let concerns = if sim().me().is_repeating {
+        NOTHING
+    } else {
+        address as u64
+    };
+    arrive(name, address, concerns, ATOMIC_COST);
     if !spins {
         return reschedule(kind::SWITCH);
     }
@@ -106,6 +112,17 @@ pub unsafe fn point_alone(call: &'static str) {
 pub unsafe fn yield_now(call: &'static str) {
     enter(call, 0, NOTHING);
     reschedule(kind::YIELD);
+}
+
+/// `sched_yield`. With points at atomic operations, the thread may go on at once, as one with a processor of its own:
+/// a lock yields dozens of times before it sleeps, and if another thread ran each time, it would hardly ever sleep
+/// while that one is in the middle of something.
+pub unsafe fn sched_yield() {
+    const CALL: &str = "sched_yield";
+    if sim().region().atomics == 0 {
+        return yield_now(CALL);
+    }
+    point_alone(CALL);
 }
 
 /// A window of instructions has ended: another thread runs, if one can.
@@ -152,7 +169,8 @@ unsafe fn enter(call: &'static str, object: usize, concerns: u64) {
     arrive(call, object, concerns, COST);
     let s = sim();
     s.me().idle = 0;
-    if s.next_deadline != NEVER && has_fault(fault::STALL) {
+    s.me().is_repeating = false;
+    if s.next_deadline != NEVER && s.region().no_timeouts == 0 && has_fault(fault::STALL) {
         to_next_deadline();
     }
 }
@@ -181,7 +199,15 @@ unsafe fn arrive(call: &'static str, object: usize, concerns: u64, cost: u64) {
     let region = s.region();
     let points = region.points.load(Ordering::Relaxed) + 1;
     region.points.store(points, Ordering::Relaxed);
-    happened(happening::CALL, s.current, 0, concerns, 0, call.as_bytes());
+    let class = if call == "atomic load" { READS } else { 0 };
+    happened(
+        happening::CALL,
+        s.current,
+        0,
+        concerns,
+        class,
+        call.as_bytes(),
+    );
     advance(cost);
     progress::check();
     if points == sim().region().until {
@@ -225,9 +251,12 @@ pub unsafe fn advance(nanoseconds: u64) {
     }
 }
 
-/// Moves the time to the earliest deadline. Returns `false` if there is none.
+/// Moves the time to the earliest deadline. Returns `false` if there is none, or if time may not help.
 unsafe fn to_next_deadline() -> bool {
     let s = sim();
+    if s.region().no_timeouts != 0 {
+        return false;
+    }
     // It is a lower bound only: threads may have been woken since.
     s.next_deadline = earliest();
     if s.next_deadline == NEVER {
@@ -654,6 +683,13 @@ pub unsafe fn named(thread: u32, name: &[u8]) {
     happened(happening::NAME, thread, 0, NOTHING, 0, name);
 }
 
+/// Returns `true` if the running thread's operation is known to concern no other thread.
+unsafe fn is_alone() -> bool {
+    let s = sim();
+    let (repeats, object) = (s.me().is_repeating, s.me().object);
+    repeats || object != NOTHING && !s.strategy.counts(object)
+}
+
 unsafe fn record(kind: u16, count: usize, choice: usize) {
     let s = sim();
     let region = s.region();
@@ -668,7 +704,7 @@ unsafe fn record(kind: u16, count: usize, choice: usize) {
         kind,
         count: count as u16,
         choice: choice as u16,
-        reserved: 0,
+        alone: u16::from(kind == kind::SWITCH && is_alone()),
     };
     region.decided += 1;
     if at % CHECKPOINT == 0 {

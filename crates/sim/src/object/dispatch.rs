@@ -141,7 +141,7 @@ pub unsafe fn call(number: usize, a: [usize; 6], from: usize) -> Raw {
         nr::FUTEX => futex::call(a, from),
         nr::FUTEX_WAITV => futex::wait_for_any(a),
         nr::SCHED_YIELD => {
-            baton::yield_now("sched_yield");
+            baton::sched_yield();
             0
         }
         nr::NANOSLEEP => {

@@ -9,7 +9,7 @@ use crate::c::{self, nr};
 use crate::explain;
 use crate::loops;
 use crate::shared::region::{Region, TEXT, WAITS, verdict};
-use crate::state::{Class, State, sim, stop};
+use crate::state::{Class, NEVER, State, sim, stop};
 use crate::sys;
 
 /// The report, which is in the shared memory.
@@ -161,6 +161,10 @@ unsafe fn list_threads() {
                 (Class::Signal, _) => Ok(()),
                 (_, address) => write!(report(), " at {address:#x}"),
             };
+            if thread.deadline != NEVER && thread.key.0 != Class::Sleep {
+                let left = thread.deadline - now;
+                let _ = write!(report(), " for at most {left} ns");
+            }
         }
         if let Some(owner) = mutex_owner(thread.key) {
             let _ = write!(report(), ", held by thread {owner}");

@@ -34,6 +34,7 @@ mod explain;
 mod files;
 mod futex;
 mod handlers;
+mod heap;
 mod identity;
 mod lock;
 mod loops;
@@ -48,6 +49,7 @@ mod progress;
 mod random;
 mod readiness;
 mod real;
+mod repeats;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod signals;

@@ -12,6 +12,7 @@ use crate::c::Pollfd;
 use crate::descriptors::Descriptors;
 use crate::explain::Before;
 use crate::mappings::Place;
+use crate::repeats::Repeats;
 use crate::shared::random::{Random, extend};
 use crate::shared::region::{NOTHING, Region};
 use crate::signals::Signal;
@@ -109,6 +110,10 @@ pub struct Thread {
     pub idle: u32,
     /// Changes by atomic operations, when it was at its last one.
     pub seen_changes: u64,
+    /// Its atomic operations since the last change.
+    pub repeats: Repeats,
+    /// It is about to repeat an atomic operation that has changed nothing.
+    pub is_repeating: bool,
     pub name: [u8; 16],
 }
 
@@ -141,6 +146,8 @@ impl Thread {
             rests: 0,
             idle: 0,
             seen_changes: 0,
+            repeats: Repeats::default(),
+            is_repeating: false,
             name: [0; 16],
         }
     }

@@ -83,12 +83,20 @@ impl Strategy {
                 }
                 self.random.below(threads.len() as u64) as usize
             }
-            PCT => self.pick_by_priority(kind, running, threads),
+            PCT => {
+                let counts = kind != kind::SWITCH || self.surw.counts(pending(running));
+                self.pick_by_priority(kind, running, threads, counts)
+            }
             ROUND_ROBIN => usize::from(kind == kind::SWITCH),
             POS => self.pos.pick(&mut self.random, threads, pending),
             SURW => self.surw.pick(&mut self.random, kind, threads, pending),
             _ => 0,
         }
+    }
+
+    /// Returns `true` if several threads use the object, as far as is known.
+    pub fn counts(&self, object: u64) -> bool {
+        self.surw.counts(object)
     }
 
     /// The thread has reached a call.
@@ -110,8 +118,15 @@ impl Strategy {
         }
     }
 
-    fn pick_by_priority(&mut self, kind: u16, running: u32, threads: &[u32]) -> usize {
-        self.choices += 1;
+    /// `counts`: a priority may change here. If shared objects are known, none changes elsewhere.
+    fn pick_by_priority(
+        &mut self,
+        kind: u16,
+        running: u32,
+        threads: &[u32],
+        counts: bool,
+    ) -> usize {
+        self.choices += u64::from(counts);
         while self.changes.first().is_some_and(|at| *at <= self.choices) {
             self.changes.remove(0);
             self.fall_behind(running);

@@ -39,7 +39,8 @@ impl Surw {
         }
     }
 
-    fn counts(&self, object: u64) -> bool {
+    /// Returns `true` if a call on this object counts.
+    pub fn counts(&self, object: u64) -> bool {
         self.shared.is_empty() || self.shared.binary_search(&object).is_ok()
     }
 

@@ -240,7 +240,7 @@ pub unsafe fn set_name(record: &mut Thread, name: *const c_char) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sched_yield() -> c_int {
     if active() {
-        baton::yield_now("sched_yield");
+        baton::sched_yield();
     }
     0
 }

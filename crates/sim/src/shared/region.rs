@@ -37,6 +37,8 @@ pub const LOOPS: usize = 64;
 pub const WINDOWS: usize = 1 << 12;
 /// The object of a call that concerns no other thread.
 pub const NOTHING: u64 = u64::MAX;
+/// Class of a call that only reads its object.
+pub const READS: u16 = 1;
 /// What a thread waits for, by the number of the kind of object (`state::Class` of the object).
 pub const WAITS: [&str; 11] = [
     "a time",
@@ -179,8 +181,9 @@ pub struct Decision {
     pub count: u16,
     /// The choice.
     pub choice: u16,
-    /// Always zero.
-    pub reserved: u16,
+    /// 1 if the running thread's atomic operation concerns no other thread: it repeats one that has changed nothing, or its
+    /// object is known to be of one thread. An exhaustive search does not take the processor away there.
+    pub alone: u16,
 }
 
 /// A choice that a replay prescribes.
@@ -217,7 +220,7 @@ pub struct Event {
     pub name: u32,
     /// One of [`happening`].
     pub what: u16,
-    /// Kind of the object of a wait, or family of a fault.
+    /// Kind of the object of a wait, family of a fault, or [`READS`].
     pub class: u16,
 }
 
@@ -260,6 +263,8 @@ pub struct Region {
     pub looping: u32,
     /// Not zero: atomic operations are points, too.
     pub atomics: u32,
+    /// Not zero: time does not pass to a deadline because all threads wait.
+    pub no_timeouts: u32,
     /// Not zero: the program has the instrumentation for that. The fork server says it at its start.
     pub instrumented: u32,
 

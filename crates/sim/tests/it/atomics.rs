@@ -278,3 +278,171 @@ int main(void) {
     );
     passes(&compiled, 30);
 }
+
+/// A thread looks for long, then announces that it sleeps. The mistake: it does not look again. The other thread looks for
+/// the announcement in the same step in which it sets the word.
+fn looks_then_sleeps(loop_of_looks: &str, last_look: &str) -> Compiled {
+    c_with_atomics(&format!(
+        r#"
+#include <stdatomic.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+enum {{ EMPTY, SET, WAITS }};
+static atomic_int word, done;
+static void *sets(void *x) {{
+    atomic_store(&done, 1);
+    if (atomic_exchange(&word, SET) == WAITS) syscall(SYS_futex, &word, FUTEX_WAKE, 1, NULL, NULL, 0);
+    return x;
+}}
+static void waits(void) {{
+    {loop_of_looks}
+    if (atomic_load(&word) == SET) return;
+    {last_look}
+    while (atomic_load(&word) == WAITS) syscall(SYS_futex, &word, FUTEX_WAIT, WAITS, NULL, NULL, 0);
+}}
+int main(void) {{
+    pthread_t t;
+    pthread_create(&t, NULL, sets, NULL);
+    waits();
+    pthread_join(t, NULL);
+    return 0;
+}}"#
+    ))
+}
+
+const LOOKS_FIRST: &str = "atomic_store(&word, WAITS);";
+const LOOKS_AGAIN: &str =
+    "int empty = EMPTY; if (!atomic_compare_exchange_strong(&word, &empty, WAITS)) return;";
+
+/// Runs all orders with at most so many preemptions. Returns their number, and the first one that does not pass.
+fn all_orders(
+    program: &Program,
+    preemptions: u32,
+    change: impl Fn(&mut Plan),
+) -> (u64, Option<Outcome>) {
+    let mut simulator = Simulator::start(program).unwrap();
+    let mut search = Exhaustive::new(0, Some(preemptions));
+    search.plan_mut().atomics = true;
+    change(search.plan_mut());
+    while let Some(plan) = search.plan().cloned() {
+        let outcome = simulator.run(&plan).unwrap();
+        assert!(!outcome.verdict.is_incomplete(), "{}", outcome.report);
+        search.finish(&outcome);
+        if outcome.verdict.is_failure() {
+            return (search.runs(), Some(outcome));
+        }
+    }
+    (search.runs(), None)
+}
+
+/// If another thread ran at each yield, the first one would never come to its sleep before the word is set.
+#[test]
+fn a_wake_up_lost_after_a_loop_that_yields_is_found() {
+    if is_sanitized() {
+        return;
+    }
+    let yields = "for (int i = 0; i < 50 && atomic_load(&word) != SET; i++) sched_yield();";
+    let wrong = looks_then_sleeps(yields, LOOKS_FIRST);
+    let (_, found) = all_orders(&wrong.program, 1, |_| {});
+    assert_eq!(found.map(|it| it.verdict), Some(Verdict::Deadlock));
+    let right = looks_then_sleeps(yields, LOOKS_AGAIN);
+    let (_, found) = all_orders(&right.program, 1, |_| {});
+    assert!(found.is_none(), "{found:?}");
+}
+
+/// The place that matters is one of a dozen, beside hundreds of looks.
+#[test]
+fn a_change_after_the_last_look_of_a_loop_is_found() {
+    if is_sanitized() {
+        return;
+    }
+    let looks = "for (int i = 0; i < 300 && atomic_load(&word) != SET; i++) {}";
+    let compiled = looks_then_sleeps(looks, LOOKS_FIRST);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let found = (0..100).find(|seed| {
+        let mut plan = Plan::new(Schedule::Pct(2), *seed);
+        plan.atomics = true;
+        simulator.run(&plan).unwrap().verdict == Verdict::Deadlock
+    });
+    assert!(found.is_some());
+}
+
+#[test]
+fn a_search_leaves_out_repetitions_and_objects_of_one_thread() {
+    if is_sanitized() {
+        return;
+    }
+    let own = "static atomic_int own; for (int i = 0; i < 40; i++) atomic_fetch_add(&own, 1);";
+    let looks = "for (int i = 0; i < 300 && atomic_load(&word) != SET; i++) {}";
+    let compiled = looks_then_sleeps(&format!("{own} {looks}"), LOOKS_AGAIN);
+    let (all, found) = all_orders(&compiled.program, 1, |_| {});
+    assert!(found.is_none(), "{found:?}");
+    // One for each addition and a dozen others, and none for each look.
+    assert!((45..100).contains(&all), "{all}");
+    let (contended, found) = all_orders(&compiled.program, 1, |plan| plan.contended = true);
+    assert!(found.is_none(), "{found:?}");
+    assert!((4..40).contains(&contended), "{contended}");
+
+    let compiled = looks_then_sleeps(&format!("{own} {looks}"), LOOKS_FIRST);
+    let (_, found) = all_orders(&compiled.program, 1, |plan| plan.contended = true);
+    assert_eq!(found.map(|it| it.verdict), Some(Verdict::Deadlock));
+}
+
+/// A lost update, with a hundred operations of each thread on an object of its own before.
+#[test]
+fn pct_finds_an_order_of_two_objects_beside_many_of_one_thread() {
+    if is_sanitized() {
+        return;
+    }
+    let compiled = c_with_atomics(
+        r#"
+#include <stdatomic.h>
+static atomic_int count, own[2];
+static void *adds(void *x) {
+    for (int i = 0; i < 200; i++) atomic_fetch_add(&own[(long)x], 1);
+    atomic_store(&count, atomic_load(&count) + 1);
+    for (int i = 0; i < 200; i++) atomic_fetch_add(&own[(long)x], 1);
+    return x;
+}
+int main(void) {
+    pthread_t t[2];
+    for (long i = 0; i < 2; i++) pthread_create(&t[i], NULL, adds, (void *)i);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+    assert(atomic_load(&count) == 2);
+    return 0;
+}"#,
+    );
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let found = (0..40).find(|seed| {
+        let mut plan = Plan::new(Schedule::Pct(2), *seed);
+        plan.atomics = true;
+        simulator.run(&plan).unwrap().verdict != Verdict::Passed
+    });
+    assert!(found.is_some());
+}
+
+/// The waiter wakes up on its own after 2 ms, as a lock does that is fair, and then finds the word set.
+#[test]
+fn without_timeouts_a_wake_up_is_missed() {
+    if is_sanitized() {
+        return;
+    }
+    let sleeps = |last_look: &str| {
+        let wait = "struct timespec time = {0, 2000000};
+            while (atomic_load(&word) == WAITS) {
+                syscall(SYS_futex, &word, FUTEX_WAIT, WAITS, &time, NULL, 0);
+                if (atomic_load(&done)) return;
+            }";
+        looks_then_sleeps("", &format!("{last_look}\n{wait}"))
+    };
+    let wrong = sleeps(LOOKS_FIRST);
+    let (_, found) = all_orders(&wrong.program, 1, |_| {});
+    assert!(found.is_none(), "{found:?}");
+    let (_, found) = all_orders(&wrong.program, 1, |plan| plan.no_timeouts = true);
+    let found = found.expect("the wake-up is lost");
+    assert_eq!(found.verdict, Verdict::Deadlock);
+    assert!(found.report.contains("at most"), "{}", found.report);
+    let right = sleeps(LOOKS_AGAIN);
+    let (_, found) = all_orders(&right.program, 1, |plan| plan.no_timeouts = true);
+    assert!(found.is_none(), "{found:?}");
+}

@@ -251,3 +251,29 @@ int main(void) {
         }
     }
 }
+
+/// The simulator keeps more or less in its memory, by the strategy, and if it records. That moves nothing of the program.
+#[test]
+fn objects_are_where_they_were_in_each_run() {
+    let compiled = c(r#"
+static void *at[3];
+static void *allocates(void *x) { at[(long)x] = malloc(100); sched_yield(); return x; }
+int main(void) {
+    pthread_t t[2];
+    for (long i = 0; i < 2; i++) pthread_create(&t[i], NULL, allocates, (void *)i);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+    at[2] = malloc(100);
+    printf("%p %p\n", (void *)t, at[2]);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let plan = Plan::new(Schedule::Script, 0);
+    let (recorded, _) = simulator.record(&plan).unwrap();
+    let schedules = [Schedule::Pct(3), Schedule::Pos, Schedule::Surw];
+    for schedule in schedules {
+        for seed in 0..5 {
+            let outcome = run(&mut simulator, schedule, seed);
+            assert_eq!(text(&outcome), text(&recorded), "{schedule}, seed {seed}");
+        }
+    }
+}
