@@ -219,7 +219,7 @@ fn of_object(object: &Object) -> String {
 /// # Examples
 ///
 /// ```
-/// let place = "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/axum-0.8.9/src/lib.rs:7";
+/// let place = "/u/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/axum-0.8.9/src/lib.rs:7";
 /// assert_eq!(blitz_io_inspect::short_place(place), "axum-0.8.9/src/lib.rs:7");
 /// assert_eq!(blitz_io_inspect::short_place("src/main.rs:7"), "src/main.rs:7");
 /// ```

@@ -441,7 +441,7 @@ what `blitz why` says:
 thread 1 waits
     /app/deps/app-01+0x1
 ";
-        let registry = "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
+        let registry = "/u/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
         let std = "/rustc/0123/library/std/src/lib.rs:1";
         let mut frames = Frames::new();
         let mut add = |offset, of: &[Frame]| {

@@ -20,7 +20,7 @@ pub struct Address {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     pub function: String,
-    /// As the compiler has written it, such as `/home/me/app/src/lib.rs:7`.
+    /// As the compiler has written it, such as `/u/me/app/src/lib.rs:7`.
     pub place: String,
 }
 
