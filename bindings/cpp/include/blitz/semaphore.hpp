@@ -16,7 +16,8 @@ namespace blitz {
 // wait throws `canceled` in a fiber that is cancelled.
 template <std::ptrdiff_t LeastMax = BLITZ_SEMAPHORE_MAX>
 class counting_semaphore {
-    static_assert(LeastMax >= 0 && LeastMax <= BLITZ_SEMAPHORE_MAX);
+    static_assert(LeastMax >= 0 && LeastMax <= BLITZ_SEMAPHORE_MAX,
+                  "the maximum is at most BLITZ_SEMAPHORE_MAX");
 
 public:
     // The most permits that it can have.
