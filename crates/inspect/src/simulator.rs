@@ -15,6 +15,26 @@ pub(crate) fn offer() {
     ONCE.call_once(|| explain_deadlocks_by(explain));
 }
 
+/// Offers the report when the program is loaded: a program on drop-in packages calls nothing of this crate.
+#[cfg(all(
+    feature = "sim",
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_env = "gnu",
+    not(target_feature = "crt-static")
+))]
+mod at_load {
+    extern "C" fn run() {
+        super::offer();
+    }
+
+    // SAFETY: the section is a list of functions, which the loader calls once each before `main`. `offer` needs nothing
+    // that `main` prepares: it looks a symbol up, and calls a function that keeps a pointer.
+    #[used]
+    #[unsafe(link_section = ".init_array")]
+    static RUN: extern "C" fn() = run;
+}
+
 unsafe extern "C" fn explain(threads: *const u32, count: usize, write: Write) {
     // SAFETY: the simulator gives this many numbers.
     let threads = unsafe { slice::from_raw_parts(threads, count) };

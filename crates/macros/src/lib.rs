@@ -182,7 +182,7 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | `time = "10m"` | the time after which no run begins, by the system's clock, in place of a number of runs; then `schedule` is `guided` by default |
 /// | `schedule = "…"` | `portfolio` (the default), `random`, `round-robin`, `pct:3`, `pos`, `surw`, `guided`, `exhaustive`, or `exhaustive:2` |
 /// | `max_steps = N` | the number of steps after which a run counts as endless |
-/// | `allow_leaks = true` | tasks and timers may be left at the end |
+/// | `allow_leaks = true` | tasks, timers and sockets may be left at the end |
 /// | `allow_panics = true` | tasks may panic |
 /// | `early_timers = true` | timers may fire although tasks are ready |
 /// | `check_determinism = true` | each run is made twice, and must be the same |

@@ -8,6 +8,9 @@ compile_error!(
     "the features `send_guard` and `deadlock_detection` of `parking_lot` exclude each other"
 );
 
+// Linked for its report to `blitz sim`, which it offers by itself.
+#[cfg(feature = "sim")]
+use blitz_io_inspect as _;
 #[cfg(feature = "arc_lock")]
 pub use blitz_io_sync::thread::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard,

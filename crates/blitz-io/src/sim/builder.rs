@@ -143,10 +143,12 @@ impl Builder {
         self
     }
 
-    /// Sets whether tasks and timers may be left when the test has ended. By default a run that leaves some fails.
+    /// Sets whether tasks, timers and sockets may be left when the test has ended. By default a run that leaves some fails.
     ///
     /// When the test has ended, the other tasks run until none is ready, and the clock does not move. A task that still
-    /// waits is left.
+    /// waits is left. Then no task has a socket any more. One that is not closed is kept by a static, by a cycle of `Rc` or by
+    /// [`mem::forget`](std::mem::forget), and is left. The tasks of hosts end with the test, so they are not left, but their
+    /// sockets may be. A host that was killed or has crashed has left none: its system has closed them.
     pub fn allow_leaks(mut self, are_allowed: bool) -> Self {
         self.settings.leaks = if are_allowed {
             Leaks::Allow

@@ -140,7 +140,13 @@ fn left(run: &Run, runtime: &LocalRuntime, leaks: Leaks) -> Option<Cause> {
         // Tasks may be left, but not wait for each other.
         return (tasks != 0).then(|| run.certain()).flatten();
     }
-    (tasks != 0 || timer).then_some(Cause::Leak { tasks, timer })
+    if tasks != 0 || timer {
+        return Some(Cause::Leak { tasks, timer });
+    }
+    // A predicate may be the last owner of a socket.
+    run.properties().end();
+    let sockets = hosts::left_sockets();
+    (!sockets.is_empty()).then_some(Cause::LeakedSockets(sockets))
 }
 
 fn add(run: &Run, report: &mut Report) {

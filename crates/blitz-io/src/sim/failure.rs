@@ -11,6 +11,8 @@ use super::waits::Explained;
 
 /// The largest number of decisions of a trace that is part of the text.
 const MOST: usize = 200;
+/// The largest number of sockets that the text names.
+const SOCKETS: usize = 8;
 
 /// The reason why a run has failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +44,10 @@ pub enum Cause {
         /// A timer that belongs to no task is left.
         timer: bool,
     },
+    /// TCP or UDP sockets are left at the end, although no task is: a static, a cycle of `Rc` or
+    /// [`mem::forget`](std::mem::forget) keeps them. The text of each has its kind, its addresses, and its host with
+    /// the line at which the test has added that.
+    LeakedSockets(Vec<String>),
     /// The run did not end in this many steps.
     Steps(u64),
     /// The run did not end in this simulated time.
@@ -69,6 +75,19 @@ fn place(message: &str) -> &str {
     message.rsplit_once(", at ").map_or("", |(_, place)| place)
 }
 
+fn write_sockets(sockets: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match sockets.len() {
+        1 => f.write_str("1 socket is left at the end: ")?,
+        count => write!(f, "{count} sockets are left at the end: ")?,
+    }
+    let first = &sockets[..sockets.len().min(SOCKETS)];
+    f.write_str(&first.join("; "))?;
+    match sockets.len() - first.len() {
+        0 => Ok(()),
+        more => write!(f, "; and {more} more"),
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -86,6 +105,7 @@ impl fmt::Display for Cause {
             Self::Leak { tasks: 0, .. } => f.write_str("a timer is left at the end"),
             Self::Leak { tasks: 1, .. } => f.write_str("1 task is left at the end"),
             Self::Leak { tasks, .. } => write!(f, "{tasks} tasks are left at the end"),
+            Self::LeakedSockets(sockets) => write_sockets(sockets, f),
             Self::Steps(steps) => write!(f, "it does not end in {steps} steps"),
             Self::Time(time) => write!(f, "it does not end in {time:?} of simulated time"),
             Self::NotDeterministic => f.write_str(

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use blitz_io_core::Random;
-use blitz_io_net::simulation::{self, Link};
+use blitz_io_net::simulation::{self, Link, OpenSocket};
 use blitz_io_observe::decisions;
 use blitz_io_runtime::internals::simulated_now;
 
@@ -87,6 +87,15 @@ pub(super) fn stop_hosts() {
     for host in all() {
         hosts.stop(host.number, true);
     }
+}
+
+/// Drops the functions that make the futures of hosts, and returns the sockets that are left after that.
+pub(super) fn left_sockets() -> Vec<String> {
+    let hosts = current();
+    // Their destructors run without the borrow.
+    drop(hosts.made.take());
+    let left = simulation::open_sockets().into_iter();
+    left.map(|socket| hosts.describe(&socket)).collect()
 }
 
 #[track_caller]
@@ -294,6 +303,17 @@ pub fn named(name: &str) -> Host {
 }
 
 impl Hosts {
+    /// Returns a socket with its host, and the line at which the test has added that.
+    fn describe(&self, socket: &OpenSocket) -> String {
+        match self.run.named(socket.host) {
+            Some(Named { name, at, .. }) => {
+                let (file, line) = (at.file(), at.line());
+                format!("{socket} of host `{name}`, added at {file}:{line}")
+            }
+            None => format!("{socket} of the test"),
+        }
+    }
+
     fn host(&self, number: u32) -> Host {
         let made = self.made.borrow();
         let made = made.get((number as usize).wrapping_sub(1));
@@ -338,6 +358,7 @@ impl Host {
     fn stop(&self, is_off: bool) {
         assert_ne!(self.number, 0, "the test itself cannot be stopped");
         current().stop(self.number, is_off);
+        simulation::forget_sockets(self.number);
         disks::stop(self.number, is_off);
     }
 

@@ -104,6 +104,12 @@ impl Members {
         }
     }
 
+    /// Returns the host in reports; `None` for the test.
+    #[cfg(feature = "net")]
+    pub(super) fn named(&self, host: u32) -> Option<Named> {
+        self.state(host)?.named.clone()
+    }
+
     /// Notes in a snapshot to which hosts these tasks belong, in the order of their indexes. The first task of a host's life gets
     /// the location at which the test has added the host. Those of the test itself have no host's name.
     pub(super) fn name_tasks(&self, tasks: &[u64], snapshot: &mut Snapshot) {

@@ -5,8 +5,8 @@
 //! follows from these decisions. So it can be replayed, and shortened to the few that matter. Time is simulated: when
 //! no task is ready, the clock moves to the next timer.
 //!
-//! A run fails if a task panics, the test returns an error, or a [property](always) does not hold. It also fails if tasks or
-//! timers are left at the end, if no task can continue, or if some of the tasks certainly wait for each other for ever: a
+//! A run fails if a task panics, the test returns an error, or a [property](always) does not hold. It also fails if tasks,
+//! timers or sockets are left at the end, if no task can continue, or if some of the tasks certainly wait for each other for ever: a
 //! deadlock needs no assertion. The [`Failure`] says in words which task waits for what, and what each did last, with the
 //! lines of the source.
 //!

@@ -214,6 +214,12 @@ impl Properties {
         failed.map_or(Ok(()), Err)
     }
 
+    /// Drops all predicates, as the run has ended.
+    pub(super) fn end(&self) {
+        // Their destructors run without the borrow.
+        drop(self.properties.take());
+    }
+
     /// Returns the first property that should have held before the end of the run, and has not.
     pub(super) fn missing(&self) -> Option<Cause> {
         let properties = self.properties.borrow();

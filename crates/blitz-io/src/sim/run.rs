@@ -60,6 +60,8 @@ use blitz_io_runtime::internals::abort_tasks;
 
 use super::events::Steps;
 use super::failure::Cause;
+#[cfg(feature = "net")]
+use super::members::Named;
 use super::members::{Member, Members, Standing};
 use super::network;
 use super::panics;
@@ -327,6 +329,12 @@ impl Run {
         let state = &mut *self.state.borrow_mut();
         state.chooser.hosts_change();
         with(&mut state.members)
+    }
+
+    /// Returns a host in reports; `None` for the test.
+    #[cfg(feature = "net")]
+    pub(super) fn named(&self, host: u32) -> Option<Named> {
+        self.state.borrow().members.named(host)
     }
 
     /// Returns the host on which the current code runs.

@@ -8,6 +8,7 @@
 //! | `link.rs` | latency and faults of a link |
 //! | `wire.rs` | hosts, ports, paths, and the events under way |
 //! | `tcp.rs`, `udp.rs` | the protocols |
+//! | `open.rs` | the sockets that the program has not closed |
 //! | `network.rs` | all of it together |
 //! | `socket.rs` | the handle of a socket, and the network of the thread |
 //!
@@ -20,6 +21,7 @@
 mod ids;
 mod link;
 mod network;
+mod open;
 mod socket;
 mod tcp;
 mod udp;
@@ -29,6 +31,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 pub use link::Link;
+pub use open::OpenSocket;
 pub use socket::{Entered, enter};
 pub(crate) use socket::{Socket, bind_udp, connect, driver, is_on, listen};
 
@@ -65,6 +68,18 @@ pub fn no_such_host(name: &str) -> String {
 #[must_use]
 pub fn address(host: u32) -> IpAddr {
     wire::address_of(host)
+}
+
+/// Returns the sockets that the program has opened and not dropped, without those of [programs that have
+/// ended](forget_sockets).
+#[must_use]
+pub fn open_sockets() -> Vec<OpenSocket> {
+    socket::with_used(|network| network.open.all()).unwrap_or_default()
+}
+
+/// A host's program has ended: its system has closed the sockets, also those that were never dropped.
+pub fn forget_sockets(host: u32) {
+    socket::with_used(|network| network.open.remove_all(host));
 }
 
 /// Ends all sockets of a host. If its power is off, no peer learns of that; otherwise its system resets the connections.

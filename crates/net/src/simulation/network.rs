@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use blitz_io_driver::Driver;
 
+use super::open::Open;
 use super::tcp::Tcp;
 use super::udp::Udp;
 use super::wire::{Event, Wire};
@@ -13,6 +14,7 @@ pub(super) struct Network {
     pub(super) wire: Wire,
     pub(super) tcp: Tcp,
     pub(super) udp: Udp,
+    pub(super) open: Open,
     /// The driver that has the readiness of the sockets. It is never polled.
     pub(super) driver: Option<Arc<Driver>>,
 }
@@ -23,6 +25,7 @@ impl Network {
             wire: Wire::new(),
             tcp: Tcp::default(),
             udp: Udp::default(),
+            open: Open::default(),
             driver: None,
         }
     }

@@ -11,6 +11,7 @@ use blitz_io_observe::decisions;
 
 use super::ids;
 use super::network::Network;
+use super::open::Kind;
 use super::wire::Id;
 
 /// The network of a simulation, which the first use makes.
@@ -100,22 +101,33 @@ pub(crate) fn driver() -> io::Result<Arc<Driver>> {
 /// Begins to connect to an address.
 pub(crate) fn connect(bound: Option<SocketAddr>, addr: SocketAddr) -> io::Result<Socket> {
     let (host, id) = (decisions::host(), ids::next());
-    operate(|network| (network.tcp).connect(&mut network.wire, host, bound, addr, id))?;
-    Ok(Socket(id))
+    operate(|network| {
+        let local = (network.tcp).connect(&mut network.wire, host, bound, addr, id)?;
+        network
+            .open
+            .add(id, host, Kind::Stream, (local, Some(addr)));
+        Ok(Socket(id))
+    })
 }
 
 /// Makes a socket that accepts connections.
 pub(crate) fn listen(addr: SocketAddr) -> io::Result<Socket> {
     let (host, id) = (decisions::host(), ids::next());
-    operate(|network| network.tcp.listen(&mut network.wire, host, addr, id))?;
-    Ok(Socket(id))
+    operate(|network| {
+        let local = network.tcp.listen(&mut network.wire, host, addr, id)?;
+        network.open.add(id, host, Kind::Listener, (local, None));
+        Ok(Socket(id))
+    })
 }
 
 /// Makes a socket for datagrams.
 pub(crate) fn bind_udp(addr: SocketAddr) -> io::Result<Socket> {
     let (host, id) = (decisions::host(), ids::next());
-    operate(|network| network.udp.bind(&mut network.wire, host, addr, id))?;
-    Ok(Socket(id))
+    operate(|network| {
+        let local = network.udp.bind(&mut network.wire, host, addr, id)?;
+        network.open.add(id, host, Kind::Udp, (local, None));
+        Ok(Socket(id))
+    })
 }
 
 /// A socket of the simulated network. It is closed when it is dropped.
@@ -155,8 +167,13 @@ impl Socket {
     }
 
     pub(crate) fn accept(&self) -> io::Result<(Self, SocketAddr)> {
-        let (id, from) = operate(|network| network.tcp.accept(self.0))?;
-        Ok((Self(id), from))
+        let host = decisions::host();
+        operate(|network| {
+            let (id, local, from) = network.tcp.accept(self.0)?;
+            let addresses = (local, Some(from));
+            network.open.add(id, host, Kind::Stream, addresses);
+            Ok((Self(id), from))
+        })
     }
 
     pub(crate) fn take_error(&self) -> Option<io::Error> {
@@ -218,6 +235,7 @@ impl Drop for Socket {
         with_used(|network| {
             network.tcp.close(&mut network.wire, self.0);
             network.udp.close(&mut network.wire, self.0);
+            network.open.remove(self.0);
         });
     }
 }

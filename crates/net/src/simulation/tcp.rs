@@ -149,13 +149,14 @@ fn closed() -> io::Error {
 }
 
 impl Tcp {
+    /// Makes a socket that accepts connections. Returns its address.
     pub(super) fn listen(
         &mut self,
         wire: &mut Wire,
         host: u32,
         addr: SocketAddr,
         id: Id,
-    ) -> io::Result<()> {
+    ) -> io::Result<SocketAddr> {
         let local = wire.bind(host, Protocol::Tcp, addr, id)?;
         let listener = Listener {
             host,
@@ -164,10 +165,10 @@ impl Tcp {
             queue: VecDeque::new(),
         };
         self.listeners.insert(id, listener);
-        Ok(())
+        Ok(local)
     }
 
-    /// Begins to connect.
+    /// Begins to connect. Returns the local address.
     pub(super) fn connect(
         &mut self,
         wire: &mut Wire,
@@ -175,7 +176,7 @@ impl Tcp {
         bound: Option<SocketAddr>,
         addr: SocketAddr,
         id: Id,
-    ) -> io::Result<()> {
+    ) -> io::Result<SocketAddr> {
         let Some(peer_host) = wire.host_at(addr.ip(), host) else {
             return Err(io::ErrorKind::HostUnreachable.into());
         };
@@ -186,16 +187,16 @@ impl Tcp {
         let local = SocketAddr::new(source_for(host, addr.ip()), port);
         self.ends.insert(id, End::new(host, peer_host, local, addr));
         self.send(wire, id, Segment::Open);
-        Ok(())
+        Ok(local)
     }
 
-    /// Returns the next connection of a listener.
-    pub(super) fn accept(&mut self, id: Id) -> io::Result<(Id, SocketAddr)> {
+    /// Returns the next connection of a listener, and its addresses: the local one, and the peer's.
+    pub(super) fn accept(&mut self, id: Id) -> io::Result<(Id, SocketAddr, SocketAddr)> {
         let queue = &mut self.listeners.get_mut(&id).ok_or_else(closed)?.queue;
         loop {
             let next = queue.pop_front().ok_or(io::ErrorKind::WouldBlock)?;
             if let Some(end) = self.ends.get(&next) {
-                return Ok((next, end.remote));
+                return Ok((next, end.local, end.remote));
             }
         }
     }

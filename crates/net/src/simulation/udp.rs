@@ -49,13 +49,14 @@ impl Udp {
         self.0.get_mut(&id).ok_or_else(closed)
     }
 
+    /// Makes a socket. Returns its address.
     pub(super) fn bind(
         &mut self,
         wire: &mut Wire,
         host: u32,
         addr: SocketAddr,
         id: Id,
-    ) -> io::Result<()> {
+    ) -> io::Result<SocketAddr> {
         let local = wire.bind(host, Protocol::Udp, addr, id)?;
         let socket = Socket {
             host,
@@ -67,7 +68,7 @@ impl Udp {
             loops: true,
         };
         self.0.insert(id, socket);
-        Ok(())
+        Ok(local)
     }
 
     /// Sets the token of a socket. Returns `false` if there is no such socket.

@@ -5,6 +5,7 @@ mod datagrams;
 mod faults;
 #[cfg(feature = "fs")]
 mod files;
+mod left;
 #[cfg(feature = "fs")]
 mod replicated;
 mod streams;

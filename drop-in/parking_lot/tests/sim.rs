@@ -1,0 +1,67 @@
+//! A program that only knows parking_lot, under the simulator: its deadlock names the locks and their holders.
+
+#![cfg(all(
+    feature = "sim",
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_env = "gnu"
+))]
+
+use std::env;
+use std::sync::Arc;
+use std::thread;
+
+use blitz_io_sim::{Plan, Program, Schedule, Simulator, Verdict};
+use parking_lot::Mutex;
+
+/// The variable of the process that is simulated.
+const VARIABLE: &str = "PARKING_LOT_IS_SIMULATED";
+
+/// Takes two locks, one after the other, in two threads and in two orders.
+fn two_orders() {
+    let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+    let same = locks.clone();
+    let thread = thread::spawn(move || {
+        let _one = same.0.lock();
+        // A call, at which the other thread may go on.
+        thread::yield_now();
+        let _other = same.1.lock();
+    });
+    {
+        let _other = locks.1.lock();
+        thread::yield_now();
+        let _one = locks.0.lock();
+    }
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_deadlock_has_its_locks_and_their_holders() {
+    if env::var_os(VARIABLE).is_some() {
+        return two_orders();
+    }
+    // This test, in a process that the simulator controls.
+    let name = "a_deadlock_has_its_locks_and_their_holders";
+    let words = ["--exact", name, "--test-threads=1", "--nocapture"];
+    let mut program = Program::new(env::current_exe().unwrap(), words);
+    program.variables.push((VARIABLE.into(), "1".into()));
+    let mut simulator = Simulator::start(&program).unwrap();
+    let mut runs = (0..100).map(|seed| simulator.run(&Plan::new(Schedule::Random, seed)).unwrap());
+    let deadlock = runs.find(|run| run.verdict == Verdict::Deadlock).unwrap();
+    let report = &deadlock.report;
+    let (_, finding) = report.split_once("certain: deadlock").expect(report);
+    let (finding, _) = finding.split_once("\n\n").expect(report);
+    // Lines are broken in the middle.
+    let finding = finding.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        finding.matches("for thread::Mutex 0x").count(),
+        2,
+        "{report}"
+    );
+    assert_eq!(finding.matches("held by thread").count(), 2, "{report}");
+    assert_eq!(
+        finding.matches("since tests/sim.rs:").count(),
+        2,
+        "{report}"
+    );
+}
