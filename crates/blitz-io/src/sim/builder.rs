@@ -149,6 +149,7 @@ impl Builder {
     /// waits is left. Then no task has a socket any more. One that is not closed is kept by a static, by a cycle of `Rc` or by
     /// [`mem::forget`](std::mem::forget), and is left. The tasks of hosts end with the test, so they are not left, but their
     /// sockets may be. A host that was killed or has crashed has left none: its system has closed them.
+    /// A socket that another thread drops counts as left, because that thread has no network.
     pub fn allow_leaks(mut self, are_allowed: bool) -> Self {
         self.settings.leaks = if are_allowed {
             Leaks::Allow
