@@ -11,7 +11,7 @@
 //! # Where a window ends
 //!
 //! Only instructions of the program's own file are counted, and only there the baton is handed on. libc and
-//! this object may hold locks of libc in between. This object's own allocations need these locks.
+//! this object may hold locks of libc in between.
 //!
 //! The next point ends a window ([`close`]). Many calls are no points: memory, stacks for signals, names, clocks. A window
 //! goes on over these, and so does a survey. Otherwise no window would reach the closure of a thread, because std makes some
@@ -20,7 +20,8 @@
 //!
 //! # Code that this object calls
 //!
-//! This object may call code of the program's file, such as an allocator that takes malloc's place. It must not lose the
+//! This object may call code of the program's file, such as an allocator that takes malloc's place and that a function of libc
+//! uses. (It has a heap of its own, so no test reaches such a call.) It must not lose the
 //! baton there. So [`is_for_object`] looks at the stack. The first instruction outside of this object belongs to a called
 //! function if its return address is in this object. The function has returned when the stack pointer is above that address.
 //! The start routine of a thread is the exception ([`calls_program`]).

@@ -393,47 +393,6 @@ int main(void) {
     );
 }
 
-/// The simulator's own functions use a program's allocator. No thread is interrupted there.
-#[test]
-fn no_window_ends_in_an_allocator_that_the_simulator_calls() {
-    let compiled = c(r#"
-#include <stddef.h>
-static volatile int calls, inside, count;
-static char memory[1 << 26];
-static size_t used;
-void *malloc(size_t size) {
-    inside = 1;
-    calls++;
-    used = (used + 31) & ~(size_t)15;
-    *(size_t *)(memory + used - 16) = size;
-    void *taken = memory + used;
-    used += size;
-    inside = 0;
-    return taken;
-}
-void free(void *it) {}
-void *calloc(size_t many, size_t size) { return memset(malloc(many * size), 0, many * size); }
-void *realloc(void *it, size_t size) {
-    void *copy = malloc(size);
-    return it ? memcpy(copy, it, ((size_t *)it)[-2] < size ? ((size_t *)it)[-2] : size) : copy;
-}
-static int before;
-static void *other(void *x) { printf("%d %d %d\n", inside, calls > before, count); return x; }
-int main(void) {
-    pthread_t t;
-    char name[] = "name-a";
-    pthread_create(&t, NULL, other, NULL);
-    before = calls;
-    while (count < 6) { count = count + 1; name[5]++; pthread_setname_np(pthread_self(), name); }
-    pthread_join(t, NULL);
-    return 0;
-}"#);
-    let seen = with_first_window(&compiled, 100);
-    assert!(seen.iter().all(|seen| seen.starts_with("0 ")), "{seen:?}");
-    // It was called meanwhile.
-    assert!(seen.iter().any(|seen| seen.starts_with("0 1 ")), "{seen:?}");
-}
-
 #[test]
 fn a_service_with_windows_is_the_same_each_time() {
     if is_simulated() {
