@@ -7,7 +7,9 @@ use program::blitz;
 
 /// Runs a program that hangs, and returns what `blitz sim` prints.
 fn simulated(program: &str) -> String {
-    let traces = std::env::temp_dir().join(format!("blitz-simulated-{}", std::process::id()));
+    // Other tests run meanwhile.
+    let folder = format!("blitz-simulated-{}-{program}", std::process::id());
+    let traces = std::env::temp_dir().join(folder);
     let ran = blitz()
         .args(["sim", "run", "--seeds", "1", "--faults", "none", "--traces"])
         .arg(&traces)
