@@ -210,39 +210,32 @@ pub unsafe extern "C" fn blitz_process_take_stream(
     entry(|| {
         check(stream)?;
         let mut child = arg(process)?.child.enter()?;
-        let taken =
-            runtime::inside(|| {
-                let taken =
-                    match number {
-                        0 => {
-                            let input = child.stdin.take().ok_or_else(|| {
-                                invalid("the stream was taken before, or is no pipe")
-                            })?;
-                            let pipe = input.into_owned_fd().and_then(pipe::Sender::from_owned_fd);
-                            pipe.map(blitz_stream::pipe_in)
-                        }
-                        1 => {
-                            let output = child.stdout.take().ok_or_else(|| {
-                                invalid("the stream was taken before, or is no pipe")
-                            })?;
-                            let pipe = output
-                                .into_owned_fd()
-                                .and_then(pipe::Receiver::from_owned_fd);
-                            pipe.map(blitz_stream::pipe_out)
-                        }
-                        2 => {
-                            let error = child.stderr.take().ok_or_else(|| {
-                                invalid("the stream was taken before, or is no pipe")
-                            })?;
-                            let pipe = error
-                                .into_owned_fd()
-                                .and_then(pipe::Receiver::from_owned_fd);
-                            pipe.map(blitz_stream::pipe_out)
-                        }
-                        _ => return Err(invalid("a process has the streams 0, 1 and 2")),
-                    };
-                taken.map_err(|error| of_io(&error))
-            })?;
+        let taken_before = || invalid("the stream was taken before, or is no pipe");
+        let taken = runtime::inside(|| {
+            let taken = match number {
+                0 => {
+                    let input = child.stdin.take().ok_or_else(taken_before)?;
+                    let pipe = input.into_owned_fd().and_then(pipe::Sender::from_owned_fd);
+                    pipe.map(blitz_stream::pipe_in)
+                }
+                1 => {
+                    let output = child.stdout.take().ok_or_else(taken_before)?;
+                    let pipe = output
+                        .into_owned_fd()
+                        .and_then(pipe::Receiver::from_owned_fd);
+                    pipe.map(blitz_stream::pipe_out)
+                }
+                2 => {
+                    let error = child.stderr.take().ok_or_else(taken_before)?;
+                    let pipe = error
+                        .into_owned_fd()
+                        .and_then(pipe::Receiver::from_owned_fd);
+                    pipe.map(blitz_stream::pipe_out)
+                }
+                _ => return Err(invalid("a process has the streams 0, 1 and 2")),
+            };
+            taken.map_err(|error| of_io(&error))
+        })?;
         put(stream, taken)
     })
 }

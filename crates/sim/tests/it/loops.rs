@@ -295,28 +295,10 @@ int main(void) {
     pthread_join(t, NULL);
     return 0;
 }"#);
-    let mut simulator = Simulator::start(&compiled.program).unwrap();
-    let mut plan = Plan::new(Schedule::Script, 0);
-    plan.preempt = true;
-    let usual = simulator.run(&plan).unwrap();
-    let at = usual
-        .decisions
+    let seen: Vec<u32> = with_first_window(&compiled, 200)
         .iter()
-        .position(|it| it.kind == WINDOW)
-        .unwrap();
-    let mut seen = vec![];
-    for choice in 1..200 {
-        plan.script = vec![Scripted {
-            index: at as u32,
-            kind: WINDOW,
-            count: usual.decisions[at].count,
-            choice,
-            reserved: 0,
-        }];
-        let outcome = simulator.run(&plan).unwrap();
-        assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
-        seen.push(text(&outcome).trim().parse::<u32>().unwrap());
-    }
+        .map(|printed| printed.parse().unwrap())
+        .collect();
     // One more instruction counts at most one further, and a round has as many in each round.
     assert!(
         seen.is_sorted() && seen.windows(2).all(|two| two[1] - two[0] <= 1),
@@ -347,8 +329,7 @@ fn with_first_window(compiled: &Compiled, end: u16) -> Vec<String> {
             choice,
             reserved: 0,
         }];
-        // Names of threads take memory in a run that is recorded.
-        let (outcome, _) = simulator.record(&plan).unwrap();
+        let outcome = simulator.run(&plan).unwrap();
         assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
         text(&outcome).trim().to_owned()
     });
