@@ -17,6 +17,7 @@ use blitz_io_futex::per_process::PerProcess;
 use super::edges::{self, Edge, GATES, Side, address, hash};
 use super::lock::{At, Lock};
 use super::writes;
+use crate::Kind;
 use crate::records::Waiter;
 use crate::records::kernel::counted_map::CountedMap;
 use crate::records::recording::block::{BESIDE_READERS, Block, MOVABLE};
@@ -89,6 +90,27 @@ fn gates<'a>(own: impl Iterator<Item = &'a Held>, of: (u64, u32)) -> [(u64, u32)
     }
     gates.sort_unstable();
     gates
+}
+
+/// Returns `true` for what the task of a connection waits for beside its handler: its socket, a time limit, the end of
+/// a channel, or an event that ends the server.
+fn is_of_connections(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Readable
+            | Kind::Writable
+            | Kind::Sleep
+            | Kind::Signal
+            | Kind::Notify
+            | Kind::Cancelled
+            | Kind::WatchReceive
+            | Kind::BroadcastReceive
+            | Kind::MpscClosed
+            | Kind::WatchClosed
+            | Kind::BroadcastClosed
+            | Kind::OneshotClosed
+            | Kind::MpmcClosed
+    )
 }
 
 impl List {
@@ -179,8 +201,11 @@ impl List {
             return;
         }
         // Another future of the same task may have taken the lock that the task holds.
-        let is_joined = Waiter::from_word(owner).is_some_and(Waiter::is_task)
-            && registry::has_pending_future(owner);
+        let is_task = Waiter::from_word(owner).is_some_and(Waiter::is_task);
+        let is_pending =
+            |is_it: fn(Kind) -> bool| is_task && registry::has_pending_future(owner, is_it);
+        let is_joined = is_pending(|kind| !is_of_connections(kind));
+        let is_beside = !is_joined && is_pending(is_of_connections);
         self.seen.resize(SEEN, 0);
         for (hash, lines, held, gates) in fresh {
             let holder = held.lock.block.holder.load(Ordering::Relaxed);
@@ -196,9 +221,10 @@ impl List {
                         && holder & BESIDE_READERS == 0,
                     gates,
                     is_joined,
+                    is_beside,
                 },
             );
-            if !is_joined {
+            if !is_joined && !is_beside {
                 self.seen[hash as usize % SEEN] = hash;
             }
             if is_full {
