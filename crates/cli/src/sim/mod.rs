@@ -26,7 +26,7 @@ use crate::exit::Exit;
 const HELP: &str = "\
 Examples:
   blitz sim run -- cargo test -p app      each test of the package, a thousand orders each
-  blitz sim run -- cargo test -- transfer only the tests with this word in their names
+  blitz sim run -- cargo test transfer    only the tests with this word in their names
   blitz sim run -- ./server --selftest    any dynamically linked program
   blitz sim run --atomics -- cargo test   threads change at atomic operations, too
   blitz sim replay app.blitztrace         the order that failed, again

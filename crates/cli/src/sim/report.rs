@@ -21,8 +21,9 @@ pub struct Row {
     pub complete: bool,
     /// The most calls of one run.
     pub points: u64,
+    /// `None` if the search ended early, or did not begin, because another test had failed.
     #[serde(serialize_with = "as_text")]
-    pub verdict: Verdict,
+    pub verdict: Option<Verdict>,
     pub seed: Option<u64>,
     pub trace: Option<String>,
     /// The report of a run that did not pass.
@@ -30,12 +31,43 @@ pub struct Row {
     pub details: String,
 }
 
-fn as_text<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(verdict)
+impl Row {
+    /// Creates the row of a test that was not run, as another one had failed.
+    pub fn not_run(test: String) -> Self {
+        Row {
+            test,
+            schedules: 0,
+            seconds: 0.0,
+            complete: false,
+            points: 0,
+            verdict: None,
+            seed: None,
+            trace: None,
+            details: String::new(),
+        }
+    }
+
+    /// Returns `true` if the verdict is known, and one of these.
+    pub fn is(&self, wanted: impl FnOnce(Verdict) -> bool) -> bool {
+        self.verdict.is_some_and(wanted)
+    }
+
+    /// Returns the word of the table.
+    pub fn word(&self) -> String {
+        word(self.verdict)
+    }
 }
 
-/// Returns the table of all rows.
-pub fn table(rows: &[Row]) -> String {
+fn word(verdict: Option<Verdict>) -> String {
+    verdict.map_or_else(|| "stopped".to_owned(), |verdict| verdict.to_string())
+}
+
+fn as_text<S: serde::Serializer>(verdict: &Option<Verdict>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&word(*verdict))
+}
+
+/// Returns the table of all rows. `atomics`: threads changed at atomic operations, too.
+pub fn table(rows: &[Row], atomics: bool) -> String {
     let width = rows
         .iter()
         .map(|row| row.test.chars().count())
@@ -47,11 +79,16 @@ pub fn table(rows: &[Row]) -> String {
         "test", "schedules", "seconds", "calls"
     );
     for row in rows {
-        let all = if row.complete { " (all)" } else { "" };
+        let all = match (row.complete, atomics) {
+            (true, true) => " (all orders of atomic operations)",
+            (true, false) => " (all orders of calls)",
+            (false, _) => "",
+        };
+        let verdict = row.word();
         let _ = write!(
             text,
-            "{:width$}  {:>9}  {:>8.2}  {:>8}  {}{all}",
-            row.test, row.schedules, row.seconds, row.points, row.verdict
+            "{:width$}  {:>9}  {:>8.2}  {:>8}  {verdict}{all}",
+            row.test, row.schedules, row.seconds, row.points
         );
         if let Some(seed) = row.seed {
             let _ = write!(text, ", seed {seed}");
@@ -61,18 +98,25 @@ pub fn table(rows: &[Row]) -> String {
         }
         text.push('\n');
     }
-    let failed = rows.iter().filter(|row| row.verdict.is_failure()).count();
-    let incomplete = rows
-        .iter()
-        .filter(|row| row.verdict.is_incomplete())
-        .count();
-    let passed = rows.len() - failed - incomplete;
+    let failed = rows.iter().filter(|row| row.is(Verdict::is_failure));
+    let failed = failed.count();
+    let incomplete = rows.iter().filter(|row| row.is(Verdict::is_incomplete));
+    let incomplete = incomplete.count();
+    let stopped = rows.iter().filter(|row| row.verdict.is_none()).count();
+    let passed = rows.len() - failed - incomplete - stopped;
     let runs: u64 = rows.iter().map(|row| row.schedules).sum();
     let _ = write!(
         text,
         "\n{passed} passed, {failed} failed, {incomplete} not simulated to the end; {}\n",
         counted(usize::try_from(runs).unwrap_or(usize::MAX), "schedule")
     );
+    if stopped > 0 {
+        let _ = writeln!(
+            text,
+            "{} stopped after the first failure: --keep-going runs all to their ends",
+            counted(stopped, "test")
+        );
+    }
     text
 }
 
@@ -82,7 +126,9 @@ pub fn failure(row: &Row) -> String {
     let runs = counted(runs, "schedule");
     format!(
         "\n{}: {} after {runs}\n{}",
-        row.test, row.verdict, row.details
+        row.test,
+        row.word(),
+        row.details
     )
 }
 

@@ -50,20 +50,28 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     if arguments.json {
         output::print_json(&rows)?;
     } else {
-        output::print(&report::table(&rows))?;
+        output::print(&report::table(&rows, arguments.atomics))?;
     }
-    let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
+    if rows
+        .iter()
+        .any(|row| row.is(|verdict| verdict == Verdict::Passed))
+    {
+        match (arguments.preempt, arguments.atomics) {
+            (false, false) => output::tell(NOT_TRIED),
+            (true, false) => output::tell(RARELY_TRIED),
+            (_, true) => {}
+        }
+    }
+    let first = |wanted: fn(Verdict) -> bool| {
+        let verdicts = rows
+            .iter()
+            .filter_map(|row| Some((row.verdict?, &row.test)));
+        verdicts.into_iter().find(|(verdict, _)| wanted(*verdict))
+    };
     Ok(
         match first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete)) {
-            Some(row) => exit_of(row.verdict, &row.test),
-            None => {
-                match (arguments.preempt, arguments.atomics) {
-                    (false, false) => output::tell(NOT_TRIED),
-                    (true, false) => output::tell(RARELY_TRIED),
-                    (_, true) => {}
-                }
-                Exit::Done
-            }
+            Some((verdict, test)) => exit_of(verdict, test),
+            None => Exit::Done,
         },
     )
 }
@@ -98,7 +106,10 @@ fn run_all(
                 .pop_front();
             let Some((at, target)) = next else { return };
             if stop.load(Ordering::Relaxed) {
-                return;
+                rows.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((at, Ok(Row::not_run(target.name))));
+                continue;
             }
             bar.set_message(target.name.clone());
             let searched = search(&target.program, arguments, || {
@@ -108,7 +119,7 @@ fn run_all(
             let row = searched
                 .map_err(failed)
                 .and_then(|searched| finish(target, searched, arguments, bar));
-            let bad = row.as_ref().map_or(true, |row| row.verdict.is_failure());
+            let bad = row.as_ref().map_or(true, |row| row.is(Verdict::is_failure));
             if bad && !arguments.keep_going {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -144,7 +155,7 @@ fn finish(
         seconds: searched.took.as_secs_f64(),
         complete: searched.complete,
         points: searched.points,
-        verdict: Verdict::Passed,
+        verdict: (!searched.stopped).then_some(Verdict::Passed),
         seed: None,
         trace: None,
         details: String::new(),
@@ -156,7 +167,7 @@ fn finish(
         }
         return Ok(row);
     };
-    row.verdict = outcome.verdict;
+    row.verdict = Some(outcome.verdict);
     row.seed = matches!(arguments.schedule, Chosen::Seeds(_)).then_some(plan.seed);
     row.details = report::details(&target.program, &outcome);
     let mut path = None;

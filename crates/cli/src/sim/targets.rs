@@ -77,7 +77,9 @@ fn tests(
         .position(|word| word == "--")
         .unwrap_or(words.len());
     let (of_cargo, of_tests) = (&words[..end], words.get(end + 1..).unwrap_or(&[]));
-    // A word that is no option filters the tests, as those behind `--` do.
+    // Cargo gives it to the tests, which it does not start here.
+    let name = test_name(of_cargo).into_iter().chain(of_tests);
+    let of_tests: Vec<OsString> = name.cloned().collect();
     let mut build = Command::new(cargo);
     build
         .args(toolchain)
@@ -110,12 +112,46 @@ fn tests(
             .as_deref()
             .and_then(Path::parent)
             .map(Path::to_owned);
-        found.extend(list(&file, &target.name, folder, of_tests)?);
+        found.extend(list(&file, &target.name, folder, &of_tests)?);
     }
     output::tell(
         "tests in the documentation are not simulated: they have no program of their own\n",
     );
     Ok(found)
+}
+
+/// Returns the word of `cargo test` that filters the tests: the one that is neither an option nor its value.
+fn test_name(of_cargo: &[OsString]) -> Option<&OsString> {
+    /// The options whose value is the next word, unless that is an option.
+    const WITH_VALUE: [&str; 21] = [
+        "--bench",
+        "--bin",
+        "--color",
+        "--config",
+        "--example",
+        "--exclude",
+        "--features",
+        "--jobs",
+        "--lockfile-path",
+        "--manifest-path",
+        "--message-format",
+        "--package",
+        "--profile",
+        "--target",
+        "--target-dir",
+        "--test",
+        "-C",
+        "-F",
+        "-Z",
+        "-j",
+        "-p",
+    ];
+    let mut before = None;
+    of_cargo.iter().find(|word| {
+        let is_value = before.is_some_and(|before| WITH_VALUE.iter().any(|&one| before == one));
+        before = Some(word.as_os_str());
+        !is_value && !word.as_encoded_bytes().starts_with(b"-")
+    })
 }
 
 /// Lists the tests of a program.
@@ -156,4 +192,27 @@ fn list(
         }
     });
     Ok(targets.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_test_is_neither_an_option_nor_its_value() {
+        for (line, name) in [
+            ("transfer", Some("transfer")),
+            ("-p app transfer", Some("transfer")),
+            ("--package=app --release transfer", Some("transfer")),
+            ("transfer --features a,b", Some("transfer")),
+            ("-j 2 -F a --test it two_orders", Some("two_orders")),
+            ("-p app --lib", None),
+            ("--workspace --test it", None),
+            ("", None),
+        ] {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let found = test_name(&words).and_then(|word| word.to_str());
+            assert_eq!(found, name, "{line}");
+        }
+    }
 }

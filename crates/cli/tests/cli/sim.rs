@@ -192,7 +192,11 @@ fn all_orders_without_a_preemption_pass() {
         0,
         &["sim", "run", "--schedule", "exhaustive:0", "--", &program],
     );
-    assert!(ran.out.contains("passed (all)"), "{}", ran.out);
+    assert!(
+        ran.out.contains("passed (all orders of calls)"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
