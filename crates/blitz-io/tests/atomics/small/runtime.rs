@@ -45,7 +45,20 @@ fn a_task_is_woken_while_it_is_polled() {
         }
         None => Poll::Ready(7),
     }));
-    block_on(waker).unwrap().wake();
+    block_on(waker).unwrap().wake_by_ref();
+    assert_eq!(block_on(task).unwrap(), 7);
+}
+
+/// The thread that joins waits for the poll to begin, for the same reason.
+#[test]
+fn a_task_ends_while_it_is_joined() {
+    let runtime = runtime(1);
+    let (sender, begins) = oneshot::channel();
+    let task = runtime.spawn(async move {
+        sender.send(()).unwrap();
+        7
+    });
+    block_on(begins).unwrap();
     assert_eq!(block_on(task).unwrap(), 7);
 }
 
