@@ -9,7 +9,7 @@ use std::thread::scope;
 
 use pollster::block_on;
 
-use crate::each;
+use crate::{all_others_sleep, each};
 
 #[cfg(feature = "net")]
 mod driver;
@@ -62,8 +62,7 @@ mod rwlock {
             scope.spawn(|| drop(count.read()));
             scope.spawn(|| *count.write() += 1);
             scope.spawn(|| *count.write() += 1);
-            // While this thread waits for the last one, the others fall asleep.
-            scope.spawn(|| {}).join().unwrap();
+            all_others_sleep();
             drop(guard);
         });
         assert_eq!(count.into_inner(), 2);

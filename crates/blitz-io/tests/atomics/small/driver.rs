@@ -11,6 +11,8 @@ use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::sync::oneshot;
 use pollster::block_on;
 
+use crate::all_others_sleep;
+
 /// The second worker waits in the driver while the first one polls a task.
 fn runtime() -> Runtime {
     let mut builder = Builder::new_multi_thread();
@@ -23,16 +25,24 @@ fn pair() -> (Socket, Socket) {
     (here, there)
 }
 
-/// The byte is sent when the task has its socket.
-fn a_byte_comes<F>(read: impl FnOnce(UnixStream) -> F + Send + 'static)
+/// One worker waits in the driver. The task reads the first byte, so that its socket looks ready. The second byte is
+/// sent when it is about to look for that one.
+fn a_second_byte_comes<F>(read: impl FnOnce(UnixStream) -> F + Send + 'static)
 where
     F: Future<Output = u8> + Send,
 {
     let runtime = runtime();
     let (mut here, there) = pair();
     let (sender, reads) = oneshot::channel();
+    here.write_all(&[1]).unwrap();
+    let mut there = {
+        let _entered = runtime.enter();
+        UnixStream::from_std(there).unwrap()
+    };
+    all_others_sleep();
     let task = runtime.spawn(async move {
-        let there = UnixStream::from_std(there).unwrap();
+        let mut first = [0];
+        there.read_exact(&mut first).await.unwrap();
         sender.send(()).unwrap();
         read(there).await
     });
@@ -43,7 +53,7 @@ where
 
 #[test]
 fn a_byte_reaches_a_future() {
-    a_byte_comes(|there| async move {
+    a_second_byte_comes(|there| async move {
         let mut byte = [0];
         while there.try_read(&mut byte).is_err() {
             there.readable().await.unwrap();
@@ -54,7 +64,7 @@ fn a_byte_reaches_a_future() {
 
 #[test]
 fn a_byte_reaches_a_poll() {
-    a_byte_comes(|mut there| async move {
+    a_second_byte_comes(|mut there| async move {
         let mut byte = [0];
         let mut buffer = ReadBuf::new(&mut byte);
         poll_fn(|cx| Pin::new(&mut there).poll_read(cx, &mut buffer)).await.unwrap();
