@@ -67,7 +67,9 @@ fn a_byte_reaches_a_poll() {
     a_second_byte_comes(|mut there| async move {
         let mut byte = [0];
         let mut buffer = ReadBuf::new(&mut byte);
-        poll_fn(|cx| Pin::new(&mut there).poll_read(cx, &mut buffer)).await.unwrap();
+        poll_fn(|cx| Pin::new(&mut there).poll_read(cx, &mut buffer))
+            .await
+            .unwrap();
         byte[0]
     });
 }

@@ -95,7 +95,8 @@ fn two_receivers_of_a_queue_and_one_message() {
     let (mut sender, receivers) = ends(Queue::builder());
     sender.try_send(&[7]).unwrap();
     let got: usize = scope(|scope| {
-        let receive = |mut receiver: Receiver| scope.spawn(move || usize::from(receiver.try_recv().is_ok()));
+        let receive =
+            |mut receiver: Receiver| scope.spawn(move || usize::from(receiver.try_recv().is_ok()));
         let receivers = receivers.map(receive);
         receivers.into_iter().map(|it| it.join().unwrap()).sum()
     });
