@@ -103,7 +103,7 @@ fn two_receivers_of_a_queue_and_one_message() {
     assert_eq!(got, 1);
 }
 
-/// A message is of two words, and the sender overwrites it as soon as the receivers are past it.
+/// There is room for one message, so the second one is written over the first as soon as both receivers have read that.
 #[test]
 fn each_receiver_of_a_route_gets_whole_messages() {
     let (mut sender, receivers) = ends(Route::builder());
