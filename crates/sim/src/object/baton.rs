@@ -116,13 +116,19 @@ pub unsafe fn yield_now(call: &'static str) {
 
 /// `sched_yield`. With points at atomic operations, the thread may go on at once, as one with a processor of its own:
 /// a lock yields dozens of times before it sleeps, and if another thread ran each time, it would hardly ever sleep
-/// while that one is in the middle of something.
+/// while that one is in the middle of something. A yield that a thread repeats while nothing changes is a repetition,
+/// as its looks between the yields are.
 pub unsafe fn sched_yield() {
     const CALL: &str = "sched_yield";
     if sim().region().atomics == 0 {
         return yield_now(CALL);
     }
-    point_alone(CALL);
+    enter(CALL, 0, NOTHING);
+    let me = sim().me();
+    me.is_repeating = me
+        .repeats
+        .add((CALL.as_ptr() as usize, 0), atomics::changes());
+    reschedule(kind::SWITCH);
 }
 
 /// A window of instructions has ended: another thread runs, if one can.
