@@ -156,7 +156,7 @@ unsafe fn alarm(context: *mut Context) -> bool {
     if !active() || sim().region().alarm.swap(0, Ordering::Relaxed) == 0 {
         return false;
     }
-    if holds() {
+    if holds() && !sim().has_left {
         survey::start();
         (*context).flags_register |= TRAP_FLAG;
     }
