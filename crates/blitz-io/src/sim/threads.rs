@@ -52,11 +52,16 @@ impl Builder {
     /// processor away from threads between two calls, too. Short transfers, waits that end without a reason and threads
     /// that stall are faults of each seed, as far as it leaves them on.
     ///
+    /// When the test has ended, its runtime ends, with all workers and jobs. Then the other threads run until each of them waits, and
+    /// no sleep ends. A thread that has not ended is left, and the run fails, unless [`allow_leaks`](Self::allow_leaks) is `true`. Threads
+    /// that stay for all of the process do not count: those of the global fork-join pool, of [`tick`](crate::sync::mpmc::tick), of
+    /// [`inspect`](crate::inspect), and of stall detection.
+    ///
     /// Under `blitz sim run`, this runs the test once.
     ///
     /// # Panics
     ///
-    /// Panics if a run fails: a panic or an error of the test, a deadlock, or a livelock. Panics if nothing can be
+    /// Panics if a run fails: a panic or an error of the test, a deadlock, a livelock, or threads that are left. Panics if nothing can be
     /// simulated: this needs x86-64 Linux with glibc, and a test of the usual harness.
     ///
     /// # Examples

@@ -115,7 +115,7 @@ fn an_exhaustive_search_says_that_it_is_complete() {
     assert!(report.is_complete() && report.steps() > 0);
 }
 
-#[blitz_io::sim(threads = "all", seeds = 3)]
+#[blitz_io::sim(threads = "all", seeds = 1)]
 #[should_panic(expected = "1 thread is left at the end: thread ")]
 async fn a_thread_that_waits_for_ever_is_left() {
     thread::spawn(thread::park);
@@ -146,13 +146,13 @@ fn a_thread_that_is_left_has_its_name_and_its_line() {
     );
 }
 
-#[blitz_io::sim(threads = "all", seeds = 10, allow_leaks = true)]
+#[blitz_io::sim(threads = "all", seeds = 3, allow_leaks = true)]
 async fn a_thread_may_be_left() {
     leaves_a_thread_that_sleeps().await;
 }
 
 /// It has something to do when the test has ended.
-#[blitz_io::sim(threads = "all", seeds = 30)]
+#[blitz_io::sim(threads = "all", seeds = 8)]
 async fn a_thread_that_ends_by_itself_is_not_left() {
     let (sender, receiver) = channel::<()>();
     thread::spawn(move || {
@@ -164,7 +164,7 @@ async fn a_thread_that_ends_by_itself_is_not_left() {
     drop(sender);
 }
 
-#[blitz_io::sim(threads = "all", seeds = 10)]
+#[blitz_io::sim(threads = "all", seeds = 3)]
 async fn a_thread_that_is_joined_is_not_left() {
     let sleeps = thread::spawn(|| thread::sleep(Duration::from_secs(3_600)));
     task::spawn_blocking(|| sleeps.join().unwrap())
@@ -173,7 +173,7 @@ async fn a_thread_that_is_joined_is_not_left() {
 }
 
 /// A job that is still running when its runtime's end does not wait for it.
-#[blitz_io::sim(threads = "all", seeds = 3)]
+#[blitz_io::sim(threads = "all", seeds = 1)]
 #[should_panic(expected = "2 threads are left at the end: thread ")]
 async fn threads_of_a_runtime_are_left() {
     let runtime = runtime::Builder::new_multi_thread()
@@ -185,7 +185,7 @@ async fn threads_of_a_runtime_are_left() {
 }
 
 /// The threads of the global pool, and the one that wakes receivers of ticks.
-#[blitz_io::sim(threads = "all", seeds = 10)]
+#[blitz_io::sim(threads = "all", seeds = 3)]
 async fn threads_that_serve_the_process_are_not_left() {
     assert_eq!(pool::join(|| 1, || 2), (1, 2));
     let ticks = mpmc::tick(Duration::from_secs(1));
