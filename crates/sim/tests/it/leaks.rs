@@ -1,5 +1,7 @@
 //! Threads that a test leaves.
 
+use std::process::Command;
+
 use blitz_io_sim::{Faults, Outcome, Plan, Program, Schedule, Simulator, Verdict};
 
 use crate::support::{c, text};
@@ -29,7 +31,7 @@ static void *starts(void *x) { start(waits); return x; }
 static void *waits_and_starts(void *x) { pthread_barrier_wait(&two); start(waits); return waits(x); }
 
 /* The program may take long to say what it has left: it looks lines up. */
-static void works(void) { for (volatile long i = 0; i < 500000000; i++) {} }
+static void works(long rounds) { for (volatile long i = 0; i < rounds; i++) {} }
 
 static void tell(void *to, unsigned number, const char *name, const uintptr_t *calls, size_t count) {
     uintptr_t first = (uintptr_t)start;
@@ -44,6 +46,11 @@ static void *ends_a_test(void *x) {
     return x;
 }
 int main(int argc, char **argv) {
+    if (argc > 2 && !strcmp(argv[1], "measure")) {
+        works(atol(argv[2]));
+        printf("%ld", (long)clock());
+        return 0;
+    }
     *(void **)&begins = dlsym(RTLD_DEFAULT, "blitz_sim_test_begins");
     *(void **)&ended = dlsym(RTLD_DEFAULT, "blitz_sim_test_ended");
     *(void **)&serves = dlsym(RTLD_DEFAULT, "blitz_sim_serves");
@@ -73,7 +80,7 @@ int main(int argc, char **argv) {
     clock_gettime(CLOCK_MONOTONIC, &after);
     // No fault has moved the clock to the end of a sleep.
     assert(after.tv_sec - before.tv_sec < 2);
-    if (argc > 2) works();
+    if (argc > 2) works(atol(argv[2]));
     // It goes on after the test.
     sleep(1);
     return 0;
@@ -154,11 +161,20 @@ fn two_tests_end_at_the_same_time() {
 #[test]
 fn a_program_that_has_left_threads_is_in_no_loop() {
     let compiled = c(PROGRAM);
-    let program = Program::new(&compiled.program.path, ["waits", "works"]);
+    // More processor time than the one after which a thread may be in a loop, measured without the simulator.
+    const ROUNDS: u64 = 50_000_000;
+    let path = &compiled.program.path;
+    let measured = Command::new(path)
+        .args(["measure", &ROUNDS.to_string()])
+        .output()
+        .unwrap();
+    let microseconds: u64 = String::from_utf8_lossy(&measured.stdout).parse().unwrap();
+    let rounds = ROUNDS * 900_000 / microseconds.max(1);
+    let program = Program::new(path, ["sleeps".to_owned(), rounds.to_string()]);
     let mut simulator = Simulator::start(&program).unwrap();
     let outcome = simulator.run(&Plan::new(Schedule::Random, 1)).unwrap();
     let report = &outcome.report;
     assert_eq!(outcome.verdict, Verdict::Passed, "{report}");
-    assert!(report.contains("thread 1 \"waits\" waits"), "{report}");
+    assert!(report.contains("thread 1 sleeps for "), "{report}");
     assert_eq!(outcome.loops, [0u64; 0], "{report}");
 }
