@@ -138,6 +138,7 @@ mod system {
 
     #[cfg(test)]
     mod tests {
+        use std::ffi::c_void;
         use std::os::fd::AsRawFd;
         use std::os::unix::net::UnixStream;
         use std::sync::mpsc::{Sender, channel};

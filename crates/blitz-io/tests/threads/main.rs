@@ -184,7 +184,7 @@ async fn threads_of_a_runtime_are_left() {
     std::mem::forget(runtime);
 }
 
-/// The threads of the global pool, and the one that wakes receivers of ticks.
+/// The threads of the global pool, and the thread that sends ticks.
 #[blitz_io::sim(threads = "all", seeds = 3)]
 async fn threads_that_serve_the_process_are_not_left() {
     assert_eq!(pool::join(|| 1, || 2), (1, 2));

@@ -3,13 +3,14 @@
 //! A program that runs a test in a thread T calls these functions there, which it finds by `dlsym`:
 //!
 //! 1. [`blitz_sim_test_begins`] before the test. From then on, each thread's record has where it was started.
-//! 2. [`blitz_sim_test_ended`] after it. T lets all other threads run until none of them can. Meanwhile no deadline
+//! 2. [`blitz_sim_test_ended`] after it. T lets all other threads run until none of them can. In that time no deadline
 //!    passes, and there are no faults. So a thread that was about to end does so, and one that would wait is left, however
 //!    short its sleep is.
 //!
 //! Then the threads are listed that have not ended and that T has started since, or a thread has started that T has started
 //! since, and so on. Two kinds are not listed: those of other tests, which other threads have started, and those that
-//! serve the process ([`blitz_sim_serves`]). These stay on purpose, for all tests of the process.
+//! serve the process ([`blitz_sim_serves`]). These stay on purpose, for all tests of the process. The threads of a runtime do not serve the
+//! process, idle ones neither: the runtime's end ends them.
 //!
 //! # The other threads do come to a stop
 //!

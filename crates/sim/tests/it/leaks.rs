@@ -81,12 +81,12 @@ int main(int argc, char **argv) {
     // No fault has moved the clock to the end of a sleep.
     assert(after.tv_sec - before.tv_sec < 2);
     if (argc > 2) works(atol(argv[2]));
-    // It goes on after the test.
+    // The clock moves again.
     sleep(1);
     return 0;
 }"#;
 
-/// Runs a test in the order in which each thread goes on until it waits, and in others.
+/// Runs a test in the order in which each thread runs until it waits, and in others.
 fn each_run(test: &str, seeds: u64, mut check: impl FnMut(&Outcome)) {
     let compiled = c(PROGRAM);
     let program = Program::new(&compiled.program.path, [test]);

@@ -419,7 +419,7 @@ int main(void) {
 }"#);
     let seen = with_window(&compiled, 1, 100);
     assert!(seen.iter().all(|seen| seen.starts_with("0 ")), "{seen:?}");
-    // It was called meanwhile.
+    // Some windows ended after a call of it.
     let called = seen.iter().filter(|seen| seen.starts_with("0 1 ")).count();
     assert!(called > 1, "{seen:?}");
 }

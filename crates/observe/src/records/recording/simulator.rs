@@ -70,7 +70,7 @@ impl TestThreads {
     /// Lets the other threads run until each of them waits. Returns those that the test has left.
     pub fn end(self) -> Vec<LeftThread> {
         let mut left = Vec::new();
-        // SAFETY: `keep` gets this pointer, to what it expects.
+        // SAFETY: the function passes the pointer on to `keep`, which takes it for one to such a list.
         unsafe { (self.ended)(self.first, (&raw mut left).cast(), keep) };
         left
     }
