@@ -33,12 +33,7 @@ const METHODS: [(&str, Value); 7] = [
 ];
 
 /// The arguments that do nothing with `threads`.
-const OF_TASKS: [&str; 4] = [
-    "allow_leaks",
-    "allow_panics",
-    "early_timers",
-    "check_determinism",
-];
+const OF_TASKS: [&str; 3] = ["allow_panics", "early_timers", "check_determinism"];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Value {
@@ -278,7 +273,11 @@ mod tests {
 
     #[test]
     fn threads_need_the_name_of_the_test() {
-        let text = expanded("threads = \"all\", time = \"10m\"", "async fn some() {}");
+        let text = expanded(
+            "threads = \"all\", time = \"10m\", allow_leaks = true",
+            "async fn some() {}",
+        );
+        assert!(text.contains(".allow_leaks(true)"), "{text}");
         assert!(text.contains("module_path!(),\"::\",\"some\")"), "{text}");
         assert!(text.contains(".from_env().run_threads({"), "{text}");
         assert!(!text.contains("Guided"), "{text}");
@@ -303,7 +302,7 @@ mod tests {
             ("time = 3", "asstring"),
             ("threads = \"one\"", "onlyvalue"),
             ("threads = 3", "onlyvalue"),
-            ("threads = \"all\", allow_leaks = true", "allow_leaks"),
+            ("threads = \"all\", allow_panics = true", "allow_panics"),
             (
                 "check_determinism = true, threads = \"all\"",
                 "check_determinism",

@@ -143,7 +143,8 @@ impl Builder {
         self
     }
 
-    /// Sets whether tasks, timers and sockets may be left when the test has ended. By default a run that leaves some fails.
+    /// Sets whether tasks, timers and sockets, or on real threads (`run_threads`) threads, may be left when the test has ended. By default
+    /// a run that leaves some fails.
     ///
     /// When the test has ended, the other tasks run until none is ready, and the clock does not move. A task that still
     /// waits is left. Then no task has a socket any more. One that is not closed is kept by a static, by a cycle of `Rc` or by
