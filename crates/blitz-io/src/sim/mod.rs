@@ -90,8 +90,10 @@ mod run;
 mod schedule;
 mod settings;
 mod shrink;
+mod system;
 #[cfg(feature = "sim-threads")]
 mod threads;
+mod threads_of_runs;
 mod trace;
 mod waits;
 

@@ -21,6 +21,8 @@ pub(super) struct Explained {
     pub(super) waits: String,
     /// The last events of the tasks that are involved.
     pub(super) events: String,
+    /// What the code has asked of the system and not been given.
+    pub(super) system: String,
 }
 
 /// Explains a failure of the run with these tasks, which this thread runs. The first one is the test's own.
@@ -39,6 +41,7 @@ pub(super) fn explain(tasks: &[u64], members: &Members, last_steps: &Steps) -> E
         waits: report(&snapshot, &findings),
         events: last_steps.describe(tasks, &involved, &snapshot),
         findings,
+        system: String::new(),
     }
 }
 

@@ -264,7 +264,7 @@ impl Guided {
             return;
         }
         let kept = Kept {
-            trace: Trace::of(decisions),
+            trace: Trace::of(decisions, 0),
             length: decisions.len() as u64,
         };
         if self.kept.len() < KEPT {
