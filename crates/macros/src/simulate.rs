@@ -247,7 +247,10 @@ mod tests {
         assert!(text.contains(calls), "{text}");
         let schedule = "constSCHEDULE:::blitz_io::sim::Schedule=::blitz_io::sim::Schedule::literal(\"pct:3\");";
         assert!(text.contains(schedule), "{text}");
-        assert!(text.contains("SCHEDULE}).from_env().run_on_new_threads(test);"), "{text}");
+        assert!(
+            text.contains("SCHEDULE}).from_env().run_on_new_threads(test);"),
+            "{text}"
+        );
         assert!(text.contains("Future<Output=Result<(),String>>"), "{text}");
         assert!(
             text.starts_with("#[::core::prelude::v1::test]fnsome(){"),

@@ -48,7 +48,9 @@ impl Earlier {
 
     /// Learns from a run. Returns `false` if there is no other one.
     fn learn(&mut self, executed: Executed, runtime: Option<LocalRuntime>) -> bool {
-        let Executed { chooser, mut lists, .. } = executed;
+        let Executed {
+            chooser, mut lists, ..
+        } = executed;
         self.length = self.length.max(lists.decisions.len() as u64);
         let is_more = self.keep(chooser, &lists.decisions);
         lists.clear();
@@ -209,7 +211,8 @@ fn fail(
     };
     let again = |execution: &Execution, trace: &Trace| {
         let (memory, mut report) = (Memory::default(), Report::default());
-        test.execute(execution, Plan::replay(trace), memory, &mut report).0
+        test.execute(execution, Plan::replay(trace), memory, &mut report)
+            .0
     };
     // Each run without an end would take as long as this one.
     let is_endless = matches!(failure.cause, Cause::Steps(_) | Cause::Time(_));

@@ -58,8 +58,8 @@ use std::time::{Duration, Instant};
 use blitz_io_observe::decisions::{Decider, Idle, Next};
 use blitz_io_runtime::internals::abort_tasks;
 
-use super::events::Steps;
 use super::clock::Clock;
+use super::events::Steps;
 use super::failure::Cause;
 #[cfg(feature = "net")]
 use super::members::Named;

@@ -83,14 +83,29 @@ mod tests {
             };
             has(17, 1) && has(90, 3) && has(199, 1)
         };
-        let shrunk = shrink(Trace { decisions, entropy: 0 }, fails);
+        let shrunk = shrink(
+            Trace {
+                decisions,
+                entropy: 0,
+            },
+            fails,
+        );
         assert_eq!(shrunk.decisions, [(17, 1), (90, 3), (199, 1)]);
     }
 
     #[test]
     fn a_failure_without_decisions_needs_none() {
         let decisions = (0..50).map(|at| (at, 1)).collect();
-        assert!(shrink(Trace { decisions, entropy: 0 }, |_| true).is_empty());
+        assert!(
+            shrink(
+                Trace {
+                    decisions,
+                    entropy: 0
+                },
+                |_| true
+            )
+            .is_empty()
+        );
     }
 
     #[test]
@@ -110,10 +125,16 @@ mod tests {
     fn the_number_of_runs_is_limited() {
         let decisions = (0..5_000).map(|at| (at, 1)).collect();
         let mut runs = 0;
-        let shrunk = shrink(Trace { decisions, entropy: 0 }, |trace| {
-            runs += 1;
-            trace.len() == 5_000
-        });
+        let shrunk = shrink(
+            Trace {
+                decisions,
+                entropy: 0,
+            },
+            |trace| {
+                runs += 1;
+                trace.len() == 5_000
+            },
+        );
         assert_eq!((runs, shrunk.len()), (RUNS, 5_000));
     }
 }

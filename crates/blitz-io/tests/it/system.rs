@@ -88,7 +88,10 @@ fn each_host_has_its_clocks() {
         task::yield_now().await;
         time::sleep(Duration::from_secs(1)).await;
         let at_late = seen.get().unwrap();
-        assert_eq!(at_late.duration_since(start.1).unwrap(), Duration::from_secs(8));
+        assert_eq!(
+            at_late.duration_since(start.1).unwrap(),
+            Duration::from_secs(8)
+        );
         time::sleep(DAY).await;
         assert_eq!(start.0.elapsed(), DAY + Duration::from_secs(2));
     });
@@ -262,7 +265,9 @@ fn a_trace_has_what_the_order_of_a_map_follows_from() {
     let again = again.check_on_new_threads(test).unwrap_err();
     assert_eq!(again.cause(), failure.cause());
     let text = failure.trace().to_string();
-    let entropy = text.split_once('@').map_or(0, |(_, entropy)| entropy.parse().unwrap());
+    let entropy = text
+        .split_once('@')
+        .map_or(0, |(_, entropy)| entropy.parse().unwrap());
     assert!(entropy == failure.seed() || entropy == 0, "{text}");
 }
 
@@ -272,8 +277,8 @@ fn runs_without_random_numbers_share_a_thread() {
     let test = || {
         threads.lock().unwrap().push(thread::current().id());
         async {
-        let task = task::spawn(async { time::sleep(HOUR).await });
-        task.await.unwrap();
+            let task = task::spawn(async { time::sleep(HOUR).await });
+            task.await.unwrap();
         }
     };
     Builder::new().seeds(100).run_on_new_threads(test);
@@ -313,12 +318,20 @@ fn sockets_of_the_system_are_refused() {
     });
     let text = failure.unwrap_err().to_string();
     let line = "asked for a socket of the system, 3 times";
-    assert!(text.contains(line) && text.contains("blitz_io::net"), "{text}");
+    assert!(
+        text.contains(line) && text.contains("blitz_io::net"),
+        "{text}"
+    );
     // Those of the library are simulated.
     Builder::new().seeds(1).run(|| async {
-        let listener = blitz_io::net::TcpListener::bind("127.0.0.1:80").await.unwrap();
+        let listener = blitz_io::net::TcpListener::bind("127.0.0.1:80")
+            .await
+            .unwrap();
         let socket = blitz_io::net::TcpSocket::new_v4().unwrap();
-        socket.connect("127.0.0.1:80".parse().unwrap()).await.unwrap();
+        socket
+            .connect("127.0.0.1:80".parse().unwrap())
+            .await
+            .unwrap();
         listener.accept().await.unwrap();
     });
 }
@@ -328,7 +341,9 @@ fn check_real() {
     // The simulated time of day begins with this year.
     let begin = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
     let now = SystemTime::now();
-    let far = now.duration_since(begin).unwrap_or_else(|error| error.duration());
+    let far = now
+        .duration_since(begin)
+        .unwrap_or_else(|error| error.duration());
     assert!(far > Duration::from_secs(1));
     assert!(UdpSocket::bind("127.0.0.1:0").is_ok());
     assert_ne!(random(), random());

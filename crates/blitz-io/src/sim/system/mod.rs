@@ -249,7 +249,8 @@ impl Run {
     /// Fills the bytes with random numbers of the current code's host. Returns `false` while the run is busy.
     pub(super) fn fill(&self, bytes: &mut [u8]) -> bool {
         let system = self.system();
-        let (Some(host), Ok(mut streams)) = (self.try_host(), system.streams.try_borrow_mut()) else {
+        let (Some(host), Ok(mut streams)) = (self.try_host(), system.streams.try_borrow_mut())
+        else {
             return false;
         };
         system.is_drawn.set(true);
@@ -277,7 +278,10 @@ impl Run {
 }
 
 /// Ends the answers of a run when it is dropped.
-pub(super) struct Entered(*const Run, #[allow(dead_code, reason = "keeps the run")] Rc<Run>);
+pub(super) struct Entered(
+    *const Run,
+    #[allow(dead_code, reason = "keeps the run")] Rc<Run>,
+);
 
 impl Drop for Entered {
     fn drop(&mut self) {

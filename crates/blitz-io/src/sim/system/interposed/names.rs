@@ -66,7 +66,10 @@ pub(super) unsafe extern "C" fn getaddrinfo(
             let name = (!name.is_null()).then(|| CStr::from_ptr(name));
             (name, hints.as_ref())
         };
-        Some(find(name, hints.map_or(libc::AF_UNSPEC, |hints| hints.ai_family)))
+        Some(find(
+            name,
+            hints.map_or(libc::AF_UNSPEC, |hints| hints.ai_family),
+        ))
     });
     let Some(found) = found else {
         // SAFETY: the caller's promise.

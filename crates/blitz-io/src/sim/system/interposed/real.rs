@@ -29,7 +29,11 @@ impl<F: Copy> Real<F> {
     #[inline]
     pub(super) fn get(&self) -> Option<F> {
         let found = self.found.load(Ordering::Relaxed);
-        let found = if found.is_null() { self.look_up() } else { found };
+        let found = if found.is_null() {
+            self.look_up()
+        } else {
+            found
+        };
         // SAFETY: the symbol of this name is a function of the type `F`, whose size `new` has checked.
         (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
     }

@@ -47,23 +47,27 @@ pub(super) unsafe extern "C" fn syscall(
     unsafe {
         match number {
             libc::SYS_getrandom if entropy::fill(a as *mut c_void, b) => b as c_long,
-            libc::SYS_futex => match with(|run| limit_of_futex(b, d).map(|limit| limit.left(run))) {
-                Some(left) => wait(left, |time| {
-                    let operation = b & !(libc::FUTEX_CLOCK_REALTIME as usize);
-                    let until = if is_bitset(b) { end(time) } else { time };
-                    let until = timespec(until);
-                    real(number, a, operation, c, ptr::from_ref(&until), e, f)
-                }),
-                None => real(number, a, b, c, d, e, f),
-            },
-            libc::SYS_futex_waitv => match with(|run| limit_of_waitv(d, e).map(|limit| limit.left(run))) {
-                Some(left) => wait(left, |time| {
-                    let until = timespec(end(time));
-                    let clock = libc::CLOCK_MONOTONIC as usize;
-                    real(number, a, b, c, ptr::from_ref(&until), clock, f)
-                }),
-                None => real(number, a, b, c, d, e, f),
-            },
+            libc::SYS_futex => {
+                match with(|run| limit_of_futex(b, d).map(|limit| limit.left(run))) {
+                    Some(left) => wait(left, |time| {
+                        let operation = b & !(libc::FUTEX_CLOCK_REALTIME as usize);
+                        let until = if is_bitset(b) { end(time) } else { time };
+                        let until = timespec(until);
+                        real(number, a, operation, c, ptr::from_ref(&until), e, f)
+                    }),
+                    None => real(number, a, b, c, d, e, f),
+                }
+            }
+            libc::SYS_futex_waitv => {
+                match with(|run| limit_of_waitv(d, e).map(|limit| limit.left(run))) {
+                    Some(left) => wait(left, |time| {
+                        let until = timespec(end(time));
+                        let clock = libc::CLOCK_MONOTONIC as usize;
+                        real(number, a, b, c, ptr::from_ref(&until), clock, f)
+                    }),
+                    None => real(number, a, b, c, d, e, f),
+                }
+            }
             _ => real(number, a, b, c, d, e, f),
         }
     }
@@ -115,7 +119,9 @@ impl Limit {
     /// Returns the time that is left by the clocks of a run.
     fn left(&self, _: &Run) -> Duration {
         match self.clock {
-            Some(clock) => self.time.saturating_sub(clocks::now(clock).unwrap_or_default()),
+            Some(clock) => self
+                .time
+                .saturating_sub(clocks::now(clock).unwrap_or_default()),
             None => self.time,
         }
     }
