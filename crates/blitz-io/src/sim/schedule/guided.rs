@@ -315,6 +315,7 @@ mod tests {
     fn a_run_repeats_the_beginning_of_a_kept_one() {
         let trace = Trace {
             decisions: vec![(1, 2), (4, 1), (6, 3)],
+            ..Trace::default()
         };
         let mut run = OneRun::new(trace, 6, Chooser::First);
         let ready = [1, 2, 3, 4];
