@@ -1,8 +1,8 @@
 //! Maps and sets whose order and cost depend on no random number.
 //!
-//! The standard library's usual ones take keys from a variable of the thread, which draws random numbers of the system. In a
-//! simulation that would be a difference between a thread on which these libraries have made a map and one on which they
-//! have not: the program's own maps would have another order. The keys here are no foreign data, so nothing else is lost.
+//! The standard library's usual ones take keys from a variable of the thread, which draws random numbers of the system. Each
+//! further map changes that variable. So in a simulation, the order of the program's own maps would depend on the maps that
+//! these libraries have made on the thread. The keys here are numbers of this library, so an attacker cannot choose them.
 
 use std::collections;
 use std::hash::{BuildHasherDefault, DefaultHasher};

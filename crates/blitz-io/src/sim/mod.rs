@@ -68,11 +68,11 @@
 //! * [`Instant::now`](std::time::Instant::now) and [`SystemTime::now`](std::time::SystemTime::now) show the clock of the host:
 //!   the same moments as [`time::Instant`](crate::time::Instant) and `system_time`. A loop that only waits for the clock ends,
 //!   because the clock moves after 10,000 readings of one moment.
-//! * [`thread::sleep`](std::thread::sleep) moves the simulated clock. No task runs meanwhile, as one thread plays all.
+//! * [`thread::sleep`](std::thread::sleep) moves the simulated clock. No task runs during it, as one thread plays all.
 //! * A wait of a thread with a time limit, such as that of a [`Condvar`](std::sync::Condvar), is a real one, as another thread may
 //!   end it. If none does, the simulated clock moves by that time.
 //! * Random numbers (`getrandom`, `getentropy`) follow from the seed, or from the number behind the `@` of a [`Trace`]. Each host
-//!   has others. So the order of a [`HashMap`](std::collections::HashMap), and what the crate `rand` draws, are the same in each
+//!   has others. So the order of a [`HashMap`](std::collections::HashMap) and the numbers of the crate `rand` are the same in each
 //!   replay, if the test is run by the attribute [`sim`](macro@crate::sim) or by [`Builder::run_on_new_threads`]. With
 //!   [`Builder::run`], thread-local variables keep the keys and generators of earlier runs.
 //! * [`ToSocketAddrs`](std::net::ToSocketAddrs) finds the hosts of the simulation, and no others.

@@ -4,9 +4,9 @@
 //! hash maps is such a one, and so are the generators of many packages for random numbers. A run that draws random
 //! numbers where the one before has left some is not the same on another thread, and no replay is like it.
 //!
-//! So each run of [`OnNewThreads`] is on a thread that has not drawn any: it stays on the thread of the run before unless that run
-//! has drawn some, and otherwise has a thread of its own. A new thread takes longer than many a run, so tests without
-//! random numbers have only the first one.
+//! So each run of [`OnNewThreads`] is on a thread that has not drawn any. It stays on the thread of the run before, unless that
+//! run has drawn some: then it has a thread of its own. A new thread takes longer than many a run, so tests without random
+//! numbers have only the first one.
 
 use std::future::Future;
 use std::panic::resume_unwind;

@@ -1,6 +1,6 @@
 //! The part of the system that code of a simulation gets from the run: clocks, random numbers, names of hosts, and sleeps.
 //!
-//! The standard library and other packages ask the system by functions of the C library. Where `interposed.rs` defines these
+//! The standard library and other packages ask the system by functions of the C library. Where `interposed` defines these
 //! functions in the program itself, the linker prefers its definitions. They ask [`with`]: if the calling thread is in a run,
 //! the run answers; otherwise they call the function of the C library. So other threads, and this one before and after a
 //! run, notice nothing.
@@ -9,19 +9,19 @@
 //! |---|---|
 //! | `clock_gettime`, `gettimeofday`, `time` | the clock of the host |
 //! | `getrandom`, `getentropy` | a stream of the host, which follows from the run's entropy |
-//! | `nanosleep`, `clock_nanosleep`, `usleep`, `sleep` | the simulated clock moves, and the thread goes on |
+//! | `nanosleep`, `clock_nanosleep`, `usleep`, `sleep` | the simulated clock moves, and the call returns |
 //! | `getaddrinfo` | the addresses of hosts |
 //! | `socket` | an error, and a line in the report |
 //! | `syscall` | `getrandom` as above; a wait of a futex with a time limit waits in real time, for the simulated rest |
 //!
 //! | file | contents |
 //! |---|---|
-//! | `mod.rs` | what a run answers |
-//! | `interposed.rs` | the functions of the C library |
-//! | `real.rs` | the same functions of the C library itself |
-//! | `waits.rs` | waits of futexes with a time limit |
+//! | `mod.rs` | the answers of a run |
+//! | `interposed/mod.rs` | the symbols |
+//! | `interposed/real.rs` | the functions of the C library itself |
+//! | `interposed/clocks.rs`, `entropy.rs`, `names.rs`, `sleeps.rs`, `waits.rs` | the functions, by what they do |
 //!
-//! # When it is asked
+//! # When these functions run
 //!
 //! At any time: before `main`, in an allocator, in the handler of a signal, at the end of a thread. So the state of the thread
 //! has no destructor and needs no initialisation, and nothing here waits for a lock. If the run is busy (an allocator
@@ -29,7 +29,7 @@
 //!
 //! # A clock that a loop reads
 //!
-//! Simulated time stands still while a task runs, so `while Instant::now() < deadline {}` would never end. After
+//! Simulated time does not move while a task runs, so `while Instant::now() < deadline {}` would never end. After
 //! [`READINGS`] of one moment the clock moves, further with each reading. A run that repeats the same readings repeats these
 //! moves.
 
@@ -102,7 +102,7 @@ pub(super) fn has_drawn() -> bool {
 pub(super) struct System {
     /// The moment of the runtime's clock at which the run began. `None` until it begins.
     began: Cell<Option<Instant>>,
-    /// What the system's monotonic clock showed at that moment.
+    /// The value of the system's monotonic clock for that moment.
     base: Cell<Duration>,
     /// Simulated time since then.
     moved: Cell<Duration>,
@@ -178,6 +178,7 @@ impl System {
     }
 }
 
+#[allow(dead_code, reason = "where nothing is taken over")]
 impl Run {
     /// Returns the simulated time since the run began, by the clock of the current code's host. `None` before the run
     /// begins, and while the run is busy.
@@ -220,14 +221,15 @@ impl Run {
         readings.set(count);
         if count > READINGS {
             let doublings = ((count - READINGS) / DOUBLES).min(20);
-            self.pass(Duration::from_micros(1 << doublings));
+            // It wakes no task: the reader may be an allocator that the timers themselves have called.
+            self.pass(Duration::from_micros(1 << doublings), false);
             readings.set(count);
         }
     }
 
     /// Moves the simulated clock, as the current code uses up time.
-    fn pass(&self, time: Duration) -> bool {
-        let has_passed = advance_simulated(time);
+    fn pass(&self, time: Duration, wakes: bool) -> bool {
+        let has_passed = advance_simulated(time, wakes);
         if has_passed {
             self.passed(time);
         }
@@ -243,7 +245,10 @@ impl Run {
         let Some(end) = clock.to_host(now).checked_add(time.min(LONGEST)) else {
             return false;
         };
-        self.pass(clock.when_host_shows(end).saturating_duration_since(now))
+        self.pass(
+            clock.when_host_shows(end).saturating_duration_since(now),
+            true,
+        )
     }
 
     /// Fills the bytes with random numbers of the current code's host. Returns `false` while the run is busy.
@@ -298,7 +303,7 @@ pub(super) fn enter(run: &Rc<Run>) -> Entered {
 /// Calls `answer` with the run of this thread, unless the thread is in none, or calls the system [on
 /// purpose](decisions::with_system).
 #[inline]
-#[allow(dead_code, reason = "nothing is taken over")]
+#[allow(dead_code, reason = "where nothing is taken over")]
 fn with<R>(answer: impl FnOnce(&Run) -> Option<R>) -> Option<R> {
     let run = RUN.get();
     if run.is_null() || decisions::uses_system() {

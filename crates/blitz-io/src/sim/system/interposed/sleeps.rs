@@ -1,5 +1,5 @@
-//! Sleeps of threads. In a run the simulated clock moves, and nothing else happens: one thread runs all tasks, so none of them
-//! runs meanwhile. Timers that are due fire when the current task waits or ends.
+//! Sleeps of threads. In a run the simulated clock moves, and the call returns: one thread runs all tasks, so no other task
+//! runs during the sleep. Timers that are due wake their tasks, which run when the current one waits or ends.
 
 use std::ffi::{c_int, c_uint};
 use std::time::Duration;
