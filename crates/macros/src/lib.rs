@@ -173,6 +173,9 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Each run has a future of its own, and is a task of a simulation. A run that fails ends the test, which prints why, and
 /// a line that replays the run.
 ///
+/// The runs are on threads of their own. On Linux, the clocks of the standard library, `thread::sleep`, random numbers, the order of a
+/// `HashMap`, and names of hosts are those of the simulation, too: see there.
+///
 /// # Arguments
 ///
 /// | argument | meaning |

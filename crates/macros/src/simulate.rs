@@ -4,7 +4,7 @@
 //! #[blitz_io::sim(seeds = 200)]                #[test]
 //! async fn name() -> Output {                  fn name() {
 //!     …                                   ⇒        blitz_io::sim::Builder::new().seeds(200).from_env()
-//! }                                                    .run(|| Box::pin(async move { … }));
+//! }                                                    .run_on_new_threads(|| Box::pin(async move { … }));
 //!                                              }
 //! ```
 //!
@@ -206,7 +206,7 @@ fn expand(
             test,
         )}
     } else {
-        quote!(.run(test))
+        quote!(.run_on_new_threads(test))
     };
     let future = quote!(dyn ::core::future::Future<Output = #output>);
     let run = quote_spanned! {last=>
@@ -242,7 +242,10 @@ mod tests {
         assert!(text.contains(calls), "{text}");
         let schedule = "constSCHEDULE:::blitz_io::sim::Schedule=::blitz_io::sim::Schedule::literal(\"pct:3\");";
         assert!(text.contains(schedule), "{text}");
-        assert!(text.contains("SCHEDULE}).from_env().run(test);"), "{text}");
+        assert!(
+            text.contains("SCHEDULE}).from_env().run_on_new_threads(test);"),
+            "{text}"
+        );
         assert!(text.contains("Future<Output=Result<(),String>>"), "{text}");
         assert!(
             text.starts_with("#[::core::prelude::v1::test]fnsome(){"),
