@@ -52,6 +52,7 @@ mod policy;
 mod registry;
 mod run;
 mod scope;
+mod simulation;
 mod sleep;
 mod slots;
 mod spawn;

@@ -10,6 +10,7 @@ use blitz_io_core::CachePadded;
 use blitz_io_core::OnDrop;
 use blitz_io_futex::atomic::AtomicUsize;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use blitz_io_observe::decisions;
 use blitz_io_observe::trace::job_queued;
 
 use crate::deque::Deque;
@@ -18,6 +19,7 @@ use crate::job_ref::JobRef;
 use crate::latch::ThreadLatch;
 use crate::loop_slot::LoopSlot;
 use crate::policy::{FineSite, Spin};
+use crate::simulation;
 use crate::sleep::Sleep;
 
 type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
@@ -104,9 +106,12 @@ impl Registry {
     }
 
     /// Handles a panic of a job that no thread waits for. Without a handler, aborts the
-    /// process.
+    /// process. A simulation fails then.
     #[cold]
     fn handle_panic(&self, payload: Box<dyn Any + Send>) {
+        if decisions::is_on() && self.handlers.panic.is_none() {
+            return decisions::panicked();
+        }
         let abort = OnDrop(|| {
             eprintln!(
                 "blitz-io-pool: a detached job panicked, and there is no panic handler; aborting"
@@ -120,14 +125,21 @@ impl Registry {
     }
 
     /// Hands a job of the scope `tag`, or of no scope (0), to any worker.
-    pub(crate) fn inject(&self, tag: usize, job: JobRef) {
+    pub(crate) fn inject(self: &Arc<Self>, tag: usize, job: JobRef) {
+        if decisions::is_on() {
+            return simulation::queue(self, tag, None, job);
+        }
         job_queued(JobRef::number(tag, job.as_ptr()));
         self.injector.push(tag, job);
         self.sleep.injected_one();
     }
 
-    /// Hands each worker its own job.
-    pub(crate) fn inject_each(&self, jobs: impl Iterator<Item = JobRef>) {
+    /// Hands each worker its own job, of the scope `tag` or of no scope (0).
+    pub(crate) fn inject_each(self: &Arc<Self>, tag: usize, jobs: impl Iterator<Item = JobRef>) {
+        if decisions::is_on() {
+            let jobs = jobs.take(self.num_threads()).enumerate();
+            return jobs.for_each(|(index, job)| simulation::queue(self, tag, Some(index), job));
+        }
         for (worker, job) in self.workers.iter().zip(jobs) {
             worker.own_jobs.push(0, job);
         }

@@ -8,6 +8,8 @@ mod histories;
 #[cfg(feature = "net")]
 mod hosts;
 mod points;
+#[cfg(feature = "pool")]
+mod pool;
 mod properties;
 mod replay;
 #[cfg(all(feature = "ipc", unix))]

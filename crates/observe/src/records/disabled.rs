@@ -255,6 +255,13 @@ impl Descriptor {
         Self
     }
 
+    /// Returns the empty descriptor.
+    #[inline(always)]
+    #[must_use]
+    pub const fn simulated(_number: u64) -> Self {
+        Self
+    }
+
     /// The empty descriptor.
     pub const NONE: Self = Self;
 }
@@ -549,9 +556,10 @@ impl Blocking {
 /// See `wait.rs`.
 pub struct Sleeping;
 
-/// Does nothing.
+/// Records nothing.
 #[inline(always)]
 pub fn sleeping<T>(_word: &T) -> Sleeping {
+    crate::decisions::help();
     Sleeping
 }
 

@@ -6,9 +6,11 @@ mod faults;
 #[cfg(feature = "fs")]
 mod files;
 mod left;
+mod moments;
 #[cfg(feature = "fs")]
 mod replicated;
 mod streams;
+mod waits;
 
 use blitz_io::sim::Builder;
 
