@@ -49,10 +49,6 @@ use crate::job_ref::JobRef;
 use crate::registry::{Handlers, Registry};
 use crate::worker::{Worker, Yield};
 
-/// Number of workers of the global pool in a simulation: the same on each machine, so that each replays the
-/// same runs.
-const WORKERS: usize = 4;
-
 thread_local! {
     /// The jobs that have not begun, in the order in which they were made.
     static PENDING: RefCell<Vec<Pending>> = const { RefCell::new(Vec::new()) };
@@ -125,7 +121,9 @@ pub(crate) fn global() -> &'static Arc<Registry> {
     GLOBAL.get_or_init(|| {
         let set = env::var("RAYON_NUM_THREADS").ok();
         let set = set.and_then(|set| set.parse().ok());
-        let threads = set.filter(|&threads| threads > 0).unwrap_or(WORKERS);
+        let threads = set
+            .filter(|&threads| threads > 0)
+            .unwrap_or(decisions::WORKERS as usize);
         Arc::new(Registry::new(threads, Handlers::default()))
     })
 }

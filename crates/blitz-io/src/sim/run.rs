@@ -55,7 +55,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use blitz_io_observe::decisions::{Decider, Idle, Next};
+use blitz_io_observe::decisions::{Decider, Idle, Next, WORKERS};
 use blitz_io_runtime::internals::abort_tasks;
 
 use super::events::Steps;
@@ -139,6 +139,8 @@ struct State {
     current: u32,
     /// The index of the task that runs next, if a point has decided that.
     preset: Option<usize>,
+    /// The worker on which it runs, if its code has asked in this step.
+    worker: Option<u32>,
     members: Members,
     /// The host on which the current code runs.
     member: Member,
@@ -294,6 +296,7 @@ impl Run {
                 lists,
                 current: NONE,
                 preset: None,
+                worker: None,
                 members: Members::default(),
                 member: Member::TEST,
                 runnable: (Vec::new(), Vec::new()),
@@ -476,6 +479,7 @@ impl Decider for Run {
             }
         };
         state.current = state.lists.ready.remove(index);
+        state.worker = None;
         state.member = state.members.of(state.current);
         if self.limits.explains {
             let number = self.steps.get() + 1;
@@ -589,6 +593,15 @@ impl Decider for Run {
     fn random(&self, below: u32) -> u32 {
         let state = &mut *self.state.borrow_mut();
         state.decide(What::Value, below as usize) as u32
+    }
+
+    fn worker(&self) -> u32 {
+        let state = &mut *self.state.borrow_mut();
+        let known = state.worker;
+        known.unwrap_or_else(|| {
+            let number = state.decide(What::Worker, WORKERS as usize) as u32;
+            *state.worker.insert(number)
+        })
     }
 
     fn job(&self, of: u32) -> u32 {

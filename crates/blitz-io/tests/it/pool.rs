@@ -330,3 +330,27 @@ fn a_detached_job_does_not_run_above_a_lock() {
         assert_eq!(*shared.lock().unwrap(), 2);
     });
 }
+
+/// Splits as rayon's iterators do: a part that was stolen is split again. Returns the number of parts.
+fn parts(len: usize, splits: usize, migrated: bool) -> usize {
+    let splits = if migrated {
+        splits.max(pool::current_num_threads())
+    } else {
+        splits
+    };
+    if len < 2 || splits == 0 {
+        return 1;
+    }
+    let (left, right) = pool::join_context(
+        |context| parts(len / 2, splits / 2, context.migrated()),
+        |context| parts(len - len / 2, splits / 2, context.migrated()),
+    );
+    left + right
+}
+
+#[test]
+fn thefts_decide_how_far_an_iterator_splits() {
+    let counts = results(200, || parts(64, 4, false));
+    assert!(counts.len() > 5, "{counts:?}");
+    assert!(counts.iter().all(|count| (8..=64).contains(count)));
+}

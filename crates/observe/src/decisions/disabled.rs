@@ -78,6 +78,13 @@ pub fn random(_below: u32) -> Option<u32> {
     None
 }
 
+/// Returns `None`: the caller knows its worker.
+#[inline(always)]
+#[must_use]
+pub fn worker() -> Option<u32> {
+    None
+}
+
 /// Returns the first alternative.
 #[inline(always)]
 #[must_use]

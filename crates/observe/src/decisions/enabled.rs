@@ -149,6 +149,12 @@ pub fn random(below: u32) -> Option<u32> {
     ask(|decider| decider.random(below.max(1)))
 }
 
+/// Returns the number of the worker on which the current code runs. `None` without a back end.
+#[must_use]
+pub fn worker() -> Option<u32> {
+    ask(|decider| decider.worker())
+}
+
 /// Returns a number below `of`, which is at least 2: how the fork-join pool runs its next job.
 #[must_use]
 pub fn job(of: u32) -> u32 {

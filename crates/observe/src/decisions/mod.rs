@@ -8,6 +8,7 @@
 //! | a task begins an operation | [`preempts`] | whether another task runs before it |
 //! | a poll has ended | [`polled`] | whether the run is over |
 //! | no task is ready | [`idle`] | whether the clock moves, or the run is over |
+//! | code asks on which worker it runs | [`worker`] | the number of the worker, for this step of the task |
 //! | a random number is drawn | [`random`] | which one: the order of `select!` and of stealing |
 //! | the fork-join pool runs a job | [`job`] | which job is next, whether it is stolen, and by which worker |
 //! | the fork-join pool gets a job for which no thread waits | [`run_later`] | nothing: it makes a task of it |
@@ -35,12 +36,12 @@ use std::time::{Duration, Instant};
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
     Numbered, describe_socket, describe_sockets_by, help, host, idle, is_on, job, next, panicked,
-    polled, preempts, random, ready, run_later, set_help, to_host, when_host_shows, with,
+    polled, preempts, random, ready, run_later, set_help, to_host, when_host_shows, with, worker,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
     Numbered, describe_socket, describe_sockets_by, help, host, idle, is_on, job, next, panicked,
-    polled, preempts, random, ready, run_later, set_help, to_host, when_host_shows, with,
+    polled, preempts, random, ready, run_later, set_help, to_host, when_host_shows, with, worker,
 };
 
 pub use faults::{happens, one_in, time_between};
@@ -50,6 +51,10 @@ pub type DescribeSocket = fn(u64, bool) -> Option<String>;
 
 /// `true` if a back end may decide.
 pub const IS_DECIDED: bool = cfg!(feature = "sim");
+
+/// Number of workers that the thread of a simulation plays: the same on each machine, so that each replays the same
+/// runs.
+pub const WORKERS: u32 = 4;
 
 /// The next action of a thread that has no ready task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +112,11 @@ pub trait Decider {
 
     /// Returns a number below `below`, which is at least 1.
     fn random(&self, below: u32) -> u32;
+
+    /// Returns the number of the worker on which this step of the current task runs, which is below [`WORKERS`].
+    fn worker(&self) -> u32 {
+        0
+    }
 
     /// Returns a number below `of`, which is at least 2: how the fork-join pool runs its next job. Alternative 0 is what a
     /// pool of one worker does.

@@ -103,6 +103,8 @@ pub(super) enum What {
     Timer,
     /// Whether the network delivers (1) before the timers that are due at the same moment.
     Network,
+    /// The worker on which this step of a task runs.
+    Worker,
     /// How the fork-join pool runs a job: which one, whether it is stolen, and by which worker.
     Job,
 }

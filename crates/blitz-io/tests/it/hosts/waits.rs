@@ -37,7 +37,7 @@ fn a_report_names_the_sockets_and_their_hosts() {
         "socket (read from tcp 10.0.0.1:49152 (the test))",
         "socket (accept at tcp 0.0.0.0:80)",
         "socket (read at udp 0.0.0.0:53)",
-        "waits.rs:28",
+        "waits.rs:27",
     ];
     for expected in expected {
         assert!(text.contains(expected), "{expected} is not in {text}");
