@@ -130,5 +130,5 @@ where
         // SAFETY: it borrows nothing, and the pool runs all its jobs before it ends.
         unsafe { ArcJob::as_ref(&job) }
     });
-    registry.inject_each(0, jobs);
+    registry.inject_each(jobs);
 }

@@ -83,6 +83,9 @@ impl Registry {
     /// Hands a job to the worker of this thread if it belongs to this pool, or else to any
     /// worker.
     pub(crate) fn inject_or_push(self: &Arc<Self>, tag: usize, job: JobRef) {
+        if decisions::is_on() {
+            return simulation::queue(self, tag, None, job);
+        }
         match Worker::current_in(self) {
             Some(worker) => worker.push_or_inject(tag, job),
             None => self.inject(tag, job),

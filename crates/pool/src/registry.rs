@@ -19,7 +19,6 @@ use crate::job_ref::JobRef;
 use crate::latch::ThreadLatch;
 use crate::loop_slot::LoopSlot;
 use crate::policy::{FineSite, Spin};
-use crate::simulation;
 use crate::sleep::Sleep;
 
 type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
@@ -125,21 +124,14 @@ impl Registry {
     }
 
     /// Hands a job of the scope `tag`, or of no scope (0), to any worker.
-    pub(crate) fn inject(self: &Arc<Self>, tag: usize, job: JobRef) {
-        if decisions::is_on() {
-            return simulation::queue(self, tag, None, job);
-        }
+    pub(crate) fn inject(&self, tag: usize, job: JobRef) {
         job_queued(JobRef::number(tag, job.as_ptr()));
         self.injector.push(tag, job);
         self.sleep.injected_one();
     }
 
-    /// Hands each worker its own job, of the scope `tag` or of no scope (0).
-    pub(crate) fn inject_each(self: &Arc<Self>, tag: usize, jobs: impl Iterator<Item = JobRef>) {
-        if decisions::is_on() {
-            let jobs = jobs.take(self.num_threads()).enumerate();
-            return jobs.for_each(|(index, job)| simulation::queue(self, tag, Some(index), job));
-        }
+    /// Hands each worker its own job.
+    pub(crate) fn inject_each(&self, jobs: impl Iterator<Item = JobRef>) {
         for (worker, job) in self.workers.iter().zip(jobs) {
             worker.own_jobs.push(0, job);
         }

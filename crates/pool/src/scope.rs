@@ -151,7 +151,12 @@ impl Base {
             // SAFETY: the scope waits for the job.
             unsafe { ArcJob::as_ref(&job) }
         });
-        self.registry.inject_each(self.tag(), jobs);
+        if decisions::is_on() {
+            let queue =
+                |(index, job)| simulation::queue(&self.registry, self.tag(), Some(index), job);
+            return jobs.enumerate().for_each(queue);
+        }
+        self.registry.inject_each(jobs);
     }
 
     fn fmt(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -238,7 +243,7 @@ impl<'scope> ScopeFifo<'scope> {
         let job = unsafe { self.base.heap_job(self, body) };
         match Worker::current_in(&self.base.registry) {
             Some(worker) => push_fifo(worker, &self.fifos[worker.index()], self.base.tag(), job),
-            None => self.base.registry.inject(self.base.tag(), job),
+            None => self.base.registry.inject_or_push(self.base.tag(), job),
         }
         self.base.latch.wake_for_job();
     }

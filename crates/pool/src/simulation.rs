@@ -272,7 +272,7 @@ fn erase<'a>(half: &'a (dyn Run + 'a)) -> NonNull<dyn Run> {
     unsafe { std::mem::transmute::<NonNull<dyn Run + 'a>, NonNull<dyn Run>>(half) }
 }
 
-/// Takes a job of the scope `tag`, which has that many ends still to come.
+/// Takes a job of the scope `tag`, which [`finish`] runs on any worker, or on the only one that may.
 pub(crate) fn queue(registry: &Arc<Registry>, tag: usize, only: Option<usize>, job: JobRef) {
     add(registry, tag, only, Work::Job(job));
 }

@@ -92,6 +92,9 @@ pub(crate) fn push_fifo(worker: &Worker, fifo: &Injector, tag: usize, job: JobRe
             first.execute();
         })
     };
+    if decisions::is_on() {
+        return simulation::queue(worker.registry(), tag, None, next);
+    }
     worker.push_or_inject(tag, next);
 }
 

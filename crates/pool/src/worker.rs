@@ -30,7 +30,6 @@ use crate::job_ref::JobRef;
 use crate::latch::{CrossLatch, Probe};
 use crate::policy::{Ages, ENOUGH_FORKS, FineSite, Grain, LATE, Patience, helpers};
 use crate::registry::{Registry, Shared};
-use crate::simulation;
 use crate::sleep::{SleepFor, Sleeper};
 
 std::thread_local! {
@@ -166,9 +165,6 @@ impl Worker {
     }
 
     pub(crate) fn has_local_jobs(&self) -> bool {
-        if decisions::is_on() {
-            return simulation::has_jobs(self);
-        }
         !self.deque().looks_empty()
     }
 
@@ -195,9 +191,6 @@ impl Worker {
 
     /// Forks a spawned job, or injects it if there is no room, or the caller is in a fiber.
     pub(crate) fn push_or_inject(&self, tag: usize, job: JobRef) {
-        if decisions::is_on() {
-            return simulation::queue(&self.registry, tag, None, job);
-        }
         job_queued(JobRef::number(tag, job.as_ptr()));
         // SAFETY: a `Worker` is used by its own thread only.
         if !fibers::is_fiber() && unsafe { self.deque().push(job) }.is_some() {
@@ -532,17 +525,11 @@ impl Worker {
 
     /// Runs one job of any kind.
     pub(crate) fn yield_now(&self) -> Yield {
-        if decisions::is_on() {
-            return simulation::run_one(self, false);
-        }
         self.run_one(self.find_work())
     }
 
     /// Runs one of this worker's own jobs.
     pub(crate) fn yield_local(&self) -> Yield {
-        if decisions::is_on() {
-            return simulation::run_one(self, true);
-        }
         self.run_one(self.take_local_any())
     }
 

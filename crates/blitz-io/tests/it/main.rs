@@ -7,6 +7,8 @@ mod failures;
 mod histories;
 #[cfg(feature = "net")]
 mod hosts;
+#[cfg(feature = "net")]
+mod moments;
 mod points;
 #[cfg(feature = "pool")]
 mod pool;

@@ -23,8 +23,7 @@ fn results<T: Ord + Send + 'static>(
         let (test, seen) = (test.clone(), seen.clone());
         async move { _ = seen.lock().unwrap().insert(test()) }
     });
-    let all = std::mem::take(&mut *all.lock().unwrap());
-    all
+    std::mem::take(&mut all.lock().unwrap())
 }
 
 fn sum(numbers: &[u64]) -> u64 {

@@ -6,7 +6,6 @@ mod faults;
 #[cfg(feature = "fs")]
 mod files;
 mod left;
-mod moments;
 #[cfg(feature = "fs")]
 mod replicated;
 mod streams;

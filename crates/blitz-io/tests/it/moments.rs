@@ -23,7 +23,7 @@ async fn answer_comes_first() -> bool {
 
 #[test]
 fn either_comes_first() {
-    let report = super::builder().run(|| async {
+    let report = Builder::new().seeds(60).run(|| async {
         let first = answer_comes_first().await;
         sim::sometimes("the datagram", first);
         sim::sometimes("the timer", !first);
@@ -35,7 +35,7 @@ fn either_comes_first() {
 fn the_timer_comes_first_without_a_decision() {
     let test = || async { assert!(!answer_comes_first().await) };
     Builder::new().schedule(Schedule::RoundRobin).run(test);
-    let failure = super::builder().check(test).unwrap_err();
+    let failure = Builder::new().seeds(60).check(test).unwrap_err();
     assert_eq!(failure.trace().len(), 1, "{failure}");
     let again = Builder::new().trace(failure.trace().clone());
     assert_eq!(again.check(test).unwrap_err().cause(), failure.cause());
@@ -44,22 +44,26 @@ fn the_timer_comes_first_without_a_decision() {
 /// The network comes first, and what it makes ready runs before the timer fires.
 #[test]
 fn a_timer_waits_until_the_receiver_has_run() {
-    let report = super::builder().check_determinism(true).run(|| async {
-        sim::set_all_links(Link::new().latency(LATENCY, LATENCY));
-        let socket = UdpSocket::bind("0.0.0.0:5").await.unwrap();
-        sim::host("sender", |_| async {
-            let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
-            socket.send_to(&[1], "test:5").await.unwrap();
+    let report = Builder::new()
+        .seeds(60)
+        .check_determinism(true)
+        .run(|| async {
+            sim::set_all_links(Link::new().latency(LATENCY, LATENCY));
+            let socket = UdpSocket::bind("0.0.0.0:5").await.unwrap();
+            sim::host("sender", |_| async {
+                let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+                socket.send_to(&[1], "test:5").await.unwrap();
+            });
+            let sleeper = blitz_io::spawn(sleep(LATENCY));
+            assert_eq!(socket.recv(&mut [0]).await.unwrap(), 1);
+            let has_ended = sleeper.is_finished();
+            for _ in 0..100 {
+                blitz_io::task::yield_now().await;
+            }
+            assert_eq!(sleeper.is_finished(), has_ended);
+            sim::sometimes("the timer", has_ended);
+            sim::sometimes("the receiver", !has_ended);
+            sleeper.await.unwrap();
         });
-        let sleeper = blitz_io::spawn(sleep(LATENCY));
-        assert_eq!(socket.recv(&mut [0]).await.unwrap(), 1);
-        for _ in 0..100 {
-            blitz_io::task::yield_now().await;
-        }
-        let has_ended = sleeper.is_finished();
-        sim::sometimes("the timer", has_ended);
-        sim::sometimes("the receiver", !has_ended);
-        sleeper.await.unwrap();
-    });
     assert!(report.never().is_empty(), "{:?}", report.never());
 }
