@@ -86,7 +86,7 @@ trait Run {
 /// A closure of a `join`, and its result.
 struct Half<F, R> {
     func: Cell<Option<F>>,
-    /// What the closure gets: whether it runs on another worker than its caller.
+    /// Passed to the closure: `true` if it runs on another worker than its caller.
     has_migrated: Cell<bool>,
     result: Cell<Option<thread::Result<R>>>,
 }
@@ -195,10 +195,13 @@ fn add(registry: &Arc<Registry>, tag: usize, only: Option<usize>, work: Work) ->
 
 /// Takes a job out of the list, if it has not begun.
 fn take(number: u64) -> Option<Pending> {
-    PENDING.with_borrow_mut(|list| {
+    // A task may be dropped while its thread ends.
+    let taken = PENDING.try_with(|list| {
+        let list = &mut *list.borrow_mut();
         let found = list.iter().rposition(|pending| pending.number == number);
         found.map(|index| list.remove(index))
-    })
+    });
+    taken.ok().flatten()
 }
 
 /// Takes one of the jobs for which `is_one` returns `true`: the newest one, or another one that the simulation decides.
@@ -206,9 +209,9 @@ fn take_one(threads: usize, is_one: impl Fn(&Pending) -> bool) -> Option<Pending
     let count = PENDING.with_borrow(|list| list.iter().filter(|pending| is_one(pending)).count());
     let choice = if threads == 1 { 0 } else { choose(count) };
     PENDING.with_borrow_mut(|list| {
-        let mut found = list.iter().enumerate().rev();
-        let found = found.by_ref().filter(|(_, pending)| is_one(pending));
-        let index = found.map(|(index, _)| index).nth(choice)?;
+        let found = list.iter().enumerate().rev();
+        let mut found = found.filter(|(_, pending)| is_one(pending));
+        let (index, _) = found.nth(choice)?;
         Some(list.remove(index))
     })
 }

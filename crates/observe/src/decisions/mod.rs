@@ -124,8 +124,8 @@ pub trait Decider {
         0
     }
 
-    /// Returns a number below `of`, which is at least 2: how the fork-join pool runs its next job. Alternative 0 is what a
-    /// pool of one worker does.
+    /// Returns a number below `of`, which is at least 2: how the fork-join pool runs its next job. A pool of one worker
+    /// takes alternative 0.
     fn job(&self, of: u32) -> u32 {
         self.random(of)
     }
