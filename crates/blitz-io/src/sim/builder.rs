@@ -62,7 +62,7 @@ impl Builder {
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
     /// | `BLITZ_SIM_TRACE=1:4.1` | one run with the decisions of a [`Trace`] |
     ///
-    /// The attribute [`sim`](macro@crate::sim) does this.
+    /// The attribute [`sim`](../attr.sim.html) does this.
     ///
     /// # Panics
     ///

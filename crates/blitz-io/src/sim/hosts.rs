@@ -150,7 +150,7 @@ pub(super) fn all() -> Vec<Host> {
 ///
 /// # Files
 ///
-/// With the feature `fs`, the files of [`fs`](crate::fs) that code of a host opens are on the disk of this host, in memory. It
+/// With the feature `fs`, the files of [`fs`](../fs/index.html) that code of a host opens are on the disk of this host, in memory. It
 /// is empty at first, and stays when the host stops. A [crash](Self::crash) loses or tears what was not synced, as a
 /// file system may:
 ///

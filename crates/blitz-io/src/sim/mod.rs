@@ -48,9 +48,9 @@
 //! * A closure of `spawn_blocking` runs on the same thread, as one step. If it calls an operation that blocks its thread
 //!   (`blocking_recv`), that panics.
 //! * The tasks of a [`LocalSet`](crate::task::LocalSet) are one task, those in `join!` and `FuturesUnordered` too.
-//! * TCP and UDP sockets of [`net`](crate::net) are those of a simulated network, whose hosts may crash and be cut off: see
+//! * TCP and UDP sockets of [`net`](../net/index.html) are those of a simulated network, whose hosts may crash and be cut off: see
 //!   `host` and `Faults`. Other sockets and pipes panic when they are made. Processes are those of the system.
-//! * Files of [`fs`](crate::fs) are those of a disk of the host whose code opens them: see `Host`. Files of the test itself and
+//! * Files of [`fs`](../fs/index.html) are those of a disk of the host whose code opens them: see `Host`. Files of the test itself and
 //!   of `std::fs` are those of the system.
 //! * Rings of `ipc` are in real shared memory. Their ends wait for each other as long as all of them are in the simulation.
 //! * With `threads = "all"` (`Builder::run_threads`, feature `sim-threads`), the workers of a runtime are real threads. Most

@@ -20,6 +20,8 @@ use blitz_io::{join, select, task, thread, time};
 const PROGRAMS: &[(&str, fn())] = &[
     ("two_orders", || run(two_orders())),
     ("one_order", || run(one_order())),
+    ("handlers_in_two_orders", || run(handlers(true))),
+    ("handlers_in_one_order", || run(handlers(false))),
     ("children_in_two_orders", || run(children(true))),
     ("children_in_one_order", || run(children(false))),
     ("child_within_a_lock", || run(child_within_a_lock(true))),
@@ -166,6 +168,31 @@ async fn one_order() {
         drop(a.lock().await);
     })
     .await;
+}
+
+/// The handlers of two connections take two locks. Each connection's task also waits for its socket, as hyper's does.
+async fn handlers(in_two_orders: bool) {
+    let a = Arc::new(Mutex::new(()).named("a"));
+    let b = Arc::new(Mutex::new(()).named("b"));
+    let connection = |first: Arc<Mutex<()>>, second: Arc<Mutex<()>>| async move {
+        let (mut here, there) = pair().await.expect("the system has sockets");
+        let mut byte = [0];
+        let handler = async {
+            let _first = first.lock().await;
+            // The client is looked for while the handler has its first lock.
+            task::yield_now().await;
+            let _second = second.lock().await;
+        };
+        blitz_io::select! {
+            biased;
+            () = handler => {}
+            _ = here.read_exact(&mut byte) => {}
+        }
+        drop(there);
+    };
+    alone(connection(a.clone(), b.clone())).await;
+    let (first, second) = if in_two_orders { (b, a) } else { (a, b) };
+    alone(connection(first, second)).await;
 }
 
 /// Two children of a scope take two locks one within the other, while the other one is pending.

@@ -22,8 +22,12 @@
 //! | waits | that wait ends: its future goes on | runs |
 //! | runs | the poll ends, so it waits for something without a record | unknown |
 //!
-//! While the taker runs, a second lock is taken within the first one. While it waits, it is not: another future takes the lock.
-//! If that is unknown, the lock counts only if no recorded wait of the task is pending.
+//! While the taker runs, a second lock is taken within the first one. While it waits, it is not: another future takes the lock,
+//! and the pair does not count. If the taker is unknown, the pair does not count while the task waits for another lock, a channel
+//! or a task.
+//!
+//! A socket, a timer or an event is what a connection waits for beside its handler. A taker that seems to wait for one may
+//! be a handler that has yielded. So such a pair is in doubt, and counts in a probable cycle only.
 
 use std::ptr;
 use std::sync::atomic::Ordering;
@@ -33,6 +37,7 @@ use blitz_io_futex::per_process::PerProcess;
 use super::edges::{self, Edge, GATES, Side, address, hash};
 use super::lock::{At, Lock};
 use super::writes;
+use crate::Kind;
 use crate::records::Waiter;
 use crate::records::kernel::counted_map::CountedMap;
 use crate::records::recording::block::{BESIDE_READERS, Block, MOVABLE};
@@ -53,8 +58,9 @@ const WRITE: u64 = u64::MAX;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taker {
     Runs,
-    /// It waits, with a record of this number.
-    Waits(u64),
+    /// It waits, with a record of this number and kind. Or it waits without one, and another future has begun this wait
+    /// in the same poll.
+    Waits(u64, Kind),
     /// It waits without a record, or has gone on after that.
     Unknown,
 }
@@ -106,12 +112,16 @@ impl Held {
         Side::new(&self.lock, self.at)
     }
 
-    /// Returns `true` if another future of the task than the one that runs may have taken the lock.
-    fn is_of_another_future(&self) -> bool {
+    /// Returns two doubts whether the future that runs has taken the lock: another future of the task is at work,
+    /// or one waits as a connection does.
+    fn doubts(&self) -> (bool, bool) {
+        let is_pending = |is_it: fn(Kind) -> bool| registry::has_pending_future(self.owner, is_it);
         match self.taker {
-            Taker::Runs => false,
-            Taker::Waits(_) => true,
-            Taker::Unknown => registry::has_pending_future(self.owner),
+            Taker::Runs => (false, false),
+            Taker::Waits(_, kind) if is_of_connections(kind) => (false, true),
+            Taker::Waits(..) => (true, false),
+            Taker::Unknown if is_pending(|kind| !is_of_connections(kind)) => (true, false),
+            Taker::Unknown => (false, is_pending(is_of_connections)),
         }
     }
 }
@@ -125,6 +135,27 @@ fn gates<'a>(own: impl Iterator<Item = &'a Held>, of: (u64, u32)) -> [(u64, u32)
     }
     gates.sort_unstable();
     gates
+}
+
+/// Returns `true` for what the task of a connection waits for beside its handler: its socket, a time limit, the end of
+/// a channel, or an event that ends the server.
+fn is_of_connections(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Readable
+            | Kind::Writable
+            | Kind::Sleep
+            | Kind::Signal
+            | Kind::Notify
+            | Kind::Cancelled
+            | Kind::WatchReceive
+            | Kind::BroadcastReceive
+            | Kind::MpscClosed
+            | Kind::WatchClosed
+            | Kind::BroadcastClosed
+            | Kind::OneshotClosed
+            | Kind::MpmcClosed
+    )
 }
 
 impl List {
@@ -218,7 +249,11 @@ impl List {
         let is_task = Waiter::from_word(owner).is_some_and(Waiter::is_task);
         self.seen.resize(SEEN, 0);
         for (hash, lines, held, gates) in fresh {
-            let is_joined = is_task && held.is_of_another_future();
+            let (is_joined, is_beside) = if is_task {
+                held.doubts()
+            } else {
+                (false, false)
+            };
             let holder = held.lock.block.holder.load(Ordering::Relaxed);
             let is_full = edges::add(
                 hash,
@@ -232,9 +267,10 @@ impl List {
                         && holder & BESIDE_READERS == 0,
                     gates,
                     is_joined,
+                    is_beside,
                 },
             );
-            if !is_joined {
+            if !is_joined && !is_beside {
                 self.seen[hash as usize % SEEN] = hash;
             }
             if is_full {
@@ -258,13 +294,13 @@ impl List {
     }
 
     /// A future of the task begins to wait, with a record of this number.
-    pub(super) fn wait_begins(&mut self, task: u64, wait: u64) {
-        self.turn(task, Taker::Runs, Taker::Waits(wait));
+    pub(super) fn wait_begins(&mut self, task: u64, wait: u64, kind: Kind) {
+        self.turn(task, Taker::Runs, Taker::Waits(wait, kind));
     }
 
     /// The wait of a future of the task ends.
-    pub(super) fn wait_ends(&mut self, task: u64, wait: u64) {
-        self.turn(task, Taker::Waits(wait), Taker::Runs);
+    pub(super) fn wait_ends(&mut self, task: u64, wait: u64, kind: Kind) {
+        self.turn(task, Taker::Waits(wait, kind), Taker::Runs);
     }
 
     fn turn(&mut self, task: u64, from: Taker, to: Taker) {

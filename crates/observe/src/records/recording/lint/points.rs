@@ -257,7 +257,8 @@ pub(in crate::records::recording) fn hand_over_ended(block: &'static Block) {
 #[inline(never)]
 pub(in crate::records::recording) fn wait_begins(value: &Value) {
     in_poll(value, |local| {
-        local.held.wait_begins(value.waiter.word(), value.id);
+        let task = value.waiter.word();
+        local.held.wait_begins(task, value.id, value.kind);
         if let Some(frame) = local.frames.current() {
             frame.waits.begin(value);
         }
@@ -269,7 +270,8 @@ pub(in crate::records::recording) fn wait_begins(value: &Value) {
 #[inline(never)]
 pub(in crate::records::recording) fn wait_ends(value: &Value) {
     in_poll(value, |local| {
-        local.held.wait_ends(value.waiter.word(), value.id);
+        let task = value.waiter.word();
+        local.held.wait_ends(task, value.id, value.kind);
         if let Some(frame) = local.frames.current() {
             frame.waits.end(value);
         }
