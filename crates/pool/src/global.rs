@@ -2,15 +2,21 @@
 
 use std::sync::{Arc, OnceLock};
 
+use blitz_io_observe::decisions;
+
 use crate::builder::{ThreadPoolBuilder, ThreadSpawn};
 use crate::error::ThreadPoolBuildError;
 use crate::registry::Registry;
+use crate::simulation;
 use crate::worker::Worker;
 
 static GLOBAL: OnceLock<Arc<Registry>> = OnceLock::new();
 
 /// Returns the global pool, which the first use starts.
 pub(crate) fn global() -> &'static Arc<Registry> {
+    if decisions::is_on() {
+        return simulation::global();
+    }
     GLOBAL.get_or_init(|| match default_global() {
         Ok(registry) => registry,
         Err(error) => panic!("The global thread pool has not been initialized.: {error}"),
@@ -49,5 +55,5 @@ pub(crate) fn init_global<S: ThreadSpawn>(
         registry.release();
         already()
     })?;
-    Ok(global())
+    started_global().ok_or_else(already)
 }

@@ -47,6 +47,8 @@
 //!   also change between two accesses to an atomic. `blitz sim` and the models of loom test that.
 //! * A closure of `spawn_blocking` runs on the same thread, as one step. If it calls an operation that blocks its thread
 //!   (`blocking_recv`), that panics.
+//! * A job of the fork-join pool runs on the same thread, to its end. The seed decides the order of jobs, which of
+//!   them are stolen, and by which worker.
 //! * The tasks of a [`LocalSet`](crate::task::LocalSet) are one task, those in `join!` and `FuturesUnordered` too.
 //! * TCP and UDP sockets of [`net`](../net/index.html) are those of a simulated network, whose hosts may crash and be cut off: see
 //!   `host` and `Faults`. Other sockets and pipes panic when they are made. Processes are those of the system.

@@ -55,7 +55,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use blitz_io_observe::decisions::{Decider, Idle, Next};
+use blitz_io_observe::decisions::{Decider, Idle, Next, WORKERS};
 use blitz_io_runtime::internals::abort_tasks;
 
 use super::clock::Clock;
@@ -71,6 +71,7 @@ use super::schedule::{Choice, Chooser, What};
 use super::system::System;
 use super::trace::Decision;
 use super::waits::{self, Explained};
+use crate::task::spawn_local;
 
 /// The index of no task.
 const NONE: u32 = u32::MAX;
@@ -117,6 +118,8 @@ pub(super) struct Run {
     limits: Limits,
     state: RefCell<State>,
     properties: Rc<Properties>,
+    /// The clock has moved to a moment at which timers and the network are due, and the network comes first.
+    network_first: Cell<bool>,
     /// The run is over. The future of `block_on` is ready then.
     over: Cell<bool>,
     /// The reason why it has failed: the first one.
@@ -139,6 +142,8 @@ struct State {
     current: u32,
     /// The index of the task that runs next, if a point has decided that.
     preset: Option<usize>,
+    /// The worker on which it runs, if its code has asked in this step.
+    worker: Option<u32>,
     members: Members,
     /// The host on which the current code runs.
     member: Member,
@@ -294,12 +299,14 @@ impl Run {
                 lists,
                 current: NONE,
                 preset: None,
+                worker: None,
                 members: Members::default(),
                 member: Member::TEST,
                 runnable: (Vec::new(), Vec::new()),
                 last_steps: Steps::default(),
             }),
             properties: Rc::default(),
+            network_first: Cell::new(false),
             over: Cell::new(false),
             cause: RefCell::new(None),
             main_ended: Cell::new(false),
@@ -446,6 +453,25 @@ impl Run {
         }
     }
 
+    /// Decides whether the network delivers before the timers that are due at the same moment.
+    fn is_network_first(&self) -> bool {
+        self.state.borrow_mut().decide(What::Network, 2) == 1
+    }
+
+    /// Lets the network deliver what is due, unless a timer is due as well and comes first.
+    fn deliver(&self, is_timer_due: bool) -> Idle {
+        let is_first = self.network_first.take() || is_timer_due && self.is_network_first();
+        if is_timer_due && !is_first {
+            return Idle::By(Duration::ZERO);
+        }
+        network::deliver();
+        if is_timer_due {
+            Idle::Hold(Duration::ZERO)
+        } else {
+            Idle::By(Duration::ZERO)
+        }
+    }
+
     fn check_properties(&self) {
         if let Err(cause) = self.properties.check() {
             self.fail(cause);
@@ -481,6 +507,7 @@ impl Decider for Run {
             }
         };
         state.current = state.lists.ready.remove(index);
+        state.worker = None;
         state.member = state.members.of(state.current);
         if self.limits.explains {
             let number = self.steps.get() + 1;
@@ -560,9 +587,9 @@ impl Decider for Run {
             return Idle::Stop;
         }
         let event = network::next_due();
-        if event.is_some_and(|after| after.is_zero()) {
-            network::deliver();
-            return Idle::By(Duration::ZERO);
+        let is_now = |due: Option<Duration>| due.is_some_and(|after| after.is_zero());
+        if is_now(event) {
+            return self.deliver(is_now(timer));
         }
         let next = match (timer, event) {
             (Some(timer), Some(event)) => Some(timer.min(event)),
@@ -579,7 +606,15 @@ impl Decider for Run {
             self.judge_waits();
         }
         match next {
-            Some(after) if !self.over.get() => Idle::By(after),
+            Some(after) if !self.over.get() => {
+                self.network_first
+                    .set(timer == event && self.is_network_first());
+                if self.network_first.get() {
+                    Idle::Hold(after)
+                } else {
+                    Idle::By(after)
+                }
+            }
             _ => Idle::Stop,
         }
     }
@@ -591,6 +626,23 @@ impl Decider for Run {
 
     fn advanced(&self, by: Duration) {
         self.system.advanced(by);
+    }
+
+    fn worker(&self) -> u32 {
+        let state = &mut *self.state.borrow_mut();
+        let known = state.worker;
+        known.unwrap_or_else(|| {
+            let number = state.decide(What::Worker, WORKERS as usize) as u32;
+            *state.worker.insert(number)
+        })
+    }
+
+    fn job(&self, of: u32) -> u32 {
+        self.state.borrow_mut().decide(What::Job, of as usize) as u32
+    }
+
+    fn run_later(&self, job: Box<dyn FnOnce()>) {
+        drop(spawn_local(async move { job() }));
     }
 
     fn panicked(&self) {

@@ -7,7 +7,11 @@ mod failures;
 mod histories;
 #[cfg(feature = "net")]
 mod hosts;
+#[cfg(feature = "net")]
+mod moments;
 mod points;
+#[cfg(feature = "pool")]
+mod pool;
 mod properties;
 mod replay;
 #[cfg(all(feature = "ipc", unix))]

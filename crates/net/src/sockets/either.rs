@@ -10,7 +10,8 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use blitz_io_driver::{Described, PollEvented};
-use blitz_io_observe::decisions;
+use blitz_io_observe::{Descriptor, decisions};
+
 use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
@@ -96,7 +97,9 @@ where
         return PollEvented::new(socket);
     }
     let driver = simulation::driver()?;
-    let io = PollEvented::with_driver(socket, &driver)?;
+    let descriptor =
+        (socket.simulated.as_ref()).map_or(Descriptor::NONE, simulation::Socket::described);
+    let io = PollEvented::with_driver(socket, &driver, descriptor)?;
     if let Some(simulated) = &io.simulated {
         simulated.registered();
     }

@@ -50,7 +50,7 @@ fn an_event_goes_before_the_rest_of_a_millisecond() {
                 server.write_u8(answer).await.unwrap();
             }
         });
-        // The timer is there, and the server waits.
+        // Lets the timer begin, and the server wait for a request.
         yield_now().await;
         advance(Duration::from_secs(1)).await;
         client.write_u8(0).await.unwrap();

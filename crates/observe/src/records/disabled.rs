@@ -259,6 +259,13 @@ impl Descriptor {
         Self
     }
 
+    /// Returns the empty descriptor.
+    #[inline(always)]
+    #[must_use]
+    pub const fn simulated(_number: u64) -> Self {
+        Self
+    }
+
     /// The empty descriptor.
     pub const NONE: Self = Self;
 }
@@ -553,9 +560,10 @@ impl Blocking {
 /// See `wait.rs`.
 pub struct Sleeping;
 
-/// Does nothing.
+/// Records nothing.
 #[inline(always)]
 pub fn sleeping<T>(_word: &T) -> Sleeping {
+    crate::decisions::help();
     Sleeping
 }
 

@@ -9,6 +9,7 @@ mod left;
 #[cfg(feature = "fs")]
 mod replicated;
 mod streams;
+mod waits;
 
 use blitz_io::sim::Builder;
 
