@@ -24,14 +24,17 @@ def quotes():
     tokio = re.search(r"(\d+) benchmarks: (\d+) faster, (\d+) slower by .*?geometric mean ([\d.]+),", read(TOKIO))
     rows, faster, slower, mean = tokio.groups()
     mean = f"{float(mean):.1f}"
-    yield README, f"unmodified: {faster} of {rows} faster, {slower} slower, {mean} times as fast"
-    yield SUMMARY, f"run {mean} times as fast in the geometric mean; {faster} of {rows} are faster, {slower} slower"
+    compared = f"{faster} of {rows} are faster and {slower} slower by more than 10 %"
+    yield README, f"unmodified: {compared}, and the geometric mean is {mean} times"
+    yield SUMMARY, f"run {mean} times as fast in the geometric mean; {compared}"
 
-    servers = dict((name, (ratio, cells)) for name, ratio, cells in re.findall(r"- (p\d+): ([\d.]+) in the median of (\d+) cells", read(SUMMARY)))
-    p90, p99, cells = servers["p90"][0], servers["p99"][0], servers["p99"][1]
-    yield README, f"the p99 is {round(100 - 100 * float(p99))} % lower, in the median of {cells} measurements"
-    worst = re.search(r"- p99: .*? cells, ([\d.]+) ", read(SUMMARY))[1]
-    yield README, f"the p99 is {float(worst):.1f} times Tokio's"
+    found = re.findall(r"- (p\d+): ([\d.]+) in the median of (\d+) cells, ([\d.]+) \([^)]*\) in the worst", read(SUMMARY))
+    servers = {name: (ratio, cells, worst) for name, ratio, cells, worst in found}
+    p50, p90, p99 = (servers[name] for name in ("p50", "p90", "p99"))
+    p90, cells = p90[0], p90[1]
+    yield README, f"In {cells} measurements"
+    yield README, f"the p50 is {p50[0]} of Tokio's in the median and {p50[2]} in the worst; the p99 is {p99[0]} and [{p99[2]}]"
+    p99 = p99[0]
     yield LIBRARIES, f"In the median of {cells} cells, the p90 is {p90} and the p99 {p99} of Tokio's."
 
 

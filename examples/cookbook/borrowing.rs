@@ -9,14 +9,14 @@ async fn main() {
 
     // No `Arc`, no `clone`: the scope ends after all its children. They run concurrently in
     // this task; `scope_blocking` runs children in parallel and blocks its thread.
-    task::scope(|scope| {
+    // `async |scope|` borrows; `|scope| async move` would move the variables in.
+    task::scope(async |scope| {
         for (word, length) in words.iter().zip(&mut lengths) {
             scope.spawn(async move {
                 task::yield_now().await;
                 *length = word.len();
             });
         }
-        async {}
     })
     .await;
     println!("lengths: {lengths:?}");

@@ -8,7 +8,7 @@ use blitz_io::time::{sleep, timeout};
 
 /// Looks a word up in all parts at the same time.
 async fn search(parts: Arc<[Vec<String>]>, word: &'static str) -> usize {
-    parallel_scope(|scope| async move {
+    parallel_scope(async |scope| {
         let children: Vec<_> = (0..parts.len())
             .map(|part| {
                 let parts = parts.clone();
@@ -35,7 +35,7 @@ async fn main() {
     // A child that is not awaited still ends before the scope does.
     let done = Arc::new(());
     let childs = done.clone();
-    parallel_scope(|scope| async move {
+    parallel_scope(async |scope| {
         scope.spawn(async move {
             sleep(Duration::from_millis(10)).await;
             drop(childs);
@@ -47,7 +47,7 @@ async fn main() {
     // A time limit drops the scope's future, which aborts the children.
     let limited = timeout(
         Duration::from_millis(10),
-        parallel_scope(|scope| async move {
+        parallel_scope(async |scope| {
             scope.spawn(sleep(Duration::from_secs(3600))).await.unwrap();
         }),
     );

@@ -397,7 +397,7 @@ pub use macros::{main, test};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Runs the examples of the book's page about simulations as tests.
+/// Runs the examples of the book's pages about simulations as tests.
 #[cfg(all(
     doctest,
     feature = "fs",
@@ -407,6 +407,8 @@ struct Readme;
     feature = "sim"
 ))]
 #[doc = include_str!("../../../book/src/guides/simulating-tasks.md")]
+#[doc = include_str!("../../../book/src/guides/simulating-hosts.md")]
+#[doc = include_str!("../../../book/src/guides/simulating-tasks-reference.md")]
 struct SimulatingTasks;
 
 /// Runs the examples of the workspace's README as tests.

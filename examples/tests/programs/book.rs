@@ -1,9 +1,9 @@
-//! The programs that the book shows: each ends by itself, and asserts what it shows.
+//! The recipes of the book: each ends by itself, and asserts what it shows.
 
 use crate::{program, run};
 
 #[test]
-fn the_programs_of_the_book_end_well() {
+fn the_recipes_of_the_book_end_well() {
     let manifest = include_str!("../../Cargo.toml");
     let mut count = 0;
     for line in manifest.lines() {
@@ -13,7 +13,7 @@ fn the_programs_of_the_book_end_well() {
         else {
             continue;
         };
-        if !name.starts_with("tutorial_") && !name.starts_with("cookbook_") {
+        if !name.starts_with("cookbook_") {
             continue;
         }
         let ran = run(program(name), "");

@@ -84,7 +84,12 @@ fn child() {
     }
 }
 
-fn limit(what: libc::__rlimit_resource_t, most: libc::rlim_t) {
+#[cfg(target_env = "musl")]
+type Resource = libc::c_int;
+#[cfg(not(target_env = "musl"))]
+type Resource = libc::__rlimit_resource_t;
+
+fn limit(what: Resource, most: libc::rlim_t) {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,

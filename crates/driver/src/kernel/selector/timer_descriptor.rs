@@ -21,6 +21,7 @@ impl Kernel {
     }
 
     /// Makes the timer expire once, after a time that is not zero.
+    #[allow(deprecated)] // With musl, libc announces a wider `time_t`.
     pub fn set(&self, time: Duration) -> bool {
         // SAFETY: all zeros are a valid value of this plain structure.
         let mut setting: libc::itimerspec = unsafe { std::mem::zeroed() };

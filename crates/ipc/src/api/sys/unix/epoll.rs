@@ -50,7 +50,7 @@ impl PollSet {
         let value = libc::itimerspec {
             it_interval: none,
             it_value: libc::timespec {
-                tv_sec: after.as_secs() as libc::time_t,
+                tv_sec: after.as_secs() as _,
                 tv_nsec: after.subsec_nanos() as _,
             },
         };

@@ -63,7 +63,8 @@ fn is_tmpfs(path: &Path) -> bool {
     let mut found: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: a C string, and a place for the result.
     let result = unsafe { libc::statfs(path.as_ptr(), &mut found) };
-    result == 0 && found.f_type == libc::TMPFS_MAGIC
+    // The two have one type with glibc, and two with musl.
+    result == 0 && found.f_type as u64 == libc::TMPFS_MAGIC as u64
 }
 
 /// Returns the time since a fixed moment, exact to a few milliseconds, from a clock that

@@ -33,9 +33,9 @@ use crate::kernel::task::{Id, JoinError, ScopeHandle};
 ///
 /// # pollster::block_on(async {
 /// let words = ["a", "b"];
-/// let text = scope(|s| {
+/// let text = scope(async |s| {
 ///     let child = s.spawn(async { words.concat() });
-///     async move { child.await.unwrap() }
+///     child.await.unwrap()
 /// })
 /// .await;
 /// assert_eq!(text, "ab");
@@ -73,7 +73,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// use std::future::pending;
     ///
     /// # pollster::block_on(async {
-    /// scope(|s| async move {
+    /// scope(async |s| {
     ///     let child = s.spawn(pending::<()>());
     ///     child.abort();
     ///     assert!(child.await.unwrap_err().is_cancelled());

@@ -82,10 +82,9 @@ pub use parallel::{TaskScope, parallel_scope};
 ///
 /// # pollster::block_on(async {
 /// let sum = AtomicU32::new(0);
-/// scope(|s| {
+/// scope(async |s| {
 ///     count(&s, &sum);
 ///     count(&s, &sum);
-///     async {}
 /// })
 /// .await;
 /// assert_eq!(sum.into_inner(), 2);
@@ -128,14 +127,31 @@ pub struct Scope<'env> {
 /// let words = vec!["to", "be", "or", "not"];
 /// let mut longest = "";
 ///
-/// let (words, found) = (&words, &mut longest);
-/// let letters = scope(|s| async move {
+/// let letters = scope(async |s| {
 ///     let count = s.spawn(async { words.iter().map(|word| word.len()).sum::<usize>() });
-///     s.spawn(async { *found = words.iter().max_by_key(|word| word.len()).unwrap() });
+///     s.spawn(async { longest = words.iter().max_by_key(|word| word.len()).unwrap() });
 ///     count.await.unwrap()
 /// })
 /// .await;
 /// assert_eq!((letters, longest), (9, "not"));
+/// # });
+/// ```
+///
+/// Write `async |s| { … }`, which borrows the variables that it uses. `|s| async move { … }` moves them into the
+/// closure's future, where they end before the children (error E0597, "does not live long enough"): so it takes
+/// references that were made outside.
+///
+/// ```compile_fail,E0597
+/// use blitz_io::task::scope;
+///
+/// # pollster::block_on(async {
+/// let words = vec!["to", "be"];
+/// scope(|s| async move {
+///     for word in &words {
+///         s.spawn(async move { println!("{word}") });
+///     }
+/// })
+/// .await;
 /// # });
 /// ```
 ///
@@ -146,7 +162,7 @@ pub struct Scope<'env> {
 /// use blitz_io::task::scope;
 ///
 /// # pollster::block_on(async {
-/// scope(|s| async move {
+/// scope(async |s| {
 ///     let inside = String::from("gone too soon");
 ///     s.spawn(async { println!("{inside}") });
 /// })
@@ -209,7 +225,7 @@ pub struct Scope<'env> {
 ///
 /// # pollster::block_on(async {
 /// let number = Rc::new(1);
-/// scope(|s| async move {
+/// scope(async |s| {
 ///     s.spawn(async move { drop(number) });
 /// })
 /// .await;
@@ -276,8 +292,7 @@ impl<'env> Scope<'env> {
     ///
     /// # pollster::block_on(async {
     /// let numbers = [1, 2, 3];
-    /// let numbers = &numbers;
-    /// let sum = scope(|s| async move {
+    /// let sum = scope(async |s| {
     ///     let child = s.spawn(async { numbers.iter().sum::<i32>() });
     ///     child.await.unwrap()
     /// })

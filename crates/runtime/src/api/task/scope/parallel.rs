@@ -88,7 +88,7 @@ struct Shared {
 /// use std::sync::Arc;
 ///
 /// let numbers: Arc<[u64]> = (0..1000).collect();
-/// let sum = Runtime::new()?.block_on(task::parallel_scope(|scope| async move {
+/// let sum = Runtime::new()?.block_on(task::parallel_scope(async |scope| {
 ///     let half = |range: std::ops::Range<usize>| {
 ///         let numbers = numbers.clone();
 ///         scope.spawn(async move { numbers[range].iter().sum::<u64>() })
@@ -170,7 +170,7 @@ impl TaskScope {
     /// ```
     /// use blitz_io::{runtime::Runtime, task::parallel_scope};
     ///
-    /// let seven = Runtime::new()?.block_on(parallel_scope(|scope| async move {
+    /// let seven = Runtime::new()?.block_on(parallel_scope(async |scope| {
     ///     scope.spawn(async { 7 }).await.unwrap()
     /// }));
     /// assert_eq!(seven, 7);
@@ -208,7 +208,7 @@ impl TaskScope {
     /// ```
     /// use blitz_io::{runtime::Runtime, task::parallel_scope};
     ///
-    /// let sum = Runtime::new()?.block_on(parallel_scope(|scope| async move {
+    /// let sum = Runtime::new()?.block_on(parallel_scope(async |scope| {
     ///     scope.spawn_blocking(|| (1..=4).sum::<u32>()).await.unwrap()
     /// }));
     /// assert_eq!(sum, 10);
