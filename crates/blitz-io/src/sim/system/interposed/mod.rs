@@ -5,7 +5,7 @@
 //! Each name is a jump to a function of Rust, written in assembly because that has two properties that `#[no_mangle]` lacks:
 //!
 //! * The symbol is *weak*. Two versions of this package in one program, or a sanitizer's runtime with the same names, are no
-//!   error of the linker: the first one wins, and the others call it.
+//!   error of the linker: the first one wins. Simulations of the other version then have the system itself.
 //! * The compiler does not know the symbol, so a shared library does not export it. A program does, as the C library has
 //!   the same name: that is how other shared libraries and `dlsym` find it.
 //!
