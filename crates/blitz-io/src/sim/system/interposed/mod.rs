@@ -77,7 +77,7 @@ interpose! {
 /// simulation or the handler of a signal needs one.
 pub(super) fn link() {
     let _ = black_box(libc::clock_gettime as *const ());
-    real_monotonic();
+    clocks::find();
     waits::find();
 }
 
