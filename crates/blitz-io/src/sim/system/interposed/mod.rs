@@ -5,7 +5,7 @@
 //! Each name is a jump to a function of Rust, written in assembly because that has two properties that `#[no_mangle]` lacks:
 //!
 //! * The symbol is *weak*. Two versions of this package in one program, or a sanitizer's runtime with the same names, are no
-//!   error of the linker: the first one wins, and the others call it.
+//!   error of the linker: the first one wins. Simulations of the other version then have the system itself.
 //! * The compiler does not know the symbol, so a shared library does not export it. A program does, as the C library has
 //!   the same name: that is how other shared libraries and `dlsym` find it.
 //!
@@ -77,7 +77,7 @@ interpose! {
 /// simulation or the handler of a signal needs one.
 pub(super) fn link() {
     let _ = black_box(libc::clock_gettime as *const ());
-    real_monotonic();
+    clocks::find();
     waits::find();
 }
 
@@ -111,7 +111,11 @@ fn timespec(time: Duration) -> libc::timespec {
 /// As of the system's function.
 unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     static REAL: Real<unsafe extern "C" fn(c_int, c_int, c_int) -> c_int> = Real::new(c"socket");
-    if with(|run| Some(run.refuse_socket())).is_some() {
+    let refused = with(|run| {
+        run.refuse_socket();
+        Some(())
+    });
+    if refused.is_some() {
         return fail(libc::EOPNOTSUPP);
     }
     match REAL.get() {
