@@ -137,7 +137,11 @@ fn between<'a>(line: &'a str, start: &str) -> Option<&'a str> {
 
 /// Returns what to do if `message` says that Cargo could not reach a server.
 pub fn unreachable(message: &str) -> Option<&'static str> {
-    const SIGNS: [&str; 8] = [
+    const SIGNS: [&str; 12] = [
+        "can't checkout from",
+        "failed to authenticate",
+        "you are in the offline mode",
+        "unexpected http status code",
         "Could not connect",
         "Could not resolve host",
         "Couldn't connect to server",
