@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::inbox::Inbox;
 use crate::keys::Name;
 use crate::parts::Parts;
-use crate::record::{Entry, Record};
+use crate::record::{ENDING, Entry, Record};
 use crate::runs::{self, follows};
 use crate::sequence::{Tracker, Verdict};
 use crate::shared::{Direction, Row, Shared, TICK, is_due};
@@ -56,10 +56,11 @@ pub async fn import(shared: &Shared, source: &Source, silence: &mut Silence) -> 
         inbox: _,
     } = source;
     let mut sender = shared.imported(name, rule).sender(&name.name)?;
-    let path = shared.state.join(name.file(&format!("{host}.record")));
+    let path = shared.state.join(name.file(&format!("{host}{ENDING}")));
     let mut link = Link::new(shared, source, silence).await?;
     let record = loop {
-        match Record::open(&path) {
+        let settled = shared.settle(name, &sender).await;
+        match settled.and_then(|()| Record::open(&path)) {
             Ok(record) => break record,
             Err(error) => link.hold(&error).await,
         }

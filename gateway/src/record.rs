@@ -14,6 +14,11 @@
 //! and the message counts as delivered. In a route this cannot happen, as its only sender is the
 //! gateway.
 //!
+//! **Several hosts send to one channel.** Each has a record, and the messages of one use the places of the
+//! others again. The one whose record is open may be cut off when the gateway is back, so its own import
+//! would look at the ring too late. So the first import of a name [settles](settle) all records of that name
+//! before any import of it delivers.
+//!
 //! **Many at once.** In a route, the places that the gateway claims follow each other. So one record
 //! stands for `count` messages with consecutive remote positions, and the ring shows how many of
 //! them were published: the first place without a message ends them.
@@ -126,6 +131,41 @@ impl Record {
             position,
         })
     }
+
+    /// Writes down what the ring shows, so that the record holds when the ring shows it no more.
+    async fn settle(&self, sender: &Sender) -> io::Result<()> {
+        let Some(Known { epoch, position }) = self.recover(sender).await else {
+            return Ok(());
+        };
+        self.store(&Entry {
+            segment: sender.segment_id(),
+            epoch,
+            before: position,
+            after: position,
+            ring: 0,
+            count: 0,
+        })
+    }
+}
+
+/// The end of the name of a record's file, behind the host.
+pub const ENDING: &str = ".record";
+
+/// Settles the records of all hosts: these are the files whose names begin with `of_name`.
+///
+/// # Errors
+///
+/// Returns the system's error. Some records may be settled then.
+pub async fn settle(directory: &Path, of_name: &str, sender: &Sender) -> io::Result<()> {
+    for file in std::fs::read_dir(directory)? {
+        let file = file?;
+        let name = file.file_name();
+        let is_record = |name: &str| name.starts_with(of_name) && name.ends_with(ENDING);
+        if name.to_str().is_some_and(is_record) {
+            Record::open(&file.path())?.settle(sender).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the state of a message that no sender is about to send.

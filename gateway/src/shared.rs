@@ -1,10 +1,13 @@
 //! State shared by all tasks of a gateway: the session, the configuration and the counters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use blitz_io::ipc::Sender;
+use blitz_io::sync;
 use blitz_io::time::Instant;
 use zenoh::qos::CongestionControl;
 
@@ -12,6 +15,7 @@ use crate::config::{Config, Import, Limits};
 use crate::engine::{Delivery, Engine, Publisher};
 use crate::error::Error;
 use crate::keys::Name;
+use crate::record;
 
 /// The interval in which a task reports its progress to the other side, and checks its timeouts.
 pub const TICK: Duration = Duration::from_millis(100);
@@ -63,6 +67,8 @@ pub struct Shared {
     rows: Mutex<BTreeMap<(Direction, Name, String), Row>>,
     /// The time for which an import waits for room in its segment, by name and remote host.
     waits: Mutex<BTreeMap<(Name, String), Duration>>,
+    /// The names whose records hold: see [`settle`](Self::settle).
+    settled: sync::Mutex<BTreeSet<Name>>,
 }
 
 /// An import that waits for room in its segment. It waits no more when this is dropped.
@@ -97,11 +103,26 @@ impl Shared {
             limits: config.limits.clone(),
             rows: Mutex::default(),
             waits: Mutex::default(),
+            settled: sync::Mutex::default(),
         }
     }
 
     fn waits(&self) -> MutexGuard<'_, BTreeMap<(Name, String), Duration>> {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Settles the records of all hosts of this name, before the first import of it delivers: see `record.rs`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's error if a record cannot be read or written. Nothing may be delivered then.
+    pub async fn settle(&self, name: &Name, sender: &Sender) -> io::Result<()> {
+        let mut settled = self.settled.lock().await;
+        if !settled.contains(name) {
+            record::settle(&self.state, &name.file(""), sender).await?;
+            settled.insert(name.clone());
+        }
+        Ok(())
     }
 
     /// Begins a wait of an import for room in its segment.

@@ -165,6 +165,12 @@ fn orders_that_cannot_meet_are_none() {
 }
 
 #[test]
+fn a_connection_takes_locks_while_it_waits_for_its_socket() {
+    let finding = finds("beside_a_socket", Lint::LockOrder);
+    assert_eq!(finding.certainty, Certain);
+}
+
+#[test]
 fn a_guard_of_threads_over_an_await() {
     let finding = finds("guard_over_await", Lint::GuardAcrossAwait);
     has_lines(&finding, 2);

@@ -18,6 +18,8 @@ const SENT: u64 = 60;
 const LONGEST: u64 = 400;
 /// Number of messages that a large ring holds: more than there are in a run.
 const LARGE: usize = 512;
+/// Number of messages that a small ring holds.
+const SMALL: usize = 2;
 /// The number of runs that gate a change.
 const RUNS: u64 = 40;
 /// The number of runs of a test that takes minutes.
@@ -245,10 +247,11 @@ const FROM_BOTH: Service = Service {
     ..CHANNEL
 };
 
-async fn from_both() {
+/// The ring of the importing host has room for so many messages.
+async fn from_both(room: usize) {
     let site = Site::start(FROM_BOTH);
     let capacity = CAPACITY;
-    let to = receiver(&site, "two", capacity);
+    let to = receiver(&site, "two", room);
     let senders = FROM_BOTH.exporters.iter().enumerate();
     let senders: Vec<_> = senders
         .map(|(number, host)| (number as u8, sender(&site, host, capacity)))
@@ -398,7 +401,13 @@ fn all_receivers_hear_two_senders_in_one_order_in_pieces() {
 
 #[test]
 fn each_loss_of_two_hosts_is_reported() {
-    check(RUNS, from_both);
+    check(RUNS, || from_both(CAPACITY));
+}
+
+/// The messages of one host soon use the places again that show what became of those of the other.
+#[test]
+fn each_loss_of_two_hosts_is_reported_in_a_small_ring() {
+    check(RUNS, || from_both(SMALL));
 }
 
 #[test]
@@ -443,7 +452,13 @@ fn all_receivers_hear_two_senders_in_one_order_in_pieces_in_many_runs() {
 #[test]
 #[ignore = "takes minutes"]
 fn each_loss_of_two_hosts_is_reported_in_many_runs() {
-    check(MANY, from_both);
+    check(MANY, || from_both(CAPACITY));
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn each_loss_of_two_hosts_is_reported_in_a_small_ring_in_many_runs() {
+    check(MANY / 2, || from_both(SMALL));
 }
 
 #[test]

@@ -2,25 +2,21 @@
 
 use std::fmt::Write;
 
-use blitz_io_sim::Verdict;
-
 use super::choices::counted;
 use super::report::Row;
 use crate::why::picture::escaped;
 
 /// Returns the document. A run that could not be simulated to its end is an error, not a failure.
 pub fn document(rows: &[Row]) -> String {
-    let failures = rows
-        .iter()
-        .filter(|row| row.is(Verdict::is_failure))
-        .count();
+    let failures = rows.iter().filter(|row| row.verdict.is_failure()).count();
     let errors = rows
         .iter()
-        .filter(|row| row.is(Verdict::is_incomplete))
+        .filter(|row| row.verdict.is_incomplete())
         .count();
     let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
+    let skipped = rows.iter().filter(|row| row.stopped).count();
     let counts = format!(
-        "name=\"blitz sim\" tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" time=\"{seconds:.3}\"",
+        "name=\"blitz sim\" tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{seconds:.3}\"",
         rows.len()
     );
     let mut text = format!(
@@ -35,22 +31,22 @@ pub fn document(rows: &[Row]) -> String {
             attribute(name),
             row.seconds
         );
+        if row.stopped {
+            text.push_str(
+                "><skipped message=\"stopped at the failure of another test\"/></testcase>\n",
+            );
+            continue;
+        }
         let tag = match row.verdict {
-            Some(verdict) if verdict.is_failure() => "failure",
-            Some(verdict) if verdict.is_incomplete() => "error",
-            None => {
-                text.push_str(
-                    "><skipped message=\"stopped after the first failure\"/></testcase>\n",
-                );
-                continue;
-            }
-            Some(_) => {
+            verdict if verdict.is_failure() => "failure",
+            verdict if verdict.is_incomplete() => "error",
+            _ => {
                 text.push_str("/>\n");
                 continue;
             }
         };
         let runs = usize::try_from(row.schedules).unwrap_or(usize::MAX);
-        let mut message = format!("{} after {}", row.word(), counted(runs, "schedule"));
+        let mut message = format!("{} after {}", row.verdict, counted(runs, "schedule"));
         if let Some(seed) = row.seed {
             let _ = write!(message, ", seed {seed}");
         }
@@ -58,7 +54,7 @@ pub fn document(rows: &[Row]) -> String {
         let _ = write!(
             text,
             ">\n<{tag} type=\"{}\" message=\"{}\">{}{}</{tag}>\n</testcase>\n",
-            attribute(&row.word()),
+            attribute(&row.verdict.to_string()),
             attribute(&message),
             characters(&row.details),
             characters(trace),
@@ -83,6 +79,8 @@ fn attribute(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blitz_io_sim::Verdict;
+
     use super::*;
 
     #[test]
@@ -92,8 +90,9 @@ mod tests {
             schedules: 12,
             seconds: 0.5,
             complete: false,
+            stopped: false,
             points: 7,
-            verdict: Some(verdict),
+            verdict,
             seed: Some(11),
             trace: None,
             details: "a < b\u{1b}[0m".to_owned(),
@@ -102,16 +101,16 @@ mod tests {
             row("app::passes", Verdict::Passed),
             row("app::module::\"hangs\"", Verdict::Deadlock),
             row("program", Verdict::Escaped),
-            Row::not_run("app::other".to_owned()),
+            Row::not_run("late".to_owned()),
         ];
         let text = document(&rows);
         for part in [
-            "<testsuite name=\"blitz sim\" tests=\"4\" failures=\"1\" errors=\"1\" time=\"1.500\">",
+            "<testsuite name=\"blitz sim\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.500\">",
             "<testcase classname=\"app\" name=\"passes\" time=\"0.500\"/>",
             "<testcase classname=\"app\" name=\"module::&quot;hangs&quot;\" time=\"0.500\">",
             "<failure type=\"deadlock\" message=\"deadlock after 12 schedules, seed 11\">a &lt; b\u{fffd}[0m</failure>",
             "<error type=\"escaped\"",
-            "name=\"other\" time=\"0.000\"><skipped ",
+            "name=\"late\" time=\"0.000\"><skipped message=",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -19,11 +19,12 @@ pub struct Row {
     pub seconds: f64,
     /// All orders were tried.
     pub complete: bool,
+    /// The run of another test has failed before this one was done.
+    pub stopped: bool,
     /// The most calls of one run.
     pub points: u64,
-    /// `None` if the search ended early, or did not begin, because another test had failed.
     #[serde(serialize_with = "as_text")]
-    pub verdict: Option<Verdict>,
+    pub verdict: Verdict,
     pub seed: Option<u64>,
     pub trace: Option<String>,
     /// The report of a run that did not pass.
@@ -31,43 +32,40 @@ pub struct Row {
     pub details: String,
 }
 
+fn as_text<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(verdict)
+}
+
 impl Row {
-    /// Creates the row of a test that was not run, as another one had failed.
+    /// Returns the row of a test that was not begun.
     pub fn not_run(test: String) -> Self {
-        Row {
+        Self {
             test,
             schedules: 0,
             seconds: 0.0,
             complete: false,
+            stopped: true,
             points: 0,
-            verdict: None,
+            verdict: Verdict::Passed,
             seed: None,
             trace: None,
             details: String::new(),
         }
     }
 
-    /// Returns `true` if the verdict is known, and one of these.
-    pub fn is(&self, wanted: impl FnOnce(Verdict) -> bool) -> bool {
-        self.verdict.is_some_and(wanted)
+    /// Returns the verdict as the table has it. `orders`: the orders of which all were tried, if the row is complete.
+    fn shown(&self, orders: &str) -> String {
+        match (self.stopped, self.complete) {
+            (true, _) if self.schedules == 0 => "not run".to_owned(),
+            (true, _) => "stopped".to_owned(),
+            (false, true) => format!("{} ({orders})", self.verdict),
+            (false, false) => self.verdict.to_string(),
+        }
     }
-
-    /// Returns the word of the table.
-    pub fn word(&self) -> String {
-        word(self.verdict)
-    }
 }
 
-fn word(verdict: Option<Verdict>) -> String {
-    verdict.map_or_else(|| "stopped".to_owned(), |verdict| verdict.to_string())
-}
-
-fn as_text<S: serde::Serializer>(verdict: &Option<Verdict>, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&word(*verdict))
-}
-
-/// Returns the table of all rows. `atomics`: threads changed at atomic operations, too.
-pub fn table(rows: &[Row], atomics: bool) -> String {
+/// Returns the table of all rows. `orders`: see [`Row::shown`].
+pub fn table(rows: &[Row], orders: &str) -> String {
     let width = rows
         .iter()
         .map(|row| row.test.chars().count())
@@ -79,15 +77,10 @@ pub fn table(rows: &[Row], atomics: bool) -> String {
         "test", "schedules", "seconds", "calls"
     );
     for row in rows {
-        let all = match (row.complete, atomics) {
-            (true, true) => " (all orders of atomic operations)",
-            (true, false) => " (all orders of calls)",
-            (false, _) => "",
-        };
-        let verdict = row.word();
+        let verdict = row.shown(orders);
         let _ = write!(
             text,
-            "{:width$}  {:>9}  {:>8.2}  {:>8}  {verdict}{all}",
+            "{:width$}  {:>9}  {:>8.2}  {:>8}  {verdict}",
             row.test, row.schedules, row.seconds, row.points
         );
         if let Some(seed) = row.seed {
@@ -98,11 +91,12 @@ pub fn table(rows: &[Row], atomics: bool) -> String {
         }
         text.push('\n');
     }
-    let failed = rows.iter().filter(|row| row.is(Verdict::is_failure));
-    let failed = failed.count();
-    let incomplete = rows.iter().filter(|row| row.is(Verdict::is_incomplete));
-    let incomplete = incomplete.count();
-    let stopped = rows.iter().filter(|row| row.verdict.is_none()).count();
+    let failed = rows.iter().filter(|row| row.verdict.is_failure()).count();
+    let incomplete = rows
+        .iter()
+        .filter(|row| row.verdict.is_incomplete())
+        .count();
+    let stopped = rows.iter().filter(|row| row.stopped).count();
     let passed = rows.len() - failed - incomplete - stopped;
     let runs: u64 = rows.iter().map(|row| row.schedules).sum();
     let _ = write!(
@@ -113,7 +107,7 @@ pub fn table(rows: &[Row], atomics: bool) -> String {
     if stopped > 0 {
         let _ = writeln!(
             text,
-            "{} stopped after the first failure: --keep-going runs all to their ends",
+            "stopped at the first failure, with {} not done: --keep-going runs them",
             counted(stopped, "test")
         );
     }
@@ -126,9 +120,7 @@ pub fn failure(row: &Row) -> String {
     let runs = counted(runs, "schedule");
     format!(
         "\n{}: {} after {runs}\n{}",
-        row.test,
-        row.word(),
-        row.details
+        row.test, row.verdict, row.details
     )
 }
 
@@ -148,4 +140,44 @@ pub fn details(program: &Program, outcome: &Outcome) -> String {
         let _ = writeln!(text, "  | {line}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_that_was_stopped_has_not_passed() {
+        let row = |test: &str| Row::not_run(test.to_owned());
+        let failed = Row {
+            schedules: 3,
+            stopped: false,
+            verdict: Verdict::Deadlock,
+            ..row("hangs")
+        };
+        let complete = Row {
+            schedules: 2,
+            stopped: false,
+            complete: true,
+            ..row("ends")
+        };
+        let stopped = Row {
+            schedules: 9,
+            ..row("other")
+        };
+        let text = table(&[failed, complete, stopped, row("late")], "all orders");
+        let ends = |name: &str, verdict: &str| {
+            let mut lines = text.lines().filter(|line| line.starts_with(name));
+            lines.any(|line| line.ends_with(verdict))
+        };
+        assert!(ends("hangs", "  deadlock"), "{text}");
+        assert!(ends("ends", "  passed (all orders)"), "{text}");
+        assert!(ends("other", "  stopped"), "{text}");
+        assert!(ends("late", "  not run"), "{text}");
+        assert!(ends("1 passed, 1 failed", "; 14 schedules"), "{text}");
+        assert!(
+            ends("stopped at the first failure, with 2 tests not done", ""),
+            "{text}"
+        );
+    }
 }

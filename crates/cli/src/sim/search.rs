@@ -13,7 +13,7 @@ pub struct Searched {
     pub took: Duration,
     /// All orders were tried.
     pub complete: bool,
-    /// The caller has stopped it before it was at its end.
+    /// It ended before it was done, because the search of another program has failed.
     pub stopped: bool,
     /// The most points of a run.
     pub points: u64,

@@ -77,9 +77,9 @@ fn tests(
         .position(|word| word == "--")
         .unwrap_or(words.len());
     let (of_cargo, of_tests) = (&words[..end], words.get(end + 1..).unwrap_or(&[]));
-    // Cargo gives it to the tests, which it does not start here.
-    let name = test_name(of_cargo).into_iter().chain(of_tests);
-    let of_tests: Vec<OsString> = name.cloned().collect();
+    // It filters the tests, as those behind `--` do.
+    let name = test_name(of_cargo).into_iter().cloned();
+    let filters: Vec<OsString> = name.chain(of_tests.iter().cloned()).collect();
     let mut build = Command::new(cargo);
     build
         .args(toolchain)
@@ -112,7 +112,7 @@ fn tests(
             .as_deref()
             .and_then(Path::parent)
             .map(Path::to_owned);
-        found.extend(list(&file, &target.name, folder, &of_tests)?);
+        found.extend(list(&file, &target.name, folder, &filters)?);
     }
     output::tell(
         "tests in the documentation are not simulated: they have no program of their own\n",
@@ -120,38 +120,43 @@ fn tests(
     Ok(found)
 }
 
-/// Returns the word of `cargo test` that filters the tests: the one that is neither an option nor its value.
-fn test_name(of_cargo: &[OsString]) -> Option<&OsString> {
-    /// The options whose value is the next word, unless that is an option.
-    const WITH_VALUE: [&str; 21] = [
-        "--bench",
-        "--bin",
-        "--color",
-        "--config",
-        "--example",
-        "--exclude",
-        "--features",
-        "--jobs",
-        "--lockfile-path",
-        "--manifest-path",
-        "--message-format",
-        "--package",
-        "--profile",
-        "--target",
-        "--target-dir",
-        "--test",
-        "-C",
-        "-F",
-        "-Z",
-        "-j",
-        "-p",
-    ];
-    let mut before = None;
-    of_cargo.iter().find(|word| {
-        let is_value = before.is_some_and(|before| WITH_VALUE.iter().any(|&one| before == one));
-        before = Some(word.as_os_str());
-        !is_value && !word.as_encoded_bytes().starts_with(b"-")
-    })
+/// The options of `cargo test` whose value may be the next word.
+const WITH_VALUE: [&str; 22] = [
+    "-p",
+    "--package",
+    "--exclude",
+    "--bin",
+    "--example",
+    "--test",
+    "--bench",
+    "-F",
+    "--features",
+    "-j",
+    "--jobs",
+    "--profile",
+    "--target",
+    "--target-dir",
+    "--manifest-path",
+    "--message-format",
+    "--color",
+    "--config",
+    "-Z",
+    "-C",
+    "--lockfile-path",
+    "--artifact-dir",
+];
+
+/// Returns the word that names tests among the arguments of `cargo test`, as Cargo finds it.
+fn test_name(words: &[OsString]) -> Option<&OsString> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if WITH_VALUE.iter().any(|option| word == option) {
+            words.next();
+        } else if !word.as_encoded_bytes().starts_with(b"-") {
+            return Some(word);
+        }
+    }
+    None
 }
 
 /// Lists the tests of a program.
@@ -199,20 +204,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_test_is_neither_an_option_nor_its_value() {
+    fn the_name_of_a_test_is_the_first_word_that_no_option_takes() {
         for (line, name) in [
-            ("transfer", Some("transfer")),
-            ("-p app transfer", Some("transfer")),
-            ("--package=app --release transfer", Some("transfer")),
-            ("transfer --features a,b", Some("transfer")),
-            ("-j 2 -F a --test it two_orders", Some("two_orders")),
-            ("-p app --lib", None),
-            ("--workspace --test it", None),
             ("", None),
+            ("two_orders", Some("two_orders")),
+            ("-p app --lib two_orders", Some("two_orders")),
+            (
+                "--features sim,net --test it two_orders --release",
+                Some("two_orders"),
+            ),
+            ("--features=sim --workspace", None),
+            ("-p app", None),
         ] {
             let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-            let found = test_name(&words).and_then(|word| word.to_str());
-            assert_eq!(found, name, "{line}");
+            assert_eq!(
+                test_name(&words),
+                name.map(OsString::from).as_ref(),
+                "{line}"
+            );
         }
     }
 }

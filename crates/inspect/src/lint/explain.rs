@@ -28,11 +28,12 @@ What counts
   first guard, and the second read waits behind the writer. Read it once, or use `thread::RwLock::read_recursive`.
 
   The task of a connection (hyper, axum, tonic) waits for its socket beside the handler, and often for a timer or
-  an event. Its futures could hold one lock each, so a circle of such tasks is `probable`.
+  an event. If the handler waits for something without a record between its locks, the other futures could hold one of
+  them, so a circle of such tasks is `probable`.
 
 Not seen
   Semaphores, and locks of other libraries. The guards of `RwLock::read_owned`. Two locks of a task that has
-  another future which waits for a lock, a channel or a task (`join!`). The report counts them.";
+  another future, if it is not known which one has the first lock (`join!`). The report counts them.";
 
 pub(super) const GUARD_ACROSS_AWAIT: &str = "\
 guard-across-await: a task is suspended with a guard that others need

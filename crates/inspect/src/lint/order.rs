@@ -25,10 +25,10 @@
 //!
 //! # Connections
 //!
-//! A task that has another pending future may hold the first lock in that one, and then no future takes both. A wait
-//! for a lock, a channel or a task shows that the other future is at work, so such an edge does not count. The task
-//! of a connection always waits for its socket beside its handler, and often for a timer or an event. An edge of such a
-//! task counts in a probable cycle of several owners.
+//! A task that has another pending future may hold the first lock in that one, and then no future takes both. The recorder
+//! usually knows which future has it. If it does not, a wait for a lock, a channel or a task shows that another future is at
+//! work, so such an edge does not count. The task of a connection always waits for its socket beside its handler, and often
+//! for a timer or an event. An edge of such a task counts in a probable cycle of several owners.
 //!
 //! # Readers that read twice
 //!
