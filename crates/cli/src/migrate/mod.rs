@@ -464,7 +464,12 @@ fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> R
             match cargo::unreachable(&why) {
                 // No other package fares better.
                 Some(advice) => Err(Exit::Failed(format!("{why}\n\n{advice}"))),
-                None => Ok(Tried::Failed(why)),
+                None => Ok(Tried::Failed(
+                    match cargo::pinned(&why, known.name, known.versions) {
+                        Some(advice) => format!("{why}\n{advice}"),
+                        None => why,
+                    },
+                )),
             }
         }
     }
