@@ -25,12 +25,12 @@ pub(crate) fn started_global() -> Option<&'static Arc<Registry>> {
 /// Starts the global pool. If no thread can be started at all, the current thread is the
 /// pool.
 fn default_global() -> Result<Arc<Registry>, ThreadPoolBuildError> {
-    let result = ThreadPoolBuilder::new().start();
+    let result = ThreadPoolBuilder::new().start_global();
     match &result {
         Err(error) if error.is_unsupported() && !Worker::is_current() => ThreadPoolBuilder::new()
             .num_threads(1)
             .use_current_thread()
-            .start()
+            .start_global()
             .or(result),
         _ => result,
     }
@@ -44,7 +44,7 @@ pub(crate) fn init_global<S: ThreadSpawn>(
     if GLOBAL.get().is_some() {
         return Err(already());
     }
-    let registry = builder.start()?;
+    let registry = builder.start_global()?;
     GLOBAL.set(registry).map_err(|registry| {
         registry.release();
         already()

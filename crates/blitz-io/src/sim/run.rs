@@ -58,6 +58,7 @@ use std::time::{Duration, Instant};
 use blitz_io_observe::decisions::{Decider, Idle, Next};
 use blitz_io_runtime::internals::abort_tasks;
 
+use super::clock::Clock;
 use super::events::Steps;
 use super::failure::Cause;
 #[cfg(feature = "net")]
@@ -67,6 +68,7 @@ use super::network;
 use super::panics;
 use super::properties::Properties;
 use super::schedule::{Choice, Chooser, What};
+use super::system::System;
 use super::trace::Decision;
 use super::waits::{self, Explained};
 
@@ -127,6 +129,7 @@ pub(super) struct Run {
     /// Number of times that no task was ready.
     idles: Cell<u64>,
     time: Cell<Duration>,
+    system: System,
 }
 
 struct State {
@@ -283,7 +286,7 @@ pub(super) struct Ended {
 
 impl Run {
     /// `lists` are empty.
-    pub(super) fn new(limits: Limits, chooser: Chooser, lists: Lists) -> Rc<Self> {
+    pub(super) fn new(limits: Limits, chooser: Chooser, entropy: u32, lists: Lists) -> Rc<Self> {
         Rc::new(Self {
             limits,
             state: RefCell::new(State {
@@ -304,7 +307,32 @@ impl Run {
             steps: Cell::new(0),
             idles: Cell::new(0),
             time: Cell::new(Duration::ZERO),
+            system: System::new(entropy),
         })
+    }
+
+    /// Returns what answers for the system.
+    pub(super) fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Returns the host of the current code; `None` while the run is busy.
+    pub(super) fn try_host(&self) -> Option<u32> {
+        Some(self.state.try_borrow().ok()?.member.host)
+    }
+
+    /// Returns the clock of the current code's host; `None` while the run is busy.
+    pub(super) fn try_clock(&self) -> Option<Clock> {
+        let state = self.state.try_borrow().ok()?;
+        Some(state.members.clock(state.member.host))
+    }
+
+    /// The current code has used up simulated time.
+    pub(super) fn passed(&self, time: Duration) {
+        self.time.set(self.time.get().saturating_add(time));
+        if self.time.get() > self.limits.time {
+            self.fail(Cause::Time(self.limits.time));
+        }
     }
 
     pub(super) fn properties(&self) -> &Rc<Properties> {
@@ -485,6 +513,7 @@ impl Decider for Run {
 
     #[inline]
     fn polled(&self, first: u32, last: u32) -> bool {
+        self.system.step();
         let has_orphans = {
             let state = &mut *self.state.borrow_mut();
             let task = std::mem::replace(&mut state.current, NONE);
@@ -558,6 +587,10 @@ impl Decider for Run {
     fn random(&self, below: u32) -> u32 {
         let state = &mut *self.state.borrow_mut();
         state.decide(What::Value, below as usize) as u32
+    }
+
+    fn advanced(&self, by: Duration) {
+        self.system.advanced(by);
     }
 
     fn panicked(&self) {

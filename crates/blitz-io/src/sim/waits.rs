@@ -1,6 +1,6 @@
 //! The findings and waits of a run, and the explanation of a failure.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use blitz_io_inspect::{
     Certainty, Finding, Snapshot, Task, Waiter, findings, report, snapshot_of_tasks,
@@ -21,6 +21,8 @@ pub(super) struct Explained {
     pub(super) waits: String,
     /// The last events of the tasks that are involved.
     pub(super) events: String,
+    /// What the code has asked of the system and not been given.
+    pub(super) system: String,
 }
 
 /// Explains a failure of the run with these tasks, which this thread runs. The first one is the test's own.
@@ -39,6 +41,7 @@ pub(super) fn explain(tasks: &[u64], members: &Members, last_steps: &Steps) -> E
         waits: report(&snapshot, &findings),
         events: last_steps.describe(tasks, &involved, &snapshot),
         findings,
+        system: String::new(),
     }
 }
 
@@ -67,7 +70,7 @@ pub(super) fn certain(tasks: &[u64], members: &Members) -> Option<Cause> {
 
 /// Returns the waits of these tasks, and their findings. Other tests of the process have theirs.
 fn judge(tasks: &[u64], members: &Members) -> (Snapshot, Vec<Finding>) {
-    let all: HashSet<u64> = tasks.iter().copied().collect();
+    let all: BTreeSet<u64> = tasks.iter().copied().collect();
     let mut snapshot = snapshot_of_tasks(|task| all.contains(&task));
     members.name_tasks(tasks, &mut snapshot);
     // The test's own task is the first one. It was spawned here.

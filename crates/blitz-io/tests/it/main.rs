@@ -18,4 +18,11 @@ mod schedules;
 #[path = "../../../../examples/replicated/src/store/mod.rs"]
 #[allow(dead_code, missing_docs, reason = "it is an example's")]
 mod store;
+#[cfg(all(
+    feature = "net",
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod system;
 mod time;

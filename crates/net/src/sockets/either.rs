@@ -10,6 +10,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use blitz_io_driver::{Described, PollEvented};
+use blitz_io_observe::decisions;
 use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
@@ -104,7 +105,7 @@ where
 
 /// Returns a socket of the system for the options of a simulated one.
 fn unconnected(kind: Type) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::IPV4, kind, None)?;
+    let socket = decisions::with_system(|| Socket::new(Domain::IPV4, kind, None))?;
     socket.set_nonblocking(true)?;
     Ok(socket)
 }

@@ -80,6 +80,23 @@ pub fn random(_below: u32) -> Option<u32> {
 
 /// Does nothing.
 #[inline(always)]
+pub fn advanced(_by: Duration) {}
+
+/// Runs `run`.
+#[inline(always)]
+pub fn with_system<R>(run: impl FnOnce() -> R) -> R {
+    run()
+}
+
+/// Returns `true`: nothing is simulated.
+#[inline(always)]
+#[must_use]
+pub fn uses_system() -> bool {
+    true
+}
+
+/// Does nothing.
+#[inline(always)]
 pub fn panicked() {}
 
 /// Returns the number of the only host.

@@ -20,6 +20,8 @@ thread_local! {
     static RUN: Cell<u32> = const { Cell::new(0) };
     /// The objects of the first and of the last operation of this poll.
     static TOUCHED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+    /// The thread calls the system on purpose.
+    static USES_SYSTEM: Cell<bool> = const { Cell::new(false) };
 }
 
 static LAST_RUN: AtomicU32 = AtomicU32::new(0);
@@ -143,6 +145,30 @@ pub fn idle(timer: Option<Duration>) -> Idle {
 #[must_use]
 pub fn random(below: u32) -> Option<u32> {
     ask(|decider| decider.random(below.max(1)))
+}
+
+/// The clock of the runtime has moved by this time.
+pub fn advanced(by: Duration) {
+    ask(|decider| decider.advanced(by));
+}
+
+/// Lets `run` call functions of the system, also those for which a simulation has answers of its own.
+pub fn with_system<R>(run: impl FnOnce() -> R) -> R {
+    struct Reset(bool);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            USES_SYSTEM.set(self.0);
+        }
+    }
+    let _reset = Reset(USES_SYSTEM.replace(true));
+    run()
+}
+
+/// Returns `true` in [`with_system`].
+#[inline]
+#[must_use]
+pub fn uses_system() -> bool {
+    USES_SYSTEM.get()
 }
 
 /// A task has panicked.

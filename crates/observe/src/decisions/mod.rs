@@ -10,6 +10,7 @@
 //! | no task is ready | [`idle`] | whether the clock moves, or the run is over |
 //! | a random number is drawn | [`random`] | which one: the order of `select!` and of stealing |
 //! | a task panics | [`panicked`] | nothing: it learns of it |
+//! | the clock moves | [`advanced`] | nothing: it learns of it |
 //! | code uses the network, or a clock | [`host`], [`to_host`], [`when_host_shows`] | the host on which the code runs, and its clock |
 //!
 //! On one thread, the order of wakes, and that of timers that are due, have no effect but the order in which
@@ -32,13 +33,13 @@ use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
-    Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
-    when_host_shows, with,
+    Numbered, advanced, host, idle, is_on, next, panicked, polled, preempts, random, ready,
+    to_host, uses_system, when_host_shows, with, with_system,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
-    Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
-    when_host_shows, with,
+    Numbered, advanced, host, idle, is_on, next, panicked, polled, preempts, random, ready,
+    to_host, uses_system, when_host_shows, with, with_system,
 };
 
 pub use faults::{happens, one_in, time_between};
@@ -99,6 +100,9 @@ pub trait Decider {
 
     /// Returns a number below `below`, which is at least 1.
     fn random(&self, below: u32) -> u32;
+
+    /// The clock of the runtime has moved by this time.
+    fn advanced(&self, _by: Duration) {}
 
     /// The future of a task, or a closure for blocking work, has panicked.
     fn panicked(&self);

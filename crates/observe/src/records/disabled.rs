@@ -31,6 +31,10 @@ pub fn forget_time() {}
 #[inline(always)]
 pub fn runs_tasks() {}
 
+/// Does nothing.
+#[inline(always)]
+pub fn serves_process() {}
+
 /// See `origin.rs`.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin;

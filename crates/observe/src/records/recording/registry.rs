@@ -8,7 +8,6 @@
 //! The locks are those of this process (`per_process.rs`): a child of a fork waits for no lock that
 //! another thread held, and keeps the parent's records as they were.
 
-use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -25,6 +24,7 @@ use super::polled;
 use super::scope_facts::ScopeFacts;
 use super::threads::{self, ThreadRecord};
 use super::{Contention, Fill, Kind, Origin, Waiter, clock, totals};
+use crate::collections::HashMap;
 use crate::records::kernel::poll_slot::Poll;
 use blitz_io_futex::per_process::PerProcess;
 
