@@ -10,7 +10,7 @@ Exit codes:
   0    it worked
   1    the work failed; in each command also: a file is missing, cannot be read or written, or is
        not what it should be
-  2    the arguments are wrong, or `why` found a probable deadlock
+  2    the arguments are wrong, or `why` found a wait that probably never ends
   3    `why` found a wait that certainly never ends; `sim` found a failure,
        `lint` a fault that another run may show; a recording of `trace` has no request
   4    `sim` found a deadlock
@@ -25,9 +25,11 @@ pub enum Exit {
     Done,
     /// The work failed. Code 1.
     Failed(String),
+    /// The work failed, and its errors are printed already. Code 1.
+    Silent,
     /// The arguments are wrong. Code 2.
     Usage(String),
-    /// `why` found a probable deadlock, and nothing certain. Code 2.
+    /// `why` found a wait that probably never ends, and nothing certain. Code 2.
     Likely,
     /// `why` found a wait that certainly never ends, `sim` a failure, `lint` anything, or `trace` no request.
     /// Code 3.
@@ -68,7 +70,7 @@ impl Exit {
     fn code(&self) -> u8 {
         match self {
             Exit::Done => 0,
-            Exit::Failed(_) => 1,
+            Exit::Failed(_) | Exit::Silent => 1,
             Exit::Usage(_) | Exit::Likely => 2,
             Exit::Found => 3,
             Exit::Deadlock => 4,

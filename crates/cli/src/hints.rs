@@ -2,6 +2,7 @@
 //!
 //! 1. A word that is nearly a command or an option. clap compares words in a way that finds nothing similar to `wy`.
 //! 2. A `--` that is missing before a program: the tip is the first line with one that is valid.
+//! 3. A command that is a program of its own.
 
 use std::ffi::{OsStr, OsString};
 
@@ -20,6 +21,15 @@ pub fn add(error: &mut Error, line: &[OsString]) {
         return;
     }
     let missing: &[&str] = match error.kind() {
+        ErrorKind::InvalidSubcommand if line.get(1).is_some_and(|word| word == "fastq") => {
+            let tip = concat!(
+                "blitz-fastq is a program of its own: cargo install --git ",
+                env!("CARGO_PKG_REPOSITORY"),
+                " blitz-io-fastq"
+            );
+            insert(error, tip.to_owned());
+            return;
+        }
         ErrorKind::InvalidSubcommand => &["run", "--"],
         ErrorKind::UnknownArgument => &["--"],
         _ => return,
@@ -105,9 +115,14 @@ fn suggest_dashes(error: &mut Error, line: &[OsString], missing: &[&str]) {
             missing.join(" "),
             shell::line(&valid[1..])
         );
-        let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
-        error.insert(ContextKind::Suggested, tip);
+        insert(error, tip);
     }
+}
+
+/// Adds a tip to the error.
+fn insert(error: &mut Error, tip: String) {
+    let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
+    error.insert(ContextKind::Suggested, tip);
 }
 
 /// Returns the command that the line names, and the words after its name and the options that follow: the first one, if any, is
@@ -277,6 +292,7 @@ mod tests {
                 "blitz trace -- ./x --selftest",
             ),
             ("blitz trace cargo test", "blitz trace -- cargo test"),
+            ("blitz fastq reads.fq", " blitz-io-fastq"),
         ] {
             let message = message(line);
             assert!(message.contains(&format!("{tip}\n")), "{line}: {message}");

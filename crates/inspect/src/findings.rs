@@ -390,6 +390,10 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
         if id_of_child(holder).is_some() {
             continue;
         }
+        // So may any task whose value has a destructor.
+        if object.is_given {
+            continue;
+        }
         let mut before = earlier.waits_for(object.id).iter();
         let has_lasted = before.any(|other| other.object.as_ref() == Some(object));
         let left_out = later.snapshot.left_out.as_ref();

@@ -451,6 +451,7 @@ fn object(facts: records::Facts) -> Object {
         holder: facts.holder.map(waiter),
         is_movable: facts.is_movable,
         is_beside_readers: facts.is_beside_readers,
+        is_given: facts.is_given,
         readers: facts.readers.into_iter().map(waiter).collect(),
         unnamed: facts.unnamed,
         taken_at: facts.taken_at.map(place).unwrap_or_default(),

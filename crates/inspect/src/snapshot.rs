@@ -562,6 +562,9 @@ pub struct Object {
     /// too, for versions that do not know this.
     #[serde(default)]
     pub is_beside_readers: bool,
+    /// The holder has ended with a value that may have the guard or permit.
+    #[serde(default)]
+    pub is_given: bool,
     /// The readers that are known; of a `JoinSet`, scope or pipeline, its members.
     pub readers: Vec<Waiter>,
     /// The number of readers or members that are not known.

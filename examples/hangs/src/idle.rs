@@ -297,6 +297,38 @@ pub async fn scope_of_sleepers() {
     .await;
 }
 
+/// A child of a scope on a thread returns a guard, which the scope keeps, while a task waits for the lock.
+pub async fn guard_of_child() {
+    let lock = Arc::new(Mutex::new(()));
+    _ = spawn("owner", async move {
+        let waits = task::scope_blocking(|scope| {
+            let child = scope.spawn(lock.lock());
+            let guard = scope.block_on(child);
+            let wanted = lock.clone();
+            let waits = spawn("waits", async move { drop(wanted.lock().await) });
+            scope.block_on(time::sleep(LONG));
+            drop(guard);
+            waits
+        });
+        _ = waits.await;
+    })
+    .await;
+}
+
+/// A task returns a guard to another one, which keeps it while a third one waits for the lock.
+pub async fn guard_of_task() {
+    let lock = Arc::new(Mutex::new(()));
+    let taken = spawn("takes", lock.clone().lock_owned());
+    _ = spawn("keeps", async move {
+        let guard = taken.await;
+        let waits = spawn("waits", async move { drop(lock.lock().await) });
+        time::sleep(LONG).await;
+        drop(guard);
+        _ = waits.await;
+    })
+    .await;
+}
+
 /// A task polls a set of futures that wait for a lock and a timer, beside its own wait for that lock.
 pub async fn unordered() {
     let lock = Arc::new(Mutex::new(()));

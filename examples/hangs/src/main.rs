@@ -567,6 +567,14 @@ const PROGRAMS: &[(&str, Program)] = &[
         Tasks(|| Box::pin(idle::scope_of_sleepers())),
     ),
     (
+        "idle_guard_of_child",
+        Tasks(|| Box::pin(idle::guard_of_child())),
+    ),
+    (
+        "idle_guard_of_task",
+        Tasks(|| Box::pin(idle::guard_of_task())),
+    ),
+    (
         "idle_foreign_future",
         Tasks(|| Box::pin(idle::foreign_future())),
     ),

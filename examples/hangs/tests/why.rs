@@ -10,7 +10,7 @@ use std::process::Command;
 use blitz_io_inspect::Frame;
 #[cfg(target_os = "linux")]
 use blitz_io_inspect::ask_with_stacks;
-use blitz_io_inspect::{Answer, Certainty, Fill, Finding, Waiter, ask, of_waiter, report};
+use blitz_io_inspect::{Answer, Certainty, Fill, Finding, Wait, Waiter, ask, of_waiter, report};
 use program::Program;
 
 impl Program {
@@ -1149,6 +1149,20 @@ fn is_fine(program: &str) {
             .iter()
             .find(|f| f.certainty == Certainty::Certain);
         assert_eq!(certain, None);
+    }
+}
+
+/// The task that took a lock has ended, and its value is the guard.
+#[test]
+fn a_guard_that_a_task_has_returned_is_not_lost() {
+    for program in ["idle_guard_of_child", "idle_guard_of_task"] {
+        let mut program = Program::start(program);
+        let is_mutex = |wait: &Wait| wait.kind == "Mutex";
+        program.until(|answer| answer.snapshot.waits.iter().any(is_mutex));
+        let answer = program.until(|_| true);
+        assert!(answer.snapshot.waits.iter().any(is_mutex), "{answer:#?}");
+        let mut kinds = answer.findings.iter().map(|finding| &*finding.kind);
+        assert!(!kinds.any(|kind| kind == "lost-holder"), "{answer:#?}");
     }
 }
 

@@ -135,9 +135,33 @@ fn between<'a>(line: &'a str, start: &str) -> Option<&'a str> {
     rest.split(['`', ')']).next()
 }
 
+/// Returns what to do if `message` says that a package in a folder, as one of the program is, requires a version of `name`
+/// that forbids the replacement. `versions`: a requirement that does not.
+pub fn pinned(message: &str, name: &str, versions: &str) -> Option<String> {
+    let requirement = between(message, "for the requirement `")?;
+    let (package, rest) = message
+        .split_once("required by package `")?
+        .1
+        .split_once(" v")?;
+    let (_, folder) = rest.split_once('`')?.0.split_once(" (")?;
+    let is_folder = !folder.contains("://");
+    (is_folder && requirement.starts_with(&format!("{name} = "))).then(|| {
+        let manifest = Path::new(folder.trim_end_matches(')')).join("Cargo.toml");
+        format!(
+            "{package} asks for `{requirement}`. Let it take newer versions (`{name} = \"{versions}\"`) in {}, and run \
+             `blitz migrate` again.",
+            manifest.display()
+        )
+    })
+}
+
 /// Returns what to do if `message` says that Cargo could not reach a server.
 pub fn unreachable(message: &str) -> Option<&'static str> {
-    const SIGNS: [&str; 8] = [
+    const SIGNS: [&str; 12] = [
+        "can't checkout from",
+        "failed to authenticate",
+        "you are in the offline mode",
+        "unexpected http status code",
         "Could not connect",
         "Could not resolve host",
         "Couldn't connect to server",
@@ -168,6 +192,31 @@ fn message(output: &Output) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_requirement_of_the_program_has_advice() {
+        let message = |from| {
+            format!(
+                "failed to select a version for the requirement `tokio = \"=1.40.0\"`\n\
+                 candidate versions found which didn't match: 1.54.1\nlocation searched: crates.io index\n\
+                 required by package `pin v0.1.0{from}`"
+            )
+        };
+        let advice =
+            pinned(&message(" (/x/pin)"), "tokio", "1").expect("it is a package of the program");
+        let manifest = Path::new("/x/pin").join("Cargo.toml");
+        assert!(
+            advice.starts_with("pin asks for `tokio = \"=1.40.0\"`"),
+            "{advice}"
+        );
+        assert!(advice.contains(&manifest.display().to_string()), "{advice}");
+        assert_eq!(pinned(&message(""), "tokio", "1"), None);
+        assert_eq!(
+            pinned(&message(" (https://example.org/pin#1)"), "tokio", "1"),
+            None
+        );
+        assert_eq!(pinned(&message(" (/x/pin)"), "rayon-core", "1"), None);
+    }
 
     #[test]
     fn cargo_names_the_version_that_does_not_fit() {

@@ -54,7 +54,7 @@ name. No source changes. Commit both files; in CI, `blitz migrate --check` fails
 
 Exit codes:
   0    every package that blitz-io can replace is replaced; with --undo: it was taken back
-  1    one is not (the report says why), one comes from another place, there is none, or nothing to
+  1    one is not, or comes from another place (the report says why); there is none, or nothing to
        take back; or a file is missing, as Cargo.toml may be, cannot be read or written, or is not
        what it should be
   2    the arguments are wrong";
@@ -274,9 +274,24 @@ fn check(
         }
         finding
     };
-    let report = Report::new(project, wanted.iter().map(finding).collect(), None);
-    Ok(report.with_by_hand(&lock))
+    let findings: Vec<Finding> = wanted.iter().map(finding).collect();
+    // One command replaces all.
+    let is_missing = |finding: &Finding| finding.why.as_deref() == Some(NO_LINE);
+    let next = findings.iter().any(is_missing).then(|| {
+        let names: Vec<&str> = wanted.iter().map(|known| known.name).collect();
+        let only = if names.len() == REPLACEMENTS.len() {
+            String::new()
+        } else {
+            format!(" --only {}", names.join(","))
+        };
+        format!("`blitz migrate{only}{options}` replaces what can be replaced.")
+    });
+    let report = Report::new(project, findings, None);
+    Ok(report.with_by_hand(&lock).with_next(next))
 }
+
+/// Why a package without a line in Cargo.toml is not replaced.
+const NO_LINE: &str = "Cargo.toml does not replace it.";
 
 /// Describes why a package is not replaced, as far as the files show it.
 fn why(known: &Replacement, manifest: &Manifest, options: &str) -> String {
@@ -287,7 +302,7 @@ fn why(known: &Replacement, manifest: &Manifest, options: &str) -> String {
             "Cargo.toml replaces it, but Cargo.lock holds on to the registry's package. Run {run}."
         ),
         Some(patch) => foreign(name, &patch.text, options),
-        None => format!("Cargo.toml does not replace it. Run {run}."),
+        None => NO_LINE.to_owned(),
     }
 }
 
@@ -369,9 +384,21 @@ fn migrate(
     let report = Report::new(project, findings.collect(), Some((&before, &after)));
     let report = report.with_by_hand(&after);
     let is_changed = end != begin;
-    Ok(report.with_next(is_changed.then_some(
-        "Build and test the program now. `blitz migrate --undo` takes the replacement back.",
-    )))
+    Ok(report.with_next(is_changed.then(|| after_change(&after))))
+}
+
+/// Returns what to do after a replacement.
+fn after_change(lock: &Lock) -> String {
+    let has_tokio = lock.ours(&REPLACEMENTS[0]).is_some();
+    let inspect = if has_tokio {
+        "\nFor `blitz why`, `trace`, `lint` and `top`: `cargo build --features tokio/inspect`, and run it with \
+         BLITZ_INSPECT=1."
+    } else {
+        ""
+    };
+    format!(
+        "Build and test the program now. `blitz migrate --undo` takes the replacement back.{inspect}"
+    )
 }
 
 /// Replaces one package after the other. The replacement of one can free the versions that another
@@ -437,7 +464,12 @@ fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> R
             match cargo::unreachable(&why) {
                 // No other package fares better.
                 Some(advice) => Err(Exit::Failed(format!("{why}\n\n{advice}"))),
-                None => Ok(Tried::Failed(why)),
+                None => Ok(Tried::Failed(
+                    match cargo::pinned(&why, known.name, known.versions) {
+                        Some(advice) => format!("{why}\n{advice}"),
+                        None => why,
+                    },
+                )),
             }
         }
     }

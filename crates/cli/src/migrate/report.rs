@@ -189,7 +189,7 @@ pub struct Report {
     undone: bool,
     /// The next step for the user.
     #[serde(skip)]
-    next: Option<&'static str>,
+    next: Option<String>,
 }
 
 impl Report {
@@ -222,7 +222,7 @@ impl Report {
     }
 
     /// Adds what to do next.
-    pub fn with_next(self, next: Option<&'static str>) -> Report {
+    pub fn with_next(self, next: Option<String>) -> Report {
         Report { next, ..self }
     }
 
@@ -236,8 +236,13 @@ impl Report {
 
     fn text(&self) -> String {
         let mut text = format!("{}\n\n", self.manifest);
-        for finding in &self.packages {
-            finding.write(&mut text);
+        if self.undone {
+            text += "Taken back.\n";
+            self.write_versions(&mut text);
+        } else {
+            for finding in &self.packages {
+                finding.write(&mut text);
+            }
         }
         for found in &self.by_hand {
             let _ = writeln!(
@@ -281,10 +286,19 @@ impl Report {
                 let _ = writeln!(text, "\n{title}\n  - {}", changes.join(", "));
             }
         }
-        if let Some(next) = self.next {
+        if let Some(next) = &self.next {
             let _ = writeln!(text, "\n{next}");
         }
         text
+    }
+
+    /// Writes which versions of the registry the tree has again.
+    fn write_versions(&self, text: &mut String) {
+        for finding in &self.packages {
+            if let Some(version) = &finding.version {
+                let _ = writeln!(text, "{:<16} {version} of the registry", finding.name);
+            }
+        }
     }
 
     /// Returns how the command ends.

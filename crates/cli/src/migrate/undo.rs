@@ -172,7 +172,8 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
         !known.own_features.is_empty() && old.ours(known).is_some() && new.ours(known).is_none()
     };
     let next = REPLACEMENTS.iter().any(gone).then_some(
-        "If you build with `--features tokio/inspect`, leave that out now: the registry's tokio does not have it.",
+        "If you build with `--features tokio/inspect`, leave that out now: the registry's tokio does not have it."
+            .to_owned(),
     );
     let report = Report::new(project, findings, Some((&old, &new)));
     let report = if is_undone { report.undone() } else { report };

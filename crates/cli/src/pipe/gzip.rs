@@ -84,7 +84,7 @@ pub fn decompress(arguments: &Arguments, decompress: &Decompress) -> Result<Exit
         let seen = (&mut reader).take(BEGINNING).read_to_end(&mut beginning);
         seen.map_err(|error| at(Place::Source(0), error))?;
         if beginning.is_empty() {
-            let error = ErrorKind::UnexpectedEof.into();
+            let error = io::Error::new(ErrorKind::InvalidData, "it is empty");
             return Err(at(Place::Source(0), error));
         }
         let is_bgzf = gzip::is_bgzf(&beginning);
@@ -231,9 +231,9 @@ fn told(failure: Failure, input: &Input, output: &Output) -> Exit {
             ErrorKind::UnexpectedEof => Exit::Failed(format!(
                 "{name}: the compressed data is cut off: the file is not complete, fetch it again"
             )),
-            ErrorKind::InvalidData | ErrorKind::InvalidInput => Exit::Failed(format!(
-                "{name}: {error}: it is no gzip file, or it is damaged"
-            )),
+            ErrorKind::InvalidData | ErrorKind::InvalidInput => {
+                Exit::Failed(format!("{name} is no gzip file, or it is damaged: {error}"))
+            }
             _ => input.unreadable(&error),
         },
         other => Exit::Failed(format!("{name}: {other}")),

@@ -36,7 +36,7 @@ pub struct Arguments {
     #[command(subcommand)]
     action: Action,
     /// The number of threads in total. The default is one for each processor.
-    #[arg(short, long, global = true, value_name = "NUMBER")]
+    #[arg(short, long, global = true, value_name = "NUMBER", value_parser = threads)]
     threads: Option<NonZeroUsize>,
     /// Prints what was done as JSON on standard output. Needs --output, except for checksums.
     #[arg(long, global = true)]
@@ -99,6 +99,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         Action::Gunzip(decompress) => gzip::decompress(arguments, decompress),
         Action::Sha256(files) => sha256::run(arguments, files),
     }
+}
+
+fn threads(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_| "it is a number from 1 on")
 }
 
 impl Arguments {

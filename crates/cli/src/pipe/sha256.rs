@@ -20,6 +20,7 @@ const BLOCK: usize = 1 << 17;
 /// the others still have their checksums, as with sha256sum.
 pub fn run(arguments: &Arguments, files: &Files) -> Result<Exit, Exit> {
     let inputs = input::unchecked(files);
+    let count = inputs.len();
     let progress = Progress::new(input::len(&inputs), true);
     let mut sums = Vec::new();
     let mut unreadable = 0;
@@ -48,8 +49,12 @@ pub fn run(arguments: &Arguments, files: &Files) -> Result<Exit, Exit> {
     }
     match unreadable {
         0 => Ok(Exit::Done),
-        1 => Err(Exit::Failed("a file has no checksum".to_owned())),
-        n => Err(Exit::Failed(format!("{n} files have no checksum"))),
+        // The one error says all.
+        _ if count == 1 => Err(Exit::Silent),
+        1 => Err(Exit::Failed(format!("1 of {count} files has no checksum"))),
+        n => Err(Exit::Failed(format!(
+            "{n} of {count} files have no checksum"
+        ))),
     }
 }
 

@@ -40,8 +40,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     /// Seconds between two looks.
-    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
-    every: f64,
+    #[arg(long, default_value = "1", value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    every: Duration,
 }
 
 const HELP: &str = "\
@@ -72,14 +72,20 @@ const COLUMNS: usize = 80;
 
 /// Shows one process until it or the user ends that.
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
-    let every = Duration::try_from_secs_f64(arguments.every)
-        .map_err(|error| Exit::usage(format!("--every: {error}"), "Give it some seconds."))?;
     let (pid, name) = choose("top", arguments.process.as_deref())?;
     if arguments.once || arguments.json || !io::stdout().is_terminal() {
         once(pid, &name, arguments)
     } else {
-        live::run(pid, &name, every, arguments.scheduler)
+        live::run(pid, &name, arguments.every, arguments.scheduler)
     }
+}
+
+/// Parses a time that is not zero.
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok();
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let time = time.filter(|time| !time.is_zero());
+    time.ok_or("it is a number of seconds, such as 0.5")
 }
 
 fn once(pid: u32, name: &str, arguments: &Arguments) -> Result<Exit, Exit> {

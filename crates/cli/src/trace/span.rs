@@ -14,7 +14,10 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
     let number: f64 = digits
         .parse()
         .map_err(|_| format!("{digits:?} is no number"))?;
-    let time = Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())?;
+    let time = Duration::try_from_secs_f64(number * unit).map_err(|_| "it is no time")?;
+    if time.is_zero() {
+        return Err("it is no time at all".into());
+    }
     if time > Duration::from_secs(24 * 3600) {
         return Err("it is more than a day".into());
     }
@@ -31,7 +34,9 @@ mod tests {
         assert_eq!(parse("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(parse("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(parse("2m"), Ok(Duration::from_secs(120)));
-        for wrong in ["", "s", "10", "10h", "-1s", "NaNs", "infs", "1e9m", "é"] {
+        for wrong in [
+            "", "s", "10", "10h", "-1s", "NaNs", "infs", "1e9m", "0s", "é",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

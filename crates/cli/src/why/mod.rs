@@ -80,9 +80,9 @@ Examples:
     "
 
 Exit codes:
-  0    the report has nothing that certainly never ends, and no deadlock
+  0    no finding, or only ones that may end by themselves: long-poll and long-wait
   1    no such process answers, or a file cannot be written
-  2    there is a probable deadlock; or the arguments are wrong, and standard output is empty
+  2    another finding is probable; or the arguments are wrong, and standard output is empty
   3    there is a wait that certainly never ends"
 );
 
@@ -165,12 +165,15 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     }
 }
 
+/// The findings about what takes long, and may end by itself.
+const MAY_END: [&str; 2] = ["long-poll", "long-wait"];
+
 /// Returns the exit for the worst finding.
 fn judged(answer: &Answer) -> Exit {
     let mut findings = answer.findings.iter();
     if findings.clone().any(|f| f.certainty == Certainty::Certain) {
         Exit::Found
-    } else if findings.any(|finding| finding.kind == "deadlock") {
+    } else if findings.any(|finding| !MAY_END.contains(&&*finding.kind)) {
         Exit::Likely
     } else {
         Exit::Done

@@ -184,10 +184,17 @@ fn nothing_certain_is_exit_status_0() {
 }
 
 #[test]
-fn a_probable_deadlock_is_exit_status_2() {
+fn a_probable_finding_is_exit_status_2_unless_it_may_end() {
     let mut answer = stuck();
     answer.findings[0].certainty = blitz_io_inspect::Certainty::Probable;
-    let kinds = [("deadlock", 2), ("long-wait", 0)];
+    let kinds = [
+        ("deadlock", 2),
+        ("futurelock", 2),
+        ("lost-holder", 2),
+        ("self-wait", 2),
+        ("long-poll", 0),
+        ("long-wait", 0),
+    ];
     for (kind, code) in kinds {
         answer.findings[0].kind = kind.into();
         let home = process(&answer);

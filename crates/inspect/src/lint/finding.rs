@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::explain;
 use super::run::{Side, Step};
+use crate::names::short;
 use crate::snapshot::{Certainty, Waiter, id_of_child};
 
 /// The subject of a finding.
@@ -176,7 +177,7 @@ impl Finding {
                 _ => "the holder".to_owned(),
             };
             let who = match &step.spawned_at {
-                Some(at) => format!("{who}, spawned at {at},"),
+                Some(at) => format!("{who}, spawned at {},", short(at)),
                 None => who,
             };
             match (&step.holds, &step.takes) {
@@ -204,10 +205,10 @@ impl Display for Shown<'_> {
         let side = self.0;
         f.write_str(&name(side))?;
         if let Some(made_at) = &side.made_at {
-            write!(f, " (created at {made_at})")?;
+            write!(f, " (created at {})", short(made_at))?;
         }
         match &side.at {
-            Some(at) => write!(f, "\n      at {at}"),
+            Some(at) => write!(f, "\n      at {}", short(at)),
             None => Ok(()),
         }
     }

@@ -133,7 +133,8 @@ impl Report {
     }
 }
 
-const NO_REQUESTS: &str = "
+const NO_REQUESTS: &str = concat!(
+    "
 The program marks no request. Let it say where one begins and ends:
 
     let _request = blitz_io::trace::request(\"GET /x\");
@@ -142,7 +143,16 @@ The program marks no request. Let it say where one begins and ends:
 Or make a request of each call of axum, tonic or hyper (feature `tower`):
 
     .layer(blitz_io::trace::RequestLayer::http())
-";
+
+A program that `blitz migrate` has moved gets these with
+blitz-io beside it, from where its Tokio comes (--path, if
+that is a checkout):
+
+    cargo add blitz-io --features inspect,tower --git ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "
+"
+);
 
 fn causes(text: &mut String, slowest: &Split) {
     text.push_str("\nWhat the slowest spent it on\n");

@@ -9,6 +9,8 @@ use super::{HEADER, TRAILER, cut_off, invalid};
 
 /// The number of bytes of a member's header that are always there.
 const FIXED_HEADER: usize = HEADER - 2;
+/// The first bytes of a member.
+const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 /// The bits of the header's flags.
 const HEADER_CRC: u8 = 1 << 1;
 const EXTRA: u8 = 1 << 2;
@@ -66,14 +68,17 @@ impl<R: BufRead> MemberReader<R> {
 
     /// Reads the header of a member and prepares for its content.
     fn header(&mut self) -> io::Result<()> {
-        let header: [u8; FIXED_HEADER] = self.array()?;
-        let [0x1f, 0x8b, 8, flags, ..] = header else {
-            return Err(invalid(if self.state == State::FirstHeader {
-                "this is no gzip"
-            } else {
-                "after a member comes something that is no gzip"
-            }));
-        };
+        // One after the other: a few bytes that are no header are not one that is cut off.
+        for expected in MAGIC {
+            if self.array()? != [expected] {
+                return Err(invalid(if self.state == State::FirstHeader {
+                    "it does not begin like gzip"
+                } else {
+                    "something that is no gzip follows the end of a member"
+                }));
+            }
+        }
+        let [flags, ..] = self.array::<{ FIXED_HEADER - MAGIC.len() }>()?;
         if flags & EXTRA != 0 {
             let length = u16::from_le_bytes(self.array()?);
             for _ in 0..length {

@@ -144,6 +144,11 @@ fn zeros_after_the_end_are_ignored() {
             assert_eq!(gunzip(&other), Err(ErrorKind::InvalidData));
         }
     }
+    for file in [gzip(&text, 1000, 6), bgzf(&text, 1000, 6)] {
+        let other = [&file[..], b"x"].concat();
+        assert_eq!(gunzip(&other), Err(ErrorKind::InvalidData));
+    }
+    assert_eq!(gunzip(b"x"), Err(ErrorKind::InvalidData));
     assert_eq!(gunzip(b""), Err(ErrorKind::UnexpectedEof));
     assert_eq!(gunzip(&[0; 100]), Err(ErrorKind::InvalidData));
 }

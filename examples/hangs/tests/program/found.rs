@@ -199,6 +199,7 @@ pub const NOT_SIMULATED: &[(&str, &str)] = &[
 /// Healthy programs whose tasks keep their thread, and so that of a simulation, for an hour.
 #[allow(dead_code, reason = "not all tests use it")]
 pub const KEEP_THE_THREAD: &[&str] = &[
+    "idle_guard_of_child",
     "idle_job_holds_lock",
     "idle_permit_given_to_a_job",
     "idle_scope_of_sleepers",

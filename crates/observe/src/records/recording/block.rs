@@ -9,6 +9,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
+use super::given::has_given;
 use super::totals::{self, Totals};
 use super::{Contention, Fill, Kind, Origin, Waiter};
 use crate::records::kernel::kind_list::KindList;
@@ -90,6 +91,8 @@ pub struct Facts {
     pub is_movable: bool,
     /// The holder keeps writers out, but not readers.
     pub is_beside_readers: bool,
+    /// The holder has ended, with a value that may have the guard.
+    pub is_given: bool,
     /// The location at which the object was taken last, if it is known.
     pub taken_at: Option<&'static Location<'static>>,
     /// The address in the waker of the future that the object was handed to; 0 if there is none.
@@ -271,6 +274,7 @@ impl Block {
             // SAFETY: names are never freed.
             name: unsafe { name.as_ref() }.copied(),
             holder: Waiter::from_word(holder & !(MOVABLE | BESIDE_READERS)),
+            is_given: has_given(holder & !(MOVABLE | BESIDE_READERS)),
             is_movable: holder & MOVABLE != 0,
             is_beside_readers: holder & BESIDE_READERS != 0,
             taken_at: self.taken_at(),

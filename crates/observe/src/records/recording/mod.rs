@@ -10,6 +10,7 @@ mod clock;
 mod current;
 mod descriptor;
 mod errand;
+mod given;
 mod json;
 mod kept;
 pub mod lint;
@@ -49,6 +50,7 @@ pub use self::{
     current::Entered,
     descriptor::{Descriptor, Source},
     errand::run_in_sleeping_thread,
+    given::ends_with,
     kept::Kept,
     object::Object,
     origin::Origin,

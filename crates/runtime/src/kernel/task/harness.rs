@@ -18,6 +18,7 @@ use super::state::{Complete, End, Start, WakeByValue};
 use super::waker;
 use crate::kernel::context::{self, TaskGuard};
 use blitz_io_core::Watched;
+use blitz_io_observe::ends_with;
 
 /// A task. The head comes first, and in it the header, so that a pointer to that is one to
 /// the task.
@@ -416,6 +417,7 @@ unsafe fn poll<F: Future, S: Schedule>(
 /// The caller has the contents, which are the future.
 #[inline(never)]
 unsafe fn finish<F: Future, S: Schedule>(cell: &Cell<F, S>, value: F::Output) {
+    ends_with::<F::Output>(Some(cell.head.header.id().as_u64()));
     // SAFETY: the contents are the caller's.
     match catch(|| unsafe { cell.drop_contents() }) {
         // SAFETY: the contents are the caller's, and the future was dropped.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use blitz_io_channel::oneshot::{self, Receiver, Sender};
-use blitz_io_observe::Members;
+use blitz_io_observe::{Members, ends_with};
 use blitz_io_sync::thread::Mutex;
 use pin_project_lite::pin_project;
 
@@ -159,7 +159,10 @@ impl<F: Future> Future for Member<F> {
         }));
         let result = match polled {
             Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(output)) => Ok(output),
+            Ok(Poll::Ready(output)) => {
+                ends_with::<F::Output>(None);
+                Ok(output)
+            }
             Err(panic) => {
                 // Drops the rest of the future. A panic of that drop is ignored.
                 let _ = catch_unwind(AssertUnwindSafe(|| this.future.set(None)));
