@@ -24,13 +24,15 @@ use crate::output;
 const RARELY_TRIED: &str = "\
 Threads changed at calls, and with some seeds between two. A short section between two calls, or of
 a lock that is free, is rarely interrupted so: --preempt does it with each seed, --atomics tries
-each atomic operation.
+each atomic operation. For tasks, locks and channels of blitz-io or its package tokio, a test with
+#[blitz_io::sim] or #[tokio::sim] changes at each of their operations.
 ";
 
 /// What a search at calls only has not tried, for a program that has passed.
 const NOT_TRIED: &str = "\
 Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
---preempt tries orders between two calls, too, and --atomics those of atomic operations.
+--preempt tries orders between two calls, too, and --atomics those of atomic operations. A test with
+#[blitz_io::sim] or #[tokio::sim] changes tasks at each operation of their locks and channels.
 ";
 
 impl RunArguments {
