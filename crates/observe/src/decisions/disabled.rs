@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Decider, Idle, Next};
+use super::{Decider, Idle, Next, Note};
 
 /// See `enabled.rs`.
 #[derive(Debug, Default)]
@@ -81,6 +81,17 @@ pub fn random(_below: u32) -> Option<u32> {
 /// Does nothing.
 #[inline(always)]
 pub fn panicked() {}
+
+/// Returns `false`.
+#[inline(always)]
+#[must_use]
+pub const fn explains() -> bool {
+    false
+}
+
+/// Does nothing.
+#[inline(always)]
+pub fn note(_note: impl FnOnce() -> Note) {}
 
 /// Returns the number of the only host.
 #[inline(always)]

@@ -10,6 +10,7 @@
 //! | no task is ready | [`idle`] | whether the clock moves, or the run is over |
 //! | a random number is drawn | [`random`] | which one: the order of `select!` and of stealing |
 //! | a task panics | [`panicked`] | nothing: it learns of it |
+//! | a report is to say what happened in the network | [`explains`], [`note`] | nothing: it learns of it |
 //! | code uses the network, or a clock | [`host`], [`to_host`], [`when_host_shows`] | the host on which the code runs, and its clock |
 //!
 //! On one thread, the order of wakes, and that of timers that are due, have no effect but the order in which
@@ -32,19 +33,30 @@ use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
-    Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
-    when_host_shows, with,
+    Numbered, explains, host, idle, is_on, next, note, panicked, polled, preempts, random, ready,
+    to_host, when_host_shows, with,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
-    Numbered, host, idle, is_on, next, panicked, polled, preempts, random, ready, to_host,
-    when_host_shows, with,
+    Numbered, explains, host, idle, is_on, next, note, panicked, polled, preempts, random, ready,
+    to_host, when_host_shows, with,
 };
 
 pub use faults::{happens, one_in, time_between};
 
 /// `true` if a back end may decide.
 pub const IS_DECIDED: bool = cfg!(feature = "sim");
+
+/// A note for the report of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// The current task has done this: a sentence without its subject.
+    Task(String),
+    /// A packet or a connection is held, lost or sent again: a sentence.
+    Network(String),
+    /// The name of what wakes the tasks that the network wakes from now on; `None` if it is not known.
+    Reason(Option<String>),
+}
 
 /// The next action of a thread that has no ready task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,6 +114,14 @@ pub trait Decider {
 
     /// The future of a task, or a closure for blocking work, has panicked.
     fn panicked(&self);
+
+    /// Returns `true` if it takes notes.
+    fn explains(&self) -> bool {
+        false
+    }
+
+    /// Takes a note. Called if [`explains`](Self::explains) returns `true`.
+    fn note(&self, _note: Note) {}
 
     /// Returns the number of the host on which the current code runs. Number 0 is the test itself.
     fn host(&self) -> u32 {
