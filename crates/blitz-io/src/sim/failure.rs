@@ -247,6 +247,7 @@ impl fmt::Display for Failure {
                 "  to replay: `Failure::trace`, or the same runs from seed {first} on: cargo test {test}"
             )?;
         }
+        f.write_str(&self.explained.faults)?;
         f.write_str(&self.explained.waits)?;
         f.write_str(&self.explained.events)
     }

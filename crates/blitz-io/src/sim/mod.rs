@@ -76,14 +76,18 @@ mod files;
 pub mod history;
 #[cfg(feature = "net")]
 mod hosts;
+#[cfg(feature = "net")]
+mod life;
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
 mod members;
 mod network;
 #[cfg(not(feature = "net"))]
 mod no_hosts;
+mod notes;
 mod outcome;
 mod panics;
 mod period;
+mod places;
 mod properties;
 mod report;
 mod run;
@@ -110,6 +114,8 @@ pub use hosts::{
     Host, ToHost, heal, heal_all, host, hosts, named, partition, partition_one_way, random,
     set_all_links, set_link, system_time,
 };
+#[cfg(feature = "net")]
+pub use life::HostEnd;
 pub use outcome::Outcome;
 #[doc(hidden)]
 pub use period::period_literal;

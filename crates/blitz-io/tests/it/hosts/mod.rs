@@ -8,6 +8,7 @@ mod files;
 mod left;
 #[cfg(feature = "fs")]
 mod replicated;
+mod reports;
 mod streams;
 
 use blitz_io::sim::Builder;
