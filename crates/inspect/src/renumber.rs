@@ -6,7 +6,7 @@ use blitz_io_observe::{id_of_child, number_of_child};
 use crate::names::NUMBERED_OBJECT;
 use crate::snapshot::{Object, Snapshot, Wait, Waiter};
 
-/// Gives tasks, children and objects.
+/// The functions that return the other numbers.
 struct Numbers<T, C, O> {
     task: T,
     child: C,
@@ -101,6 +101,8 @@ where
 
 #[cfg(test)]
 mod tests {
+    use blitz_io_observe::Kind;
+
     use super::*;
     use crate::names::of_target;
 
@@ -111,8 +113,24 @@ mod tests {
             holder: Some(Waiter::Task(4_172)),
             ..Object::default()
         };
-        let mut wait = crate::semantics::tests::wait("Mutex");
-        (wait.waiter, wait.object) = (Waiter::Task(4_171), Some(object));
+        let wait = Wait {
+            id: 1,
+            waiter: Waiter::Task(4_171),
+            thread: 1,
+            kind: Kind::Mutex.name().into(),
+            semantics: Kind::Mutex.semantics(),
+            object: Some(object),
+            task: None,
+            runtime: None,
+            source: None,
+            location: String::new(),
+            since_ms: 0,
+            waiting_ms: 0,
+            is_timed: false,
+            blocks_thread: false,
+            is_direct: true,
+            is_handed: false,
+        };
         let mut snapshot = Snapshot {
             waits: vec![wait],
             ..Snapshot::default()

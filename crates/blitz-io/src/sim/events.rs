@@ -159,6 +159,12 @@ fn title(task: u64, snapshot: &Snapshot) -> String {
 }
 
 fn line(text: &mut String, moment: Option<Moment>, what: &str) {
+    // Random latencies have more digits than a reader needs.
+    let rounded = |at: Duration| at - Duration::from_nanos(u64::from(at.subsec_nanos() % 1_000));
+    let moment = moment.map(|Moment { step, at }| Moment {
+        step,
+        at: rounded(at),
+    });
     _ = match moment {
         Some(Moment { step, at }) if at.is_zero() => writeln!(text, "    step {step}: {what}"),
         Some(Moment { step, at }) => writeln!(text, "    step {step}, {at:?}: {what}"),

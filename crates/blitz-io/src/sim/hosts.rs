@@ -210,8 +210,10 @@ impl Hosts {
                 }
                 None => {
                     guard.0.end(HostEnd::Returned);
-                    let text = format!("the code of {name} has returned");
-                    run.with_notes(|notes, moment| notes.fault(moment, None, text, None));
+                    run.with_notes(|notes, moment| {
+                        let text = format!("the code of {name} has returned");
+                        notes.fault(moment, None, text, None);
+                    });
                 }
             }
         })

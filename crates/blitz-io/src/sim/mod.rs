@@ -7,8 +7,8 @@
 //!
 //! A run fails if a task panics, the test returns an error, or a [property](always) does not hold. It also fails if tasks,
 //! timers or sockets are left at the end, if no task can continue, or if some of the tasks certainly wait for each other for ever: a
-//! deadlock needs no assertion. The [`Failure`] says in words which task waits for what, and what each did last, with the
-//! lines of the source.
+//! deadlock needs no assertion. The [`Failure`] says in words which faults there were, which task waits for what, and what
+//! each did last, with the lines of the source.
 //!
 //! ```
 //! use std::sync::Arc;

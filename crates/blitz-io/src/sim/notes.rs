@@ -99,6 +99,8 @@ pub(super) struct Notes {
     sentences: HashMap<u64, String>,
     /// Their numbers, the oldest one first.
     numbers: VecDeque<u64>,
+    /// The number of an empty one.
+    unknown: Option<u64>,
     faults: Last,
     packets: Last,
     /// Number of events of both kinds.
@@ -115,6 +117,7 @@ impl Default for Notes {
         Self {
             sentences: HashMap::new(),
             numbers: VecDeque::new(),
+            unknown: None,
             faults: Last::new(FAULTS),
             packets: Last::new(PACKETS),
             happened: 0,
@@ -136,6 +139,18 @@ impl Notes {
         self.numbers.push_back(number);
         self.sentences.insert(number, sentence);
         number
+    }
+
+    /// Returns the number that says that no reason is known.
+    pub(super) fn no_reason(&mut self) -> u64 {
+        match self.unknown {
+            Some(number) => number,
+            None => {
+                let number = NEXT.fetch_add(1, Ordering::Relaxed);
+                self.sentences.insert(number, String::new());
+                *self.unknown.insert(number)
+            }
+        }
     }
 
     /// Returns the sentences, by their numbers.

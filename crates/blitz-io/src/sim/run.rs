@@ -643,7 +643,11 @@ impl Decider for Run {
             Note::Task(text) => self.note_of_task(text),
             Note::Network(text) => self.notes.borrow_mut().packet(self.moment(), text),
             Note::Reason(text) => {
-                let number = self.notes.borrow_mut().keep(text.unwrap_or_default());
+                let mut notes = self.notes.borrow_mut();
+                let number = match text {
+                    Some(text) => notes.keep(text),
+                    None => notes.no_reason(),
+                };
                 trace::wakes_because(number);
             }
         }

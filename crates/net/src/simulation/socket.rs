@@ -92,6 +92,9 @@ fn report(driver: &Driver, reports: &[Report]) {
             driver.report(report.token, report.bits, wakers);
         }
     });
+    if reason.is_some() {
+        notes::reason(None);
+    }
 }
 
 /// Uses the network for an operation.

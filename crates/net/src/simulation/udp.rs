@@ -198,18 +198,21 @@ impl Udp {
         let Some(socket) = self.receiver(wire, target, to) else {
             return lost(wire, &datagram, || "no socket is there".to_owned());
         };
-        let is_peer = socket.peer.is_none_or(|peer| peer == datagram.from.1);
-        if is_peer && socket.received.len() < QUEUE {
-            wire.set_reason(|wire| {
-                let from = wire.name_of(datagram.from.0);
-                format!(
-                    "a datagram of {from}: {}",
-                    notes::count(datagram.bytes.len())
-                )
+        if socket.peer.is_some_and(|peer| peer != datagram.from.1) {
+            return lost(wire, &datagram, || {
+                "the socket there has another peer".to_owned()
             });
-            (socket.received).push_back((datagram.bytes, datagram.from.1));
-            wire.report(socket.token, bits::READABLE);
         }
+        if socket.received.len() >= QUEUE {
+            return lost(wire, &datagram, || "the queue there is full".to_owned());
+        }
+        wire.set_reason(|wire| {
+            let from = wire.name_of(datagram.from.0);
+            let bytes = notes::count(datagram.bytes.len());
+            format!("a datagram of {from}: {bytes}")
+        });
+        (socket.received).push_back((datagram.bytes, datagram.from.1));
+        wire.report(socket.token, bits::READABLE);
     }
 
     /// Copies the first datagram. Bytes for which there is no room are lost.

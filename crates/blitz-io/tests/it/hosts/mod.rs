@@ -2,6 +2,7 @@
 
 mod clocks;
 mod datagrams;
+mod ends;
 mod faults;
 #[cfg(feature = "fs")]
 mod files;
