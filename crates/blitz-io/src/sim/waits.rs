@@ -47,7 +47,7 @@ impl Explained {
     }
 }
 
-/// What a run was when it failed.
+/// The parts of a failed run that explain it.
 pub(super) struct AtFailure<'a> {
     /// The tasks of the run. The first one is the test's own.
     pub(super) tasks: &'a [u64],

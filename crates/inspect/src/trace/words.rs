@@ -8,7 +8,7 @@ use blitz_io_observe::Mode;
 use super::recording::{Ender, Event, For, Recording, Target, What};
 use crate::snapshot::Waiter;
 
-/// What the words of a simulation need to know of it.
+/// The facts about a simulation that its words need.
 #[doc(hidden)]
 pub struct Known<'a> {
     /// The tasks of the run, and the number that each one has in it.

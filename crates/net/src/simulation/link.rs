@@ -99,7 +99,7 @@ impl Link {
     }
 }
 
-/// In the words of a report, such as `a latency of 1ms to 10ms, 1 of 50 packets lost`.
+/// Writes the settings in the words of a report, such as `a latency of 1ms to 10ms, 1 of 50 packets lost`.
 impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a latency of {:?} to {:?}", self.least, self.most)?;

@@ -1,18 +1,13 @@
 //! Notes for the report of a run: what tasks do with sockets, what arrives, and what is held or lost.
 //!
-//! Nothing here is called in a run that no report explains.
+//! In a run that no report explains, these functions do nothing.
 
 use std::io;
 use std::net::SocketAddr;
-use std::rc::Rc;
 
 use blitz_io_observe::decisions::{self, Note};
 
-use super::tcp::Segment;
 use super::wire::Wire;
-
-/// The name of what makes a socket ready, in a report.
-pub(super) type Reason = Option<Rc<str>>;
 
 /// The current task has done something: a sentence without its subject.
 pub(super) fn task(text: impl FnOnce() -> String) {
@@ -33,8 +28,7 @@ impl Wire {
     /// Sockets become ready for this reason until [`forget_reason`](Self::forget_reason).
     pub(super) fn set_reason(&mut self, text: impl FnOnce(&Self) -> String) {
         if decisions::explains() {
-            let text: Reason = Some(text(self).into());
-            self.reason = text;
+            self.reason = Some(text(self).into());
         }
     }
 
@@ -67,22 +61,6 @@ impl Wire {
     }
 }
 
-impl Segment {
-    /// Names the arrival of the segment, which a host has sent.
-    pub(super) fn describe(&self, sender: &str) -> String {
-        match self {
-            Self::Open => format!("a packet of {sender}: a request to connect"),
-            Self::Accept => format!("a packet of {sender}: the connection is accepted"),
-            Self::Data(bytes) => format!("a packet of {sender}: {}", count(bytes.len())),
-            Self::Credit(read) => {
-                format!("a packet of {sender}: room for {} more", count(*read))
-            }
-            Self::End => format!("a packet of {sender}: the end of the stream"),
-            Self::Reset => format!("a packet of {sender}: a reset"),
-        }
-    }
-}
-
 /// Returns a number of bytes in words.
 pub(super) fn count(bytes: usize) -> String {
     match bytes {
@@ -96,7 +74,7 @@ pub(super) fn name(peer: Option<String>) -> String {
     peer.unwrap_or_else(|| "a peer that is gone".to_owned())
 }
 
-/// Notes that the current task has read from a connection, unless nothing was there.
+/// Notes that the current task has read from a connection, or has failed to. A read that has to wait is no note.
 pub(super) fn read(result: &io::Result<usize>, peer: impl FnOnce() -> String) {
     match result {
         Ok(0) => task(|| format!("reads the end of the stream of {}", peer())),
@@ -105,7 +83,7 @@ pub(super) fn read(result: &io::Result<usize>, peer: impl FnOnce() -> String) {
     }
 }
 
-/// Notes that the current task has written to a connection, unless there was no room.
+/// Notes that the current task has written to a connection, or has failed to. A write that has to wait is no note.
 pub(super) fn written(result: &io::Result<usize>, peer: impl FnOnce() -> String) {
     match result {
         Ok(n) => task(|| format!("writes {} to {}", count(*n), peer())),

@@ -42,7 +42,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(127);
 const DATA_LIMIT: Duration = Duration::from_secs(924);
 
 #[derive(Debug)]
-pub(super) enum Segment {
+enum Segment {
     Open,
     Accept,
     Data(Vec<u8>),
@@ -50,6 +50,25 @@ pub(super) enum Segment {
     Credit(usize),
     End,
     Reset,
+}
+
+impl Segment {
+    /// Names the arrival of the segment, which a host has sent.
+    fn describe(&self, sender: &str) -> String {
+        match self {
+            Self::Open => format!("a packet of {sender}: a request to connect"),
+            Self::Accept => format!("a packet of {sender}: the connection is accepted"),
+            Self::Data(bytes) => format!("a packet of {sender}: {}", notes::count(bytes.len())),
+            Self::Credit(read) => {
+                format!(
+                    "a packet of {sender}: room for {} more",
+                    notes::count(*read)
+                )
+            }
+            Self::End => format!("a packet of {sender}: the end of the stream"),
+            Self::Reset => format!("a packet of {sender}: a reset"),
+        }
+    }
 }
 
 /// One end of a connection.

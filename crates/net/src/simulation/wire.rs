@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use blitz_io_driver::bits::Bits;
 use blitz_io_runtime::internals::simulated_now;
 
 use super::link::Link;
-use super::notes::Reason;
 
 /// The number of a socket. No other socket of the process has it.
 pub(super) type Id = u64;
@@ -82,10 +82,13 @@ pub(super) struct Wire {
     pub(super) reason: Reason,
 }
 
+/// The name of the reason why a socket becomes ready, in a report. None if no report explains the run.
+pub(super) type Reason = Option<Rc<str>>;
+
 /// A socket has become ready.
 pub(super) struct Report {
     pub(super) token: usize,
-    /// For what it is ready.
+    /// The operations for which it is ready.
     pub(super) bits: Bits,
     pub(super) reason: Reason,
 }

@@ -1,4 +1,4 @@
-//! What the report of a failure says about hosts and the network.
+//! Hosts and the network in the report of a failure.
 
 use std::time::Duration;
 
