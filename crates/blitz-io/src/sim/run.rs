@@ -448,6 +448,7 @@ impl Run {
         })
     }
 
+    #[cfg(feature = "net")]
     pub(super) fn has_main_ended(&self) -> bool {
         self.main_ended.get()
     }
