@@ -2,12 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::iter::successors;
 use std::time::Duration;
 
 use blitz_io_inspect::trace::{Began, Known, Recording, Words};
 use blitz_io_inspect::{
-    Certainty, Finding, Snapshot, Wait, Waiter, findings, renumber, report_of_failure, short_place,
-    snapshot_of_tasks,
+    Certainty, Finding, Snapshot, Task, Wait, Waiter, findings, renumber, report_of_failure,
+    short_place, snapshot_of_tasks,
 };
 use blitz_io_observe::trace;
 
@@ -171,6 +172,7 @@ fn judge(
 ) -> (Snapshot, Vec<Finding>) {
     let all: HashSet<u64> = tasks.iter().copied().collect();
     let mut snapshot = snapshot_of_tasks(|task| all.contains(&task));
+    keep_own(&mut snapshot, &all);
     give_numbers(&mut snapshot, tasks, objects);
     let count = tasks.len() as u64;
     members.name_tasks(count, &mut snapshot);
@@ -192,6 +194,21 @@ fn judge(
     // No task of the run is polled now, so a second snapshot would show the same waits.
     let findings = findings(&snapshot, &snapshot);
     (snapshot, findings)
+}
+
+/// Removes the records of other tests' tasks. While records are read, a task that begins in another thread may take the place
+/// of one that was chosen.
+fn keep_own(snapshot: &mut Snapshot, all: &HashSet<u64>) {
+    let owner = |task: &Task| Some((task.id, task.child_of?.owner.task()?));
+    let owners: HashMap<u64, u64> = snapshot.tasks.iter().filter_map(owner).collect();
+    let is_own = |task: u64| {
+        let around = successors(Some(task), |task| owners.get(task).copied());
+        around.take(DEPTH).any(|task| all.contains(&task))
+    };
+    snapshot.tasks.retain(|task| is_own(task.id));
+    snapshot.jobs.retain(|job| is_own(job.id));
+    let waits = &mut snapshot.waits;
+    waits.retain(|wait| wait.waiter.task().is_some_and(is_own));
 }
 
 /// Gives the tasks their numbers in the run, and objects numbers that do not depend on addresses.
