@@ -2,7 +2,7 @@
 
 C and Zig have moments only. A function that waits without a limit has a second form with a deadline, whose
 name ends in `_until` or `Until`; other functions that wait take a deadline. C++ has the forms of its standard
-library: `_for` takes a duration, and `_until` a time point.
+library: `_for` takes a duration, and `_until` a time point, and where one is, the other one is too.
 """
 
 import glob
@@ -67,6 +67,7 @@ def of_moments(found, until, limits, takes_moment):
 
 def of_cpp(found):
     """Returns what is wrong with a function of C++."""
+    names = {(file, name) for file, name, _ in found}
     for file, name, parameters in found:
         if NO_TIME.search(name):
             continue
@@ -74,6 +75,9 @@ def of_cpp(found):
             yield file, name, "a time limit is `_for` or `_until`, as in the standard library"
         if name.endswith("_for") and "duration" not in parameters:
             yield file, name, "`_for` takes a duration"
+        for one, other in (("_for", "_until"), ("_until", "_for")):
+            if name.endswith(one) and (file, name.removesuffix(one) + other) not in names:
+                yield file, name, f"there is no `{name.removesuffix(one)}{other}`"
         if name.endswith("_until") and "time_point" not in parameters:
             yield file, name, "`_until` takes a time point"
         if "time_point" in parameters and not name.endswith("_until"):

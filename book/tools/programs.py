@@ -11,31 +11,16 @@ import re
 import sys
 
 SRC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src")
-INCLUDE = re.compile(r"\{\{#include ([^}:\s]+)(?::(\w+))?\}\}")
-ANCHOR = re.compile(r"\s*// ANCHOR(_END)?: (\w+)\s*$")
-
-
-def included(page, match):
-    """Returns the text that mdBook puts in the place of an include."""
-    with open(os.path.join(os.path.dirname(page), match[1]), encoding="utf-8") as file:
-        lines = file.read().splitlines()
-    shown, inside = [], match[2] is None
-    for line in lines:
-        if anchor := ANCHOR.match(line):
-            if anchor[2] == match[2]:
-                inside = anchor[1] is None
-        elif inside:
-            shown.append(line)
-    return "\n".join(shown)
+BLOCK = re.compile(r"^(?:<!-- include (\S+) -->\n)?```rust\n(.*?)^```", re.S | re.M)
 
 
 def blocks(page):
     """Returns the Rust of each block of a page."""
     with open(page, encoding="utf-8") as file:
         text = file.read()
-    for block in re.findall(r"^```rust\n(.*?)^```", text, re.S | re.M):
-        if "/ecosystem/" not in block:
-            yield INCLUDE.sub(lambda match: included(page, match), block)
+    for file, block in BLOCK.findall(text):
+        if "/ecosystem/" not in file:
+            yield block
 
 
 def is_program(block):

@@ -251,7 +251,7 @@ impl Arguments {
                 arguments.set(spec, value.map(String::as_str))?;
             } else {
                 return Err(format!(
-                    "{word:?} is no option: which one is it the value of?"
+                    "{word:?} is no option: which one is it the value of? Reads are given so: -i FILE"
                 ));
             }
         }
@@ -303,5 +303,11 @@ pub fn usage(program: &str) -> String {
             spec.long, spec.help
         );
     }
+    let _ = write!(
+        text,
+        "examples:\n  \
+         {program} -i in.fq.gz -o out.fq.gz\n  \
+         {program} -i in.1.fq.gz -I in.2.fq.gz -o out.1.fq.gz -O out.2.fq.gz\n"
+    );
     text
 }

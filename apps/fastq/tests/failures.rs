@@ -306,6 +306,7 @@ fn options_that_make_no_sense() {
     let help = run(BLITZ, path, "--help");
     assert_eq!((help.code, &help.stderr[..]), (Some(0), ""));
     assert!(help.stdout.starts_with(b"usage: "));
+    assert!(help.stdout.ends_with(b" -O out.2.fq.gz\n"));
     assert_eq!(run(BLITZ, path, "").code, Some(0));
 }
 

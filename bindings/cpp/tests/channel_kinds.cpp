@@ -30,9 +30,11 @@ TEST(Oneshot, TellsTheSenderThatTheReceiverIsGone) {
     blitz::oneshot<std::unique_ptr<int>> channel;
     EXPECT_FALSE(channel.tx.is_closed());
     EXPECT_FALSE(channel.tx.wait_closed_for(1ms));
+    EXPECT_FALSE(channel.tx.wait_closed_until(std::chrono::system_clock::now() + 1ms));
     std::thread thread([rx = std::move(channel.rx)] {});
     channel.tx.wait_closed();
     thread.join();
+    EXPECT_TRUE(channel.tx.wait_closed_until(std::chrono::steady_clock::now() + 1h));
     EXPECT_TRUE(channel.tx.is_closed());
     auto value = std::make_unique<int>(5);
     EXPECT_EQ(channel.tx.send(std::move(value)), status::closed);
@@ -139,6 +141,9 @@ TEST(Select, PerformsWhatIsPossible) {
                                 blitz::on_recv(stop_rx, on_stop)),
               std::nullopt);
     EXPECT_EQ(blitz::select_for(1ms, blitz::on_recv(numbers_rx, on_number)), std::nullopt);
+    EXPECT_EQ(blitz::select_until(std::chrono::system_clock::now() + 1ms,
+                                  blitz::on_recv(numbers_rx, on_number)),
+              std::nullopt);
     EXPECT_EQ(numbers_tx.send(7), status::ok);
     EXPECT_EQ(blitz::select(blitz::on_recv(stop_rx, on_stop), blitz::on_recv(numbers_rx, on_number)),
               1U);
@@ -171,6 +176,11 @@ TEST(Select, PerformsWhatIsPossible) {
                                 blitz::on_recv(stop_rx, on_stop)),
               1U);
     EXPECT_EQ(got, "stop");
+    EXPECT_EQ(numbers_tx.send(8), status::ok);
+    EXPECT_EQ(blitz::select_until(std::chrono::steady_clock::now() + 1h,
+                                  blitz::on_recv(numbers_rx, on_number)),
+              0U);
+    EXPECT_EQ(got, "8");
     numbers_tx.close();
     EXPECT_EQ(blitz::select(blitz::on_recv(numbers_rx, on_number)), 0U);
     EXPECT_EQ(got, "closed");

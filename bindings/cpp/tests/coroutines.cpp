@@ -26,6 +26,7 @@ blitz::task<int> sum_to(int n) {
 
 blitz::task<> fails() {
     co_await blitz::this_fiber::async_sleep_for(1ms);
+    co_await blitz::this_fiber::async_sleep_until(std::chrono::steady_clock::now() + 1ms);
     throw std::out_of_range("far");
 }
 

@@ -14,6 +14,7 @@ TEST(Tcp, EchoesToAFiberAndToAThread) {
     auto listener = blitz::listen_tcp("127.0.0.1:0");
     EXPECT_FALSE(listener.try_accept());
     EXPECT_FALSE(listener.accept_for(1ms));
+    EXPECT_FALSE(listener.accept_until(std::chrono::steady_clock::now() + 1ms));
     auto server = blitz::spawn([&] {
         for (int i = 0; i < 2; i++)
             blitz::spawn([stream = listener.accept()]() mutable {
@@ -30,10 +31,12 @@ TEST(Tcp, EchoesToAFiberAndToAThread) {
         char answer[5];
         EXPECT_FALSE(stream.try_read(answer, 5));
         EXPECT_FALSE(stream.read_for(answer, 5, 1ms));
+        EXPECT_FALSE(stream.read_until(answer, 5, std::chrono::system_clock::now() + 1ms));
         stream.write_all("hello");
         stream.read_exact(answer, sizeof answer);
         EXPECT_EQ(std::string(answer, 5), "hello");
-        EXPECT_EQ(stream.write_all_for("you", 3, 1h), 3U);
+        EXPECT_EQ(stream.write_all_for("yo", 2, 1h), 2U);
+        EXPECT_EQ(stream.write_all_until("u", 1, std::chrono::system_clock::now() + 1h), 1U);
         stream.shutdown(blitz::direction::write);
         stream.read_exact(answer, 3);
         try {
@@ -89,6 +92,8 @@ TEST(Udp, SendsDatagrams) {
     blitz::udp_socket other("127.0.0.1:0");
     char buffer[8];
     EXPECT_FALSE(one.recv_from_for(buffer, sizeof buffer, 1ms));
+    EXPECT_FALSE(
+        one.recv_from_until(buffer, sizeof buffer, std::chrono::steady_clock::now() + 1ms));
     other.send_to("ping", 4, one.local_address());
     const auto got = one.recv_from(buffer, sizeof buffer);
     EXPECT_EQ(std::string(buffer, got.size), "ping");

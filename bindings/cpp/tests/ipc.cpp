@@ -30,6 +30,7 @@ TEST(Ipc, ARouteReachesAllReceivers) {
     blitz::ipc::route<tick>::receiver other(name, options);
     EXPECT_EQ(one.try_recv().why(), status::empty);
     EXPECT_EQ(one.recv_for(1ms).why(), status::timed_out);
+    EXPECT_EQ(one.recv_until(std::chrono::steady_clock::now() + 1ms).why(), status::timed_out);
     auto sender = blitz::spawn([&] {
         blitz::ipc::route<tick>::sender tx(name, options);
         for (std::uint64_t i = 0; i < 100; i++) {
@@ -67,6 +68,7 @@ TEST(Ipc, AQueueHandsEachToOneAndFillsUp) {
     blitz::ipc::queue<int>::receiver rx(name, options);
     EXPECT_EQ(tx.send(1), status::ok);
     EXPECT_EQ(tx.send_for(2, 1ms), status::ok);
+    EXPECT_EQ(tx.send_until(3, std::chrono::system_clock::now() + 1h), status::full);
     EXPECT_EQ(tx.send(3), status::full);
     EXPECT_EQ(tx.try_send(3), status::full);
     EXPECT_EQ(*rx.recv(), 1);

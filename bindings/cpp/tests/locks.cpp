@@ -154,7 +154,9 @@ TEST(Latch, OpensAtZero) {
     blitz::latch latch(8);
     EXPECT_FALSE(latch.try_wait());
     EXPECT_FALSE(latch.wait_for(1ms));
+    EXPECT_FALSE(latch.wait_until(std::chrono::system_clock::now() + 1ms));
     in_threads_and_fibers([&](int) { latch.arrive_and_wait(); });
+    EXPECT_TRUE(latch.wait_until(std::chrono::steady_clock::now()));
     EXPECT_TRUE(latch.try_wait());
     EXPECT_THROW(latch.count_down(), blitz::error);
     EXPECT_THROW(blitz::latch(-1), blitz::error);

@@ -52,6 +52,7 @@ TEST(Process, IsKilledAndFails) {
     options.arguments = {"1000000"};
     blitz::process child(options);
     EXPECT_FALSE(child.wait_for(1ms));
+    EXPECT_FALSE(child.wait_until(std::chrono::steady_clock::now() + 1ms));
     EXPECT_THROW((void)child.take_output(), blitz::error);
     child.kill();
     const auto status = child.wait_for(1h);

@@ -115,6 +115,7 @@ TEST(Runtime, ATaskThatDoesNotBeginDestroysItsFunction) {
             handles.push_back(runtime.spawn_blocking([shared] { return *shared; }));
         }
         runtime.shutdown();
+        EXPECT_TRUE(runtime.shutdown_until(std::chrono::steady_clock::now() + 1h));
         EXPECT_THROW((void)runtime.spawn([shared] { return *shared; }), blitz::error);
     }
     EXPECT_EQ(shared.use_count(), 1);

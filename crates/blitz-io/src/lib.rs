@@ -403,6 +403,7 @@ struct Readme;
     feature = "fs",
     feature = "macros",
     feature = "net",
+    feature = "pool",
     feature = "sim"
 ))]
 #[doc = include_str!("../../../book/src/guides/simulating-tasks.md")]

@@ -1,9 +1,8 @@
 //! Waiters that look alike, such as a thousand connections that wait for their clients: a report has one of them,
 //! and the number of the others.
 
-use std::collections::{HashMap, HashSet};
-
 use crate::snapshot::{Finding, Snapshot, Wait, Waiter, process_and_number};
+use blitz_io_observe::collections::{HashMap, HashSet};
 
 /// The largest number of blocks in a picture.
 const BLOCKS: usize = 40;
@@ -73,7 +72,7 @@ pub(crate) fn blocks<'a>(
     waits: impl IntoIterator<Item = &'a Wait>,
 ) -> Vec<Block<'a>> {
     let mut order: Vec<Waiter> = Vec::new();
-    let mut of_waiters: HashMap<Waiter, Vec<&Wait>> = HashMap::new();
+    let mut of_waiters: HashMap<Waiter, Vec<&Wait>> = HashMap::default();
     for wait in waits {
         let waits = of_waiters.entry(wait.waiter).or_default();
         if waits.is_empty() {
@@ -82,7 +81,7 @@ pub(crate) fn blocks<'a>(
         waits.push(wait);
     }
     let mut found: Vec<Block<'a>> = Vec::new();
-    let mut seen: HashMap<Vec<Likeness<'a>>, usize> = HashMap::new();
+    let mut seen: HashMap<Vec<Likeness<'a>>, usize> = HashMap::default();
     for waiter in order {
         let waits = of_waiters.remove(&waiter).unwrap_or_default();
         let likeness = waits.iter().map(|wait| Likeness::new(snapshot, wait));
@@ -100,7 +99,7 @@ pub(crate) fn blocks<'a>(
 pub(crate) fn without_waits(snapshot: &Snapshot) -> Vec<(Waiter, usize)> {
     let waiting: HashSet<Waiter> = snapshot.waits.iter().map(|wait| wait.waiter).collect();
     let mut found: Vec<(Waiter, usize)> = Vec::new();
-    let mut seen = HashMap::new();
+    let mut seen = HashMap::default();
     for task in &snapshot.tasks {
         let waiter = Waiter::Task(task.id);
         if waiting.contains(&waiter) {
@@ -147,7 +146,7 @@ pub(crate) fn excerpt(
         .cloned()
         .collect();
     let others = all.iter().filter(|wait| !own.contains(&wait.id));
-    let mut more = HashMap::new();
+    let mut more = HashMap::default();
     for block in blocks(snapshot, others.filter(is_near)) {
         if shown.len() >= BLOCKS {
             break;

@@ -1,7 +1,9 @@
 //! The graph of waits in the language of Graphviz.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Write;
+
+use blitz_io_observe::collections::HashMap;
 
 use crate::alike::excerpt;
 use crate::graph::Graph as Waits;

@@ -15,7 +15,9 @@
 //! - certainly, if no member of its family may: neither the outermost owner, nor a child of it, and so on. This also is the rule for
 //!   a child that waits for a lock of its own.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
+
+use blitz_io_observe::collections::{HashMap, HashSet};
 
 use crate::snapshot::{ChildOf, Snapshot, Waiter};
 

@@ -45,6 +45,7 @@ pub fn trace_when(
     thread::Builder::new()
         .name("blitz-inspect".into())
         .spawn(move || {
+            blitz_io_observe::serves_process();
             for number in 1..=FILES {
                 // The function that has the other end is never dropped.
                 if fired.recv().is_err() {

@@ -45,8 +45,9 @@
 //! has the waits of all its threads. If a thread has no record, or one of several drives a future and so
 //! runs tasks, the last known user of the end is a likely ender.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
+use blitz_io_observe::collections::{HashMap, HashSet};
 use blitz_io_observe::{EndedBy, Hands, Kind, Mode};
 
 use crate::families::Families;
@@ -100,7 +101,7 @@ impl Enders {
 impl<'a> Graph<'a> {
     pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
         let mut waits: BTreeMap<Waiter, Vec<&Wait>> = BTreeMap::new();
-        let mut by_object: HashMap<u64, Vec<&Wait>> = HashMap::new();
+        let mut by_object: HashMap<u64, Vec<&Wait>> = HashMap::default();
         for wait in &snapshot.waits {
             waits.entry(wait.waiter).or_default().push(wait);
             if let Some(object) = &wait.object {
@@ -123,8 +124,8 @@ impl<'a> Graph<'a> {
             tasks,
             waits,
             by_object,
-            handed: HashMap::new(),
-            detached: HashSet::new(),
+            handed: HashMap::default(),
+            detached: HashSet::default(),
             ends: snapshot.ends.iter().map(|end| (end.object, end)).collect(),
             makers: Makers::new(snapshot),
             families: Families::new(snapshot),

@@ -29,6 +29,7 @@ mod long_wait;
 mod makers;
 mod names;
 mod never_woken;
+mod origin;
 mod overdue;
 mod own_lock;
 mod renumber;
@@ -51,6 +52,8 @@ mod ends;
 mod flight;
 #[cfg(all(unix, feature = "records"))]
 mod listener;
+#[cfg(feature = "records")]
+mod own_call;
 #[cfg(unix)]
 mod peers;
 #[cfg(windows)]
@@ -95,6 +98,12 @@ mod capture;
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
+mod frames;
+#[cfg(all(
+    feature = "records",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 mod outside;
 #[cfg(all(
     feature = "records",
@@ -109,6 +118,8 @@ pub use dot::{dot, dot_of_findings};
 pub use findings::findings;
 pub use join::join;
 pub use names::{of_target, of_waiter, short as short_place};
+#[doc(hidden)]
+pub use origin::{Origin, origin};
 pub use report::report;
 pub use snapshot::{
     Certainty, ChildOf, Contention, End, Fill, Finding, Frame, Group, Hosted, Job, LeftOut, Maker,
@@ -133,6 +144,9 @@ pub use deadlock_panics::{DeadlockPanics, panic_on_deadlock};
 pub use ends::RegisteredEnd;
 #[cfg(feature = "records")]
 pub use flight::trace_when;
+#[cfg(feature = "records")]
+#[doc(hidden)]
+pub use own_call::own_call;
 #[cfg(unix)]
 pub use peers::{ask_with_peers, ask_with_peers_and_stacks};
 #[cfg(any(unix, windows))]

@@ -3,9 +3,8 @@
 //! A wait for a lock, a permit or room in a channel is contention, so a long one is a finding. A receiver waits for
 //! long whenever a program has nothing to do, so its wait is a note in the report.
 
-use std::collections::{HashMap, HashSet};
-
 use blitz_io_observe::Mode;
+use blitz_io_observe::collections::{HashMap, HashSet};
 
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter};

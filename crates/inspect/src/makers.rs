@@ -19,7 +19,9 @@
 //!
 //! The second way is possible, so such a finding is probable only.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use blitz_io_observe::collections::HashMap;
 
 use crate::snapshot::{Maker, Snapshot, Spawned, Task, Wait, Waiter};
 

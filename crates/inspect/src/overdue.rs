@@ -5,11 +5,10 @@
 //! timers out whose task was last polled by a worker, or by a thread that drives a future now (`reader.rs`). A handle
 //! that can abort the task counts as a waker, so this is probable only.
 
-use std::collections::HashMap;
-
 use crate::graph::Graph;
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter};
+use blitz_io_observe::collections::HashMap;
 
 /// A timer that is less late is no finding, in milliseconds.
 const LATE: u64 = 1_000;

@@ -5,9 +5,10 @@
 //! waits then last from the end of the first round until the last round begins, so each fact of the round
 //! between was read while all of them lasted.
 
-use std::collections::HashMap;
 use std::io;
 use std::thread;
+
+use blitz_io_observe::collections::HashMap;
 
 use crate::client::{Answer, ask, ask_with_stacks, ask_without_stacks, list};
 use crate::findings::findings;
@@ -49,7 +50,7 @@ fn ask_all(pid: u32, name: &str, ask: Ask) -> io::Result<Answer> {
     }
     let answer = ask(pid, name)?;
     let mut all = Processes {
-        names: HashMap::new(),
+        names: HashMap::default(),
         parts: vec![Part {
             started: 0,
             process: asked,

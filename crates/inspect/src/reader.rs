@@ -1,9 +1,9 @@
 //! Copies the records of this process into a [`Snapshot`].
 
-use std::collections::{HashMap, HashSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blitz_io_observe::collections::{HashMap, HashSet};
 use blitz_io_observe::{self as records, Kind};
 
 use crate::ends;
@@ -93,7 +93,7 @@ pub(crate) fn waits() -> Snapshot {
 #[doc(hidden)]
 #[must_use]
 pub fn snapshot_of_tasks(mut chooses: impl FnMut(u64) -> bool) -> Snapshot {
-    let mut owners: HashMap<records::Waiter, records::Waiter> = HashMap::new();
+    let mut owners: HashMap<records::Waiter, records::Waiter> = HashMap::default();
     _ = records::read_chosen(|brief| {
         owners.extend(brief.owner.map(|owner| (brief.waiter, owner)));
         false

@@ -16,9 +16,9 @@
 //! that may proceed, so a selection hides findings and makes none. Where a rule needs all waiters of an object,
 //! `graph.rs` asks if there is a selection. A holder that is not chosen has not ended: the snapshot names those that live.
 
-use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 
+use blitz_io_observe::collections::{HashMap, HashSet};
 use blitz_io_observe::{self as records, Brief, Kind, TaskState};
 
 use crate::snapshot::{Group, LeftOut, Snapshot, place};
@@ -138,7 +138,7 @@ impl Selection {
     /// Says which records the snapshot lacks. `None` if it has them all.
     pub(crate) fn left_out(&self, snapshot: &Snapshot) -> Option<LeftOut> {
         let chosen = self.0.as_ref()?;
-        let mut detailed: HashMap<(&str, &str), u64> = HashMap::new();
+        let mut detailed: HashMap<(&str, &str), u64> = HashMap::default();
         for wait in &snapshot.waits {
             *detailed.entry((&wait.kind, &wait.location)).or_default() += 1;
         }
@@ -219,11 +219,11 @@ fn chains(mut ended: Filter, mut count: usize) -> Filter {
 /// Chooses waiters: those of chains, threads, and examples.
 fn choose(chains: &Filter) -> Chosen {
     let mut chosen = Chosen {
-        waiters: HashSet::new(),
-        groups: HashMap::new(),
+        waiters: HashSet::default(),
+        groups: HashMap::default(),
         others: 0,
     };
-    let mut neighbours = HashSet::new();
+    let mut neighbours = HashSet::default();
     let (mut members, mut ready, mut others) = (0, 0, 0);
     for_each(|brief| {
         if brief.kind == Kind::Idle {

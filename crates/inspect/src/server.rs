@@ -56,14 +56,17 @@ fn start() -> io::Result<()> {
     #[cfg(unix)]
     let clients = Clients::new(listener::open(&name)?, answer);
     #[cfg(unix)]
-    let body = move || clients.serve();
+    let serve = move || clients.serve();
     #[cfg(windows)]
     let listener = Listener::open(&name)?;
     #[cfg(windows)]
-    let body = move || listener.serve(answer_on);
+    let serve = move || listener.serve(answer_on);
     thread::Builder::new()
         .name("blitz-inspect".into())
-        .spawn(body)?;
+        .spawn(move || {
+            blitz_io_observe::serves_process();
+            serve();
+        })?;
     Ok(())
 }
 

@@ -82,6 +82,7 @@ fn on_each(signal: c_int, mut work: impl FnMut() + Send + 'static) -> io::Result
     thread::Builder::new()
         .name("blitz-inspect".into())
         .spawn(move || {
+            blitz_io_observe::serves_process();
             // The sender is never dropped.
             while signals.read_exact(&mut [0]).is_ok() {
                 work();

@@ -34,7 +34,6 @@ pub(crate) fn signal() -> u64 {
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod system {
-    use std::ffi::c_void;
     use std::sync::{Mutex, PoisonError};
     use std::time::{Duration, Instant};
 
@@ -42,10 +41,11 @@ mod system {
 
     use crate::capture::capture;
     pub(super) use crate::capture::mask as signal;
+    use crate::frames::frames;
     use crate::graph::is_unknown;
     use crate::long_poll::in_long_poll;
     use crate::outside::{Seen, look};
-    use crate::snapshot::{Frame, Snapshot, Stack, Waiter};
+    use crate::snapshot::{Snapshot, Stack, Waiter};
     use crate::unwind::callers;
 
     use super::Way;
@@ -136,32 +136,9 @@ mod system {
         })
     }
 
-    /// Returns the function at this address, after those that the compiler has inlined there.
-    fn frames(address: u64) -> Vec<Frame> {
-        let mut found = Vec::new();
-        backtrace::resolve(address as *mut c_void, |symbol| {
-            let file = symbol.filename().zip(symbol.lineno());
-            found.push(Frame {
-                function: symbol
-                    .name()
-                    .map(|name| format!("{name:#}"))
-                    .unwrap_or_default(),
-                location: file
-                    .map(|(file, line)| format!("{}:{line}", file.display()))
-                    .unwrap_or_default(),
-            });
-        });
-        if found.is_empty() {
-            found.push(Frame {
-                function: format!("{address:#x}"),
-                location: String::new(),
-            });
-        }
-        found
-    }
-
     #[cfg(test)]
     mod tests {
+        use std::ffi::c_void;
         use std::os::fd::AsRawFd;
         use std::os::unix::net::UnixStream;
         use std::sync::mpsc::{Sender, channel};

@@ -173,6 +173,9 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Each run has a future of its own, and is a task of a simulation. A run that fails ends the test, which prints why, and
 /// a line that replays the run.
 ///
+/// The runs are on threads of their own. On Linux, the clocks of the standard library, `thread::sleep`, random numbers, the order of a
+/// `HashMap`, and names of hosts are those of the simulation, too: see there.
+///
 /// # Arguments
 ///
 /// | argument | meaning |
@@ -182,11 +185,11 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | `time = "10m"` | the time after which no run begins, by the system's clock, in place of a number of runs; then `schedule` is `guided` by default |
 /// | `schedule = "…"` | `portfolio` (the default), `random`, `round-robin`, `pct:3`, `pos`, `surw`, `guided`, `exhaustive`, or `exhaustive:2` |
 /// | `max_steps = N` | the number of steps after which a run counts as endless |
-/// | `allow_leaks = true` | tasks, timers and sockets may be left at the end |
+/// | `allow_leaks = true` | tasks, timers and sockets may be left at the end; with `threads`, threads |
 /// | `allow_panics = true` | tasks may panic |
 /// | `early_timers = true` | timers may fire although tasks are ready |
 /// | `check_determinism = true` | each run is made twice, and must be the same |
-/// | `threads = "all"` | real threads in place of one that plays all workers (feature `sim-threads`, on Linux with x86-64): see `Builder::run_threads`. `max_steps` then counts calls without progress, and the arguments from `allow_leaks` to `check_determinism` are refused |
+/// | `threads = "all"` | real threads in place of one that plays all workers (feature `sim-threads`, on Linux with x86-64): see `Builder::run_threads`. `max_steps` then counts calls without progress, and the arguments from `allow_panics` to `check_determinism` are refused |
 /// | `crate = "…"` | the path of `blitz_io` |
 ///
 /// The environment has precedence: `BLITZ_SIM_SEED`, `BLITZ_SIM_SEEDS`, `BLITZ_SIM_TIME`, `BLITZ_SIM_SCHEDULE` and

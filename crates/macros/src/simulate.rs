@@ -4,7 +4,7 @@
 //! #[blitz_io::sim(seeds = 200)]                #[test]
 //! async fn name() -> Output {                  fn name() {
 //!     …                                   ⇒        blitz_io::sim::Builder::new().seeds(200).from_env()
-//! }                                                    .run(|| Box::pin(async move { … }));
+//! }                                                    .run_on_new_threads(|| Box::pin(async move { … }));
 //!                                              }
 //! ```
 //!
@@ -33,12 +33,7 @@ const METHODS: [(&str, Value); 7] = [
 ];
 
 /// The arguments that do nothing with `threads`.
-const OF_TASKS: [&str; 4] = [
-    "allow_leaks",
-    "allow_panics",
-    "early_timers",
-    "check_determinism",
-];
+const OF_TASKS: [&str; 3] = ["allow_panics", "early_timers", "check_determinism"];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Value {
@@ -211,7 +206,7 @@ fn expand(
             test,
         )}
     } else {
-        quote!(.run(test))
+        quote!(.run_on_new_threads(test))
     };
     let future = quote!(dyn ::core::future::Future<Output = #output>);
     let run = quote_spanned! {last=>
@@ -247,7 +242,10 @@ mod tests {
         assert!(text.contains(calls), "{text}");
         let schedule = "constSCHEDULE:::blitz_io::sim::Schedule=::blitz_io::sim::Schedule::literal(\"pct:3\");";
         assert!(text.contains(schedule), "{text}");
-        assert!(text.contains("SCHEDULE}).from_env().run(test);"), "{text}");
+        assert!(
+            text.contains("SCHEDULE}).from_env().run_on_new_threads(test);"),
+            "{text}"
+        );
         assert!(text.contains("Future<Output=Result<(),String>>"), "{text}");
         assert!(
             text.starts_with("#[::core::prelude::v1::test]fnsome(){"),
@@ -278,7 +276,11 @@ mod tests {
 
     #[test]
     fn threads_need_the_name_of_the_test() {
-        let text = expanded("threads = \"all\", time = \"10m\"", "async fn some() {}");
+        let text = expanded(
+            "threads = \"all\", time = \"10m\", allow_leaks = true",
+            "async fn some() {}",
+        );
+        assert!(text.contains(".allow_leaks(true)"), "{text}");
         assert!(text.contains("module_path!(),\"::\",\"some\")"), "{text}");
         assert!(text.contains(".from_env().run_threads({"), "{text}");
         assert!(!text.contains("Guided"), "{text}");
@@ -303,7 +305,7 @@ mod tests {
             ("time = 3", "asstring"),
             ("threads = \"one\"", "onlyvalue"),
             ("threads = 3", "onlyvalue"),
-            ("threads = \"all\", allow_leaks = true", "allow_leaks"),
+            ("threads = \"all\", allow_panics = true", "allow_panics"),
             (
                 "check_determinism = true, threads = \"all\"",
                 "check_determinism",

@@ -78,6 +78,8 @@ compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
 compile_error!("models run without the features that observe");
 
 mod called_at;
+#[doc(hidden)]
+pub mod collections;
 pub mod decisions;
 mod kind;
 mod macros;

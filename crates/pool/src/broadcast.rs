@@ -4,11 +4,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use blitz_io_core::debug_fields;
+use blitz_io_observe::decisions;
 
 use crate::in_worker::current;
 use crate::job::ArcJob;
 use crate::registry::Registry;
 use crate::scope::{Scope, in_place, run_scope};
+use crate::simulation;
 use crate::slots::Slots;
 use crate::worker::Worker;
 
@@ -108,14 +110,25 @@ pub(crate) fn spawn_broadcast_in<OP>(registry: &Arc<Registry>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
+    if decisions::is_on() {
+        let op = Arc::new(op);
+        for index in 0..registry.num_threads() {
+            let op = op.clone();
+            simulation::detach(registry, Some(index), move |worker| {
+                op(BroadcastContext::new(worker));
+            });
+        }
+        return;
+    }
     let keeper = registry.clone();
     let job = ArcJob::new(0, move |worker: &Worker| {
         keeper.catch_unwind(|| op(BroadcastContext::new(worker)));
         keeper.release();
     });
-    registry.inject_each((0..registry.num_threads()).map(|_| {
+    let jobs = (0..registry.num_threads()).map(|_| {
         registry.retain();
         // SAFETY: it borrows nothing, and the pool runs all its jobs before it ends.
         unsafe { ArcJob::as_ref(&job) }
-    }));
+    });
+    registry.inject_each(jobs);
 }

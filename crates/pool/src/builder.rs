@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::thread;
 
 use blitz_io_core::{OnDrop, debug_fields, fences, processors};
+use blitz_io_observe as observe;
 
 use crate::context::max_num_threads;
 use crate::error::ThreadPoolBuildError;
@@ -45,6 +46,8 @@ struct Settings {
     stack_size: Option<usize>,
     pin: Pin,
     handlers: Handlers,
+    /// The pool is the global one, which no one ends.
+    is_global: bool,
 }
 
 impl Default for ThreadPoolBuilder {
@@ -66,6 +69,12 @@ impl ThreadPoolBuilder {
 
 #[allow(private_bounds, reason = "sealed: only the two kinds of this file")]
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Starts the threads of the global pool.
+    pub(crate) fn start_global(mut self) -> Result<Arc<Registry>, ThreadPoolBuildError> {
+        self.settings.is_global = true;
+        self.start()
+    }
+
     /// Starts the pool's threads.
     pub(crate) fn start(mut self) -> Result<Arc<Registry>, ThreadPoolBuildError> {
         let mut settings = self.settings;
@@ -228,6 +237,7 @@ impl Settings {
             registry: registry.clone(),
             index,
             core: (!cores.is_empty()).then(|| cores[index % cores.len()]),
+            is_global: self.is_global,
         }
     }
 }
@@ -272,6 +282,7 @@ pub struct ThreadBuilder {
     registry: Arc<Registry>,
     index: usize,
     core: Option<pin::Core>,
+    is_global: bool,
 }
 
 impl ThreadBuilder {
@@ -312,6 +323,9 @@ impl ThreadBuilder {
 
 /// Runs one of a pool's threads from its start to its end.
 fn main_loop(thread: ThreadBuilder) {
+    if thread.is_global {
+        observe::serves_process();
+    }
     let index = thread.index;
     let registry = thread.registry;
     let worker = Worker::enter(registry.clone(), index);

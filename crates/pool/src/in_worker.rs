@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use blitz_io_observe::decisions;
 use blitz_io_observe::trace::AwaitsJob;
 
 use crate::global::global;
@@ -9,6 +10,7 @@ use crate::job::StackJob;
 use crate::job_ref::JobRef;
 use crate::latch::{CrossLatch, ThreadLatch};
 use crate::registry::Registry;
+use crate::simulation;
 use crate::worker::Worker;
 
 /// Returns the pool of this thread, or the global one.
@@ -22,6 +24,9 @@ pub(crate) fn current() -> Arc<Registry> {
 /// Runs `op` on the current worker, or on a worker of the global pool.
 #[inline(always)]
 pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    if decisions::is_on() {
+        return simulation::in_worker(&current(), op);
+    }
     match Worker::current() {
         Some(worker) => op(worker, false),
         None => global().in_worker(op),
@@ -30,7 +35,13 @@ pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> 
 
 impl Registry {
     /// Runs `op` on a worker of this pool, and waits for its result.
-    pub(crate) fn in_worker<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    pub(crate) fn in_worker<R: Send>(
+        self: &Arc<Self>,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
+        if decisions::is_on() {
+            return simulation::in_worker(self, op);
+        }
         match Worker::current() {
             None => self.in_worker_from_outside(op),
             Some(worker) if worker.registry().id() != self.id() => {
@@ -41,7 +52,10 @@ impl Registry {
     }
 
     #[cold]
-    fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    fn in_worker_from_outside<R: Send>(
+        self: &Arc<Self>,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
         let job = StackJob::new(op, ThreadLatch::new());
         self.inject(0, job.as_ref());
         {
@@ -53,7 +67,7 @@ impl Registry {
 
     #[cold]
     fn in_worker_across<R: Send>(
-        &self,
+        self: &Arc<Self>,
         current: &Worker,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
@@ -68,7 +82,10 @@ impl Registry {
 
     /// Hands a job to the worker of this thread if it belongs to this pool, or else to any
     /// worker.
-    pub(crate) fn inject_or_push(&self, tag: usize, job: JobRef) {
+    pub(crate) fn inject_or_push(self: &Arc<Self>, tag: usize, job: JobRef) {
+        if decisions::is_on() {
+            return simulation::queue(self, tag, None, job);
+        }
         match Worker::current_in(self) {
             Some(worker) => worker.push_or_inject(tag, job),
             None => self.inject(tag, job),

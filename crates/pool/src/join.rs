@@ -13,11 +13,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 
 use blitz_io_core::OnDrop;
+use blitz_io_observe::decisions;
 
 use crate::context::FnContext;
 use crate::in_worker::in_worker;
 use crate::job::StackJob;
 use crate::latch::{JoinLatch, Probe};
+use crate::simulation;
 use crate::worker::Worker;
 
 /// Runs both closures, potentially in parallel, and returns both results.
@@ -98,6 +100,9 @@ where
     RA: Send,
     RB: Send,
 {
+    if decisions::is_on() {
+        return in_worker(|worker, injected| simulation::join(worker, injected, a, b));
+    }
     // Each closure is in memory once, and passed on by reference. A copy of its captures,
     // written at the width of registers and read at that of a vector, would cost more than
     // all the rest.
@@ -146,6 +151,9 @@ where
     RA: Send,
     RB: Send,
 {
+    if decisions::is_on() {
+        return simulation::join(worker, injected, a, b);
+    }
     let (a, b) = (ManuallyDrop::new(a), ManuallyDrop::new(b));
     // SAFETY: `join_taking` takes each of them once.
     unsafe { join_taking(worker, injected, &a, &b) }

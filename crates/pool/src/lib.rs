@@ -20,6 +20,9 @@
 //! descendants of the closures that it waits for. So a lock that is held across the wait cannot
 //! deadlock on an unrelated job. A loop also runs in the calling thread, even if that thread is
 //! in no pool.
+//!
+//! With the feature `sim`, the thread of a simulation (`blitz_io::sim`) runs all jobs of its calls itself, one after the
+//! other, in an order that the simulation decides.
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 #![cfg_attr(
@@ -52,6 +55,7 @@ mod policy;
 mod registry;
 mod run;
 mod scope;
+mod simulation;
 mod sleep;
 mod slots;
 mod spawn;

@@ -12,10 +12,12 @@
 use std::any::Any;
 use std::ops::{ControlFlow, Range};
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicPtr};
 
 use blitz_io_core::Lock;
+use blitz_io_observe::decisions;
 
 use crate::join::join_on;
 use crate::loop_slot::Reserved;
@@ -131,7 +133,7 @@ impl<B: Body> Run<'_, B> {
     }
 }
 
-fn run_loop<B: Body>(registry: &Registry, pieces: Pieces, body: &B) -> ControlFlow<()> {
+fn run_loop<B: Body>(registry: &Arc<Registry>, pieces: Pieces, body: &B) -> ControlFlow<()> {
     let run = Run {
         body,
         pieces,
@@ -141,6 +143,8 @@ fn run_loop<B: Body>(registry: &Registry, pieces: Pieces, body: &B) -> ControlFl
     let count = run.pieces.count;
     if count <= 1 || registry.num_threads() == 1 && Worker::current_in(registry).is_some() {
         run.participate(0..count);
+    } else if decisions::is_on() {
+        registry.in_worker(|worker, _| halve(worker, &run, 0..count));
     } else if let Some(reserved) = registry.loop_slot.reserve() {
         share_out(registry, reserved, &run);
     } else {

@@ -10,6 +10,7 @@ use blitz_io_core::CachePadded;
 use blitz_io_core::OnDrop;
 use blitz_io_futex::atomic::AtomicUsize;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use blitz_io_observe::decisions;
 use blitz_io_observe::trace::job_queued;
 
 use crate::deque::Deque;
@@ -104,9 +105,12 @@ impl Registry {
     }
 
     /// Handles a panic of a job that no thread waits for. Without a handler, aborts the
-    /// process.
+    /// process. A simulation fails then.
     #[cold]
     fn handle_panic(&self, payload: Box<dyn Any + Send>) {
+        if decisions::is_on() && self.handlers.panic.is_none() {
+            return decisions::panicked();
+        }
         let abort = OnDrop(|| {
             eprintln!(
                 "blitz-io-pool: a detached job panicked, and there is no panic handler; aborting"

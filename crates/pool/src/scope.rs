@@ -7,6 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use blitz_io_core::Lock;
+use blitz_io_observe::decisions;
 use blitz_io_observe::trace::{AwaitsJob, job_queued};
 
 use crate::broadcast::BroadcastContext;
@@ -17,6 +18,7 @@ use crate::job::{ArcJob, HeapJob};
 use crate::job_ref::JobRef;
 use crate::latch::CountLatch;
 use crate::registry::Registry;
+use crate::simulation;
 use crate::spawn::push_fifo;
 use crate::worker::Worker;
 
@@ -81,6 +83,9 @@ impl Base {
         let below = owner.map_or(0, Worker::base);
         // SAFETY: the body is the job that the latch began with.
         let result = unsafe { Self::run(self, body) };
+        if decisions::is_on() {
+            simulation::finish(&self.registry, self.tag());
+        }
         {
             let _waits = AwaitsJob::new(self.tag());
             self.latch.wait(|latch| {
@@ -141,12 +146,17 @@ impl Base {
             unsafe { Self::run(base.0, || job(scope.get(), BroadcastContext::new(worker))) };
         });
         job_queued(self.tag());
-        self.registry
-            .inject_each((0..self.registry.num_threads()).map(|_| {
-                self.latch.begin();
-                // SAFETY: the scope waits for the job.
-                unsafe { ArcJob::as_ref(&job) }
-            }));
+        let jobs = (0..self.registry.num_threads()).map(|_| {
+            self.latch.begin();
+            // SAFETY: the scope waits for the job.
+            unsafe { ArcJob::as_ref(&job) }
+        });
+        if decisions::is_on() {
+            let queue =
+                |(index, job)| simulation::queue(&self.registry, self.tag(), Some(index), job);
+            return jobs.enumerate().for_each(queue);
+        }
+        self.registry.inject_each(jobs);
     }
 
     fn fmt(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -233,7 +243,7 @@ impl<'scope> ScopeFifo<'scope> {
         let job = unsafe { self.base.heap_job(self, body) };
         match Worker::current_in(&self.base.registry) {
             Some(worker) => push_fifo(worker, &self.fifos[worker.index()], self.base.tag(), job),
-            None => self.base.registry.inject(self.base.tag(), job),
+            None => self.base.registry.inject_or_push(self.base.tag(), job),
         }
         self.base.latch.wake_for_job();
     }

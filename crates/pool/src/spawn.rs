@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use blitz_io_observe::decisions;
+
 use crate::in_worker::current;
 use crate::injector::Injector;
 use crate::job::HeapJob;
 use crate::job_ref::JobRef;
 use crate::registry::Registry;
+use crate::simulation;
 use crate::worker::Worker;
 
 /// Spawns a job that no thread waits for, in the pool of this thread, or the global one.
@@ -45,11 +48,17 @@ pub fn spawn_fifo<F: FnOnce() + Send + 'static>(func: F) {
 }
 
 pub(crate) fn spawn_in(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) {
+    if decisions::is_on() {
+        return simulation::detach(registry, None, |_| func());
+    }
     let job = detached(registry, func);
     registry.inject_or_push(0, job);
 }
 
 pub(crate) fn spawn_fifo_in(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) {
+    if decisions::is_on() {
+        return simulation::detach(registry, None, |_| func());
+    }
     let job = detached(registry, func);
     match Worker::current_in(registry) {
         Some(worker) => push_fifo(worker, &registry.workers[worker.index()].fifo, 0, job),
@@ -83,6 +92,9 @@ pub(crate) fn push_fifo(worker: &Worker, fifo: &Injector, tag: usize, job: JobRe
             first.execute();
         })
     };
+    if decisions::is_on() {
+        return simulation::queue(worker.registry(), tag, None, next);
+    }
     worker.push_or_inject(tag, next);
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use blitz_io_core::debug_fields;
+use blitz_io_observe::decisions;
 
 use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 use crate::builder::{ThreadBuilder, ThreadPoolBuilder, ThreadSpawn};
@@ -13,6 +14,7 @@ use crate::global::{global, init_global};
 use crate::join::join;
 use crate::registry::Registry;
 use crate::scope::{Scope, ScopeFifo, in_place, run_scope, run_scope_fifo, scope, scope_fifo};
+use crate::simulation;
 use crate::spawn::{spawn_fifo_in, spawn_in};
 use crate::worker::{Worker, Yield};
 
@@ -94,7 +96,7 @@ impl ThreadPool {
     /// threads.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        self.current().map(Worker::has_local_jobs)
+        self.current().map(has_local_jobs)
     }
 
     fn current(&self) -> Option<&Worker> {
@@ -190,13 +192,13 @@ impl ThreadPool {
     /// Runs one job of the pool in this worker, or returns `None` in other threads. See
     /// [`yield_now`](crate::yield_now()).
     pub fn yield_now(&self) -> Option<Yield> {
-        self.current().map(Worker::yield_now)
+        self.current().map(|worker| run_one(worker, false))
     }
 
     /// Runs one of this worker's own jobs, or returns `None` in other threads. See
     /// [`yield_local`](crate::yield_local()).
     pub fn yield_local(&self) -> Option<Yield> {
-        self.current().map(Worker::yield_local)
+        self.current().map(|worker| run_one(worker, true))
     }
 }
 
@@ -270,6 +272,25 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 }
 
+fn has_local_jobs(worker: &Worker) -> bool {
+    if decisions::is_on() {
+        return simulation::has_jobs(worker);
+    }
+    worker.has_local_jobs()
+}
+
+/// Runs one job on this worker, or only one of the worker's own.
+fn run_one(worker: &Worker, is_local: bool) -> Yield {
+    if decisions::is_on() {
+        return simulation::run_one(worker, is_local);
+    }
+    if is_local {
+        worker.yield_local()
+    } else {
+        worker.yield_now()
+    }
+}
+
 /// Returns the index of this thread in its pool, or `None` if it is not a worker.
 #[inline]
 pub fn current_thread_index() -> Option<usize> {
@@ -280,7 +301,7 @@ pub fn current_thread_index() -> Option<usize> {
 /// no pool.
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
-    Worker::current().map(Worker::has_local_jobs)
+    Worker::current().map(has_local_jobs)
 }
 
 /// Returns how many workers the current pool, or else the global one, has.
@@ -298,7 +319,7 @@ pub fn current_num_threads() -> usize {
 /// assert_eq!(pool::yield_now(), None);
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    Worker::current().map(Worker::yield_now)
+    Worker::current().map(|worker| run_one(worker, false))
 }
 
 /// Runs one job that this worker has forked itself, or returns `None` in a thread of no
@@ -311,5 +332,5 @@ pub fn yield_now() -> Option<Yield> {
 /// assert_eq!(pool::yield_local(), None);
 /// ```
 pub fn yield_local() -> Option<Yield> {
-    Worker::current().map(Worker::yield_local)
+    Worker::current().map(|worker| run_one(worker, true))
 }

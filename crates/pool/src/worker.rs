@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use blitz_io_core::{fibers, processors, this_processor};
+use blitz_io_observe::decisions;
 use blitz_io_observe::trace::{AwaitsJob, job_queued};
 
 use crate::deque::Deque;
@@ -58,13 +59,32 @@ pub(crate) struct Worker {
     patience: RefCell<Patience>,
     /// The generation of the last loop in which this worker took part.
     last_loop: Cell<u64>,
+    /// It stands for a worker while the thread of a simulation runs a job.
+    is_simulated: bool,
+}
+
+/// The worker that a simulation has made current, until this is dropped.
+pub(crate) struct Simulated(*const Worker);
+
+impl Drop for Simulated {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
 }
 
 impl Worker {
     /// Makes this thread worker `index` of a pool, until the result is dropped.
     pub(crate) fn enter(registry: Arc<Registry>, index: usize) -> Box<Self> {
-        let worker = Box::new(Self {
-            ages: RefCell::new(Ages::new(registry.num_threads())),
+        let victims = registry.num_threads();
+        let worker = Box::new(Self::new(registry, index, victims, false));
+        CURRENT.set(&raw const *worker);
+        worker.sleeper().enter();
+        worker
+    }
+
+    fn new(registry: Arc<Registry>, index: usize, victims: usize, is_simulated: bool) -> Self {
+        Self {
+            ages: RefCell::new(Ages::new(victims)),
             patience: RefCell::new(Patience::new(registry.handlers.spin)),
             shared: &raw const *registry.workers[index],
             sleeper: registry.sleep.worker(index),
@@ -73,10 +93,24 @@ impl Worker {
             registry,
             index,
             last_loop: Cell::new(0),
-        });
-        CURRENT.set(&raw const *worker);
-        worker.sleeper().enter();
-        worker
+            is_simulated,
+        }
+    }
+
+    /// Returns a worker for a job of a simulation. Its own part of the registry belongs to a thread
+    /// of the pool, so it does not use that.
+    pub(crate) fn simulated(registry: Arc<Registry>, index: usize) -> Self {
+        Self::new(registry, index, 0, true)
+    }
+
+    /// Makes this worker of a simulation the current one, until the result is dropped.
+    pub(crate) fn make_current(&self) -> Simulated {
+        Simulated(CURRENT.replace(self))
+    }
+
+    /// Returns the worker of a job that the thread of a simulation runs.
+    pub(crate) fn current_simulated<'a>() -> Option<&'a Self> {
+        Self::current().filter(|worker| worker.is_simulated)
     }
 
     /// Makes the current thread worker 0, for as long as the thread lives.
@@ -194,6 +228,10 @@ impl Worker {
 
     /// Returns how many forks lie below a wait that begins now.
     pub(crate) fn base(&self) -> usize {
+        if decisions::is_on() {
+            // Its jobs are in no deque.
+            return 0;
+        }
         // SAFETY: a `Worker` is used by its own thread only, which owns the deque.
         unsafe { self.deque().bottom() }
     }
@@ -218,7 +256,7 @@ impl Worker {
     /// Runs a foreign job. A thread that waits for `tag` may help with the job's forks.
     #[inline]
     pub(crate) fn run_stolen<R>(&self, tag: usize, job: impl FnOnce() -> R) -> R {
-        if fibers::is_fiber() {
+        if fibers::is_fiber() || decisions::is_on() {
             return job();
         }
         // SAFETY: a `Worker` is used by its own thread only, which owns the deque. `job` catches
@@ -508,6 +546,9 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        CURRENT.set(ptr::null());
+        // `Simulated` has restored the one before.
+        if !self.is_simulated {
+            CURRENT.set(ptr::null());
+        }
     }
 }

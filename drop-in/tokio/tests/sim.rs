@@ -45,3 +45,45 @@ fn a_lost_connection_is_found() {
     let failure = Builder::new().check(|| leaking_pool(false)).unwrap_err();
     assert!(matches!(failure.cause(), Cause::Panic(_)), "{failure}");
 }
+
+/// With real workers, two tasks are between two points at once.
+#[cfg(all(
+    feature = "macros",
+    feature = "sim-threads",
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_env = "gnu"
+))]
+mod threads {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use std::thread;
+
+    async fn loses_an_update() {
+        let count = Arc::new(AtomicU32::new(0));
+        let tasks = [0; 2].map(|_| {
+            let count = count.clone();
+            tokio::spawn(async move {
+                let before = count.load(Relaxed);
+                // A call, and no point of a task.
+                thread::yield_now();
+                count.store(before + 1, Relaxed);
+            })
+        });
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(count.load(Relaxed), 2);
+    }
+
+    #[tokio::sim(seeds = 50)]
+    async fn one_thread_loses_no_update() {
+        loses_an_update().await;
+    }
+
+    #[tokio::sim(threads = "all")]
+    #[should_panic(expected = "failed with status 1, in run ")]
+    async fn two_workers_lose_an_update() {
+        loses_an_update().await;
+    }
+}

@@ -78,6 +78,18 @@ fn two_locks_in_both_orders() {
 }
 
 #[test]
+fn handlers_of_two_connections() {
+    let finding = finds("handlers_in_two_orders", Lint::LockOrder);
+    assert_eq!(finding.certainty, Probable);
+    assert!(
+        finding.summary.contains("as a connection does"),
+        "{finding:#?}"
+    );
+    has_lines(&finding, 2);
+    finds_nothing("handlers_in_one_order");
+}
+
+#[test]
 fn children_of_a_scope_take_two_locks_in_both_orders() {
     let finding = finds("children_in_two_orders", Lint::LockOrder);
     assert_eq!(finding.certainty, Certain);
@@ -150,6 +162,12 @@ fn orders_that_cannot_meet_are_none() {
     ] {
         finds_nothing(name);
     }
+}
+
+#[test]
+fn a_connection_takes_locks_while_it_waits_for_its_socket() {
+    let finding = finds("beside_a_socket", Lint::LockOrder);
+    assert_eq!(finding.certainty, Certain);
 }
 
 #[test]

@@ -52,6 +52,7 @@ using blitz::detail::check;
 using blitz::detail::check_unless;
 using blitz::detail::waiting;
 using blitz::detail::waiting_for;
+using blitz::detail::waiting_until;
 
 inline blitz_ipc_settings native(const options& options, std::uint32_t kind, std::size_t size) {
     blitz_ipc_settings settings = BLITZ_IPC_SETTINGS_INIT;
@@ -106,6 +107,15 @@ public:
     [[nodiscard]] status send_for(const T& message,
                                   const std::chrono::duration<Rep, Period>& duration) {
         return detail::status_of(detail::waiting_for(duration, [&](auto deadline) {
+            return blitz_ipc_send_until(native_handle(), &message, sizeof(T), deadline);
+        }));
+    }
+
+    // Sends a copy unless `time` comes before.
+    template <class Clock, class Duration>
+    [[nodiscard]] status send_until(const T& message,
+                                    const std::chrono::time_point<Clock, Duration>& time) {
+        return detail::status_of(detail::waiting_until(time, [&](auto deadline) {
             return blitz_ipc_send_until(native_handle(), &message, sizeof(T), deadline);
         }));
     }
@@ -197,6 +207,16 @@ public:
     [[nodiscard]] received<T> recv_for(const std::chrono::duration<Rep, Period>& duration) {
         return recv_with([&](void* bytes, std::size_t* count) {
             return detail::waiting_for(duration, [&](auto deadline) {
+                return blitz_ipc_recv_until(native_handle(), bytes, sizeof(T), deadline, count);
+            });
+        });
+    }
+
+    // Receives a message unless `time` comes before.
+    template <class Clock, class Duration>
+    [[nodiscard]] received<T> recv_until(const std::chrono::time_point<Clock, Duration>& time) {
+        return recv_with([&](void* bytes, std::size_t* count) {
+            return detail::waiting_until(time, [&](auto deadline) {
                 return blitz_ipc_recv_until(native_handle(), bytes, sizeof(T), deadline, count);
             });
         });

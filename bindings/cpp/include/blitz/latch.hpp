@@ -52,6 +52,15 @@ public:
             }));
     }
 
+    // Waits until the count is 0, until `time` at most. Returns `true` if it is.
+    template <class Clock, class Duration>
+    [[nodiscard]] bool wait_until(const std::chrono::time_point<Clock, Duration>& time) const {
+        return detail::check_unless(
+            BLITZ_ETIMEDOUT, detail::waiting_until(time, [this](auto deadline) {
+                return blitz_latch_wait_until(&latch_, deadline);
+            }));
+    }
+
     // Lowers the count, and waits until it is 0.
     void arrive_and_wait(std::ptrdiff_t n = 1) {
         count_down(n);

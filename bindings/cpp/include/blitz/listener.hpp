@@ -34,6 +34,17 @@ public:
         return stream(made);
     }
 
+    // Accepts a connection unless `time` comes before.
+    template <class Clock, class Duration>
+    std::optional<stream> accept_until(const std::chrono::time_point<Clock, Duration>& time) {
+        blitz_stream* made = nullptr;
+        const int result = detail::waiting_until(time, [&](auto deadline) {
+            return blitz_listener_accept_until(native_handle(), deadline, &made);
+        });
+        if (!detail::check_unless(BLITZ_ETIMEDOUT, result)) return std::nullopt;
+        return stream(made);
+    }
+
     // Accepts a connection that has arrived.
     std::optional<stream> try_accept() {
         blitz_stream* made = nullptr;

@@ -100,6 +100,15 @@ public:
             }));
     }
 
+    // Waits until the receiver is destroyed, until `time` at most. Returns `true` if it is.
+    template <class Clock, class Duration>
+    [[nodiscard]] bool wait_closed_until(const std::chrono::time_point<Clock, Duration>& time) {
+        return detail::check_unless(
+            BLITZ_ETIMEDOUT, detail::waiting_until(time, [this](auto deadline) {
+                return blitz_sender_wait_closed(native_handle(), deadline);
+            }));
+    }
+
 #if BLITZ_COROUTINES
     // `co_await` this to wait in a coroutine until the receiver is destroyed.
     [[nodiscard]] auto async_wait_closed() {

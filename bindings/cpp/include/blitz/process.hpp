@@ -116,6 +116,17 @@ public:
         return exit_status(native);
     }
 
+    // Waits until the child has ended, until `time` at most.
+    template <class Clock, class Duration>
+    std::optional<exit_status> wait_until(const std::chrono::time_point<Clock, Duration>& time) {
+        int native = 0;
+        const int result = detail::waiting_until(time, [&](auto deadline) {
+            return blitz_process_wait(native_handle(), deadline, &native);
+        });
+        if (!detail::check_unless(BLITZ_ETIMEDOUT, result)) return std::nullopt;
+        return exit_status(native);
+    }
+
     // Returns the number of the process; 0 if it has ended and was waited for.
     [[nodiscard]] std::uint32_t id() const noexcept { return blitz_process_id(native_handle()); }
 

@@ -85,6 +85,15 @@ public:
         return shut_down(detail::deadline_after(duration));
     }
 
+    // Shuts the runtime down, and waits until `time` at most. Returns `true` if all have ended.
+    template <class Clock, class Duration>
+    [[nodiscard]] bool shutdown_until(const std::chrono::time_point<Clock, Duration>& time) {
+        return detail::check_unless(
+            BLITZ_ETIMEDOUT, detail::waiting_until(time, [this](auto deadline) {
+                return blitz_runtime_shutdown(native_handle(), deadline);
+            }));
+    }
+
     // Returns the number of fibers and other tasks that have not ended.
     [[nodiscard]] std::size_t tasks() const noexcept { return blitz_runtime_tasks(runtime_.get()); }
 

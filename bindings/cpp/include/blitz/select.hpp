@@ -137,6 +137,21 @@ std::optional<std::size_t> select_for(const std::chrono::duration<Rep, Period>& 
                                 std::tuple<Cases...>(std::move(cases)...));
 }
 
+// Performs one of the operations unless `time` comes before.
+template <class Clock, class Duration, class... Cases>
+std::optional<std::size_t> select_until(const std::chrono::time_point<Clock, Duration>& time,
+                                        Cases... cases) {
+    std::tuple<Cases...> all(std::move(cases)...);
+    return detail::select_with(
+        BLITZ_ETIMEDOUT,
+        [&](blitz_case* natives, std::size_t count, std::size_t* index) {
+            return detail::waiting_until(time, [&](auto deadline) {
+                return blitz_select(natives, count, deadline, index);
+            });
+        },
+        all, std::index_sequence_for<Cases...>());
+}
+
 // Performs one of the operations that is possible now.
 template <class... Cases>
 std::optional<std::size_t> try_select(Cases... cases) {

@@ -51,6 +51,18 @@ public:
         return count;
     }
 
+    // Receives up to `len` bytes unless `time` comes before. Then it returns no number.
+    template <class Clock, class Duration>
+    std::optional<std::size_t> read_until(void* buffer, std::size_t len,
+                                          const std::chrono::time_point<Clock, Duration>& time) {
+        std::size_t count = 0;
+        const int result = detail::waiting_until(time, [&](auto deadline) {
+            return blitz_stream_read_until(native_handle(), buffer, len, deadline, &count);
+        });
+        if (!detail::check_unless(BLITZ_ETIMEDOUT, result)) return std::nullopt;
+        return count;
+    }
+
     // Receives bytes that have arrived. Returns no number if there is nothing.
     std::optional<std::size_t> try_read(void* buffer, std::size_t len) {
         std::size_t count = 0;
@@ -94,6 +106,24 @@ public:
         });
         (void)detail::check_unless(BLITZ_ETIMEDOUT, result);
         return count;
+    }
+
+    // Sends all of `len` bytes unless `time` comes before. Returns the number of sent bytes.
+    template <class Clock, class Duration>
+    std::size_t write_all_until(const void* buffer, std::size_t len,
+                                const std::chrono::time_point<Clock, Duration>& time) {
+        std::size_t sent = 0;
+        // A clock that is set back makes another call, for the rest.
+        const int result = detail::waiting_until(time, [&](auto deadline) {
+            std::size_t count = 0;
+            const int written = blitz_stream_write_all(
+                native_handle(), static_cast<const char*>(buffer) + sent, len - sent, deadline,
+                &count);
+            sent += count;
+            return written;
+        });
+        (void)detail::check_unless(BLITZ_ETIMEDOUT, result);
+        return sent;
     }
 
     // Ends a direction. Those that wait for the stream return.

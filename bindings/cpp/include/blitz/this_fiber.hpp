@@ -47,6 +47,12 @@ template <class Rep, class Period>
 [[nodiscard]] auto async_sleep_for(const std::chrono::duration<Rep, Period>& duration) {
     return detail::operation([duration] { sleep_for(duration); });
 }
+
+// `co_await` this to sleep in a coroutine until `time`.
+template <class Clock, class Duration>
+[[nodiscard]] auto async_sleep_until(const std::chrono::time_point<Clock, Duration>& time) {
+    return detail::operation([time] { sleep_until(time); });
+}
 #endif
 
 // While it lives, the waits of the calling fiber are not cancelled. May be nested. No effect in a

@@ -65,6 +65,19 @@ public:
         return result;
     }
 
+    // Receives a datagram unless `time` comes before.
+    template <class Clock, class Duration>
+    std::optional<datagram> recv_from_until(
+        void* buffer, std::size_t len, const std::chrono::time_point<Clock, Duration>& time) {
+        datagram result;
+        const int status = detail::waiting_until(time, [&](auto deadline) {
+            return blitz_udp_recv(native_handle(), buffer, len, deadline, &result.size,
+                                  result.from.native());
+        });
+        if (!detail::check_unless(BLITZ_ETIMEDOUT, status)) return std::nullopt;
+        return result;
+    }
+
     // Returns the address of the socket.
     [[nodiscard]] address local_address() const {
         address result;

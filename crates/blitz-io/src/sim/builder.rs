@@ -13,6 +13,7 @@ use super::report::Report;
 use super::schedule::{MOST_DEPTH, Schedule};
 use super::settings::Leaks;
 use super::settings::Settings;
+use super::threads_of_runs::{Here, OnNewThreads, on_new_thread};
 use super::trace::Trace;
 
 /// The settings of a simulation, which runs a test many times in different orders.
@@ -62,7 +63,7 @@ impl Builder {
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
     /// | `BLITZ_SIM_TRACE=1:4.1` | one run with the decisions of a [`Trace`] |
     ///
-    /// The attribute [`sim`](macro@crate::sim) does this.
+    /// The attribute [`sim`](../attr.sim.html) does this.
     ///
     /// # Panics
     ///
@@ -143,7 +144,8 @@ impl Builder {
         self
     }
 
-    /// Sets whether tasks, timers and sockets may be left when the test has ended. By default a run that leaves some fails.
+    /// Sets whether tasks, timers and sockets, or on real threads (`run_threads`) threads, may be left when the test has ended. By default
+    /// a run that leaves some fails.
     ///
     /// When the test has ended, the other tasks run until none is ready, and the clock does not move. A task that still
     /// waits is left. Then no task has a socket any more. One that is not closed is kept by a static, by a cycle of `Rc` or by
@@ -206,7 +208,55 @@ impl Builder {
     where
         F: Future<Output: Outcome> + 'static,
     {
-        explore::explore(&self.settings, &test)
+        explore::check_thread();
+        explore::explore(&self.settings, &Here(&test))
+    }
+
+    /// Does the same as [`check`](Self::check), with threads of its own for the runs: no thread-local variable keeps random numbers
+    /// from one run to the next. So a `HashMap` has the same order each time a run is repeated, and the generators of other
+    /// packages give the same numbers, where [the system is simulated](super#the-system).
+    ///
+    /// A run that draws no random number of the system leaves its thread to the next one. The attribute
+    /// [`sim`](macro@crate::sim) uses this.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    ///
+    /// # Panics
+    ///
+    /// In a simulation, and if the system refuses a thread.
+    ///
+    /// ```
+    /// use std::collections::HashSet;
+    ///
+    /// use blitz_io::sim::Builder;
+    /// use blitz_io::task;
+    ///
+    /// // The order of the set decides how often the task yields.
+    /// let test = || async {
+    ///     let numbers: HashSet<u32> = (0..100).collect();
+    ///     let task = task::spawn(async move {
+    ///         for _ in numbers.iter().take_while(|number| **number != 7) {
+    ///             task::yield_now().await;
+    ///         }
+    ///     });
+    ///     task.await.unwrap();
+    /// };
+    /// # if cfg!(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")) {
+    /// let builder = Builder::new().seeds(20).check_determinism(true);
+    /// assert!(builder.check_on_new_threads(test).is_ok());
+    /// # }
+    /// ```
+    pub fn check_on_new_threads<F>(
+        &self,
+        test: impl Fn() -> F + Sync,
+    ) -> Result<Report, Box<Failure>>
+    where
+        F: Future<Output: Outcome> + 'static,
+    {
+        explore::check_thread();
+        on_new_thread(|| explore::explore(&self.settings, &OnNewThreads(&test)))
     }
 
     /// Does the same as [`check`](Self::check) for a test: a failure is a panic.
@@ -221,15 +271,39 @@ impl Builder {
     where
         F: Future<Output: Outcome> + 'static,
     {
-        match self.check(test) {
-            Ok(report) => {
-                for name in report.never() {
-                    eprintln!("in {} runs, `{name}` has never happened", report.runs());
-                }
-                report
+        passed(self.check(test))
+    }
+
+    /// Does the same as [`check_on_new_threads`](Self::check_on_new_threads) for a test: a failure is a panic. Also see
+    /// [`run`](Self::run).
+    ///
+    /// # Panics
+    ///
+    /// With the text of the [`Failure`], if a run fails. Also see [`check_on_new_threads`](Self::check_on_new_threads).
+    #[track_caller]
+    pub fn run_on_new_threads<F>(&self, test: impl Fn() -> F + Sync) -> Report
+    where
+        F: Future<Output: Outcome> + 'static,
+    {
+        passed(self.check_on_new_threads(test))
+    }
+}
+
+/// Returns the report of runs that have passed.
+///
+/// # Panics
+///
+/// If one has failed.
+#[track_caller]
+fn passed(checked: Result<Report, Box<Failure>>) -> Report {
+    match checked {
+        Ok(report) => {
+            for name in report.never() {
+                eprintln!("in {} runs, `{name}` has never happened", report.runs());
             }
-            Err(failure) => panic!("{failure}"),
+            report
         }
+        Err(failure) => panic!("{failure}"),
     }
 }
 

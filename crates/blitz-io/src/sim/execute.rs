@@ -20,6 +20,8 @@ use super::report::Report;
 use super::run::{Ended, Limits, Lists, Run};
 use super::schedule::Chooser;
 use super::settings::Leaks;
+use super::system;
+use super::trace::Trace;
 use super::waits::Explained;
 use crate::runtime::{Builder, LocalOptions, LocalRuntime};
 use crate::task::spawn_local;
@@ -32,37 +34,64 @@ pub(super) struct Execution {
     pub(super) is_quiet: bool,
 }
 
+/// What decides in a run.
+pub(super) struct Plan {
+    pub(super) chooser: Chooser,
+    /// What the random numbers of the system follow from.
+    pub(super) entropy: u32,
+}
+
+impl Plan {
+    /// Returns the plan that replays a trace.
+    pub(super) fn replay(trace: &Trace) -> Self {
+        Self {
+            chooser: Chooser::replay(trace),
+            entropy: trace.entropy,
+        }
+    }
+}
+
 /// Parts of an execution that the next one uses again.
 #[derive(Default)]
 pub(super) struct Memory {
     pub(super) lists: Lists,
-    /// It is like a new one.
-    runtime: Option<LocalRuntime>,
+    /// It is like a new one, and of the thread of the execution.
+    pub(super) runtime: Option<LocalRuntime>,
 }
 
 /// The result of an execution.
 pub(super) struct Executed {
     pub(super) cause: Option<Cause>,
     pub(super) chooser: Chooser,
-    pub(super) memory: Memory,
+    pub(super) lists: Lists,
     pub(super) steps: u64,
+    /// The entropy of the run, if it has used that; otherwise 0.
+    pub(super) entropy: u32,
     /// The explanation of a failure, if the limits request one.
     pub(super) explained: Explained,
 }
 
+impl Executed {
+    /// Returns the decisions of the run that were not harmless.
+    pub(super) fn trace(&self) -> Trace {
+        Trace::of(&self.lists.decisions, self.entropy)
+    }
+}
+
 /// Runs the test once. The lists in `memory` are empty. What has happened [`sometimes`](super::sometimes) is added to the
-/// report.
+/// report. Returns the runtime, too, if the next run may use it.
 pub(super) fn execute<F>(
     execution: &Execution,
-    chooser: Chooser,
+    Plan { chooser, entropy }: Plan,
     memory: Memory,
     report: &mut Report,
     test: &impl Fn() -> F,
-) -> Executed
+) -> (Executed, Option<LocalRuntime>)
 where
     F: Future<Output: Outcome> + 'static,
 {
-    let run = Run::new(execution.limits, chooser, memory.lists);
+    let run = Run::new(execution.limits, chooser, entropy, memory.lists);
+    let _system = system::enter(&run);
     let _recorder = execution.limits.explains.then(Recorder::start);
     let _keeping = panics::keep(execution.is_quiet);
     let _entered = run.properties().enter();
@@ -87,17 +116,20 @@ where
         let lasting = hosts::lasting(&run);
         explained = run.explain(&lists.tasks, &last_steps, &lasting);
         explained.name(cause);
+        explained.system = run.system().note();
     }
     add(&run, report);
     // After a failure, tasks and timers may be left.
     let runtime = Some(runtime).filter(|runtime| cause.is_none() && restart(runtime));
-    Executed {
+    let executed = Executed {
         cause,
         chooser,
-        memory: Memory { lists, runtime },
+        lists,
         steps: run.steps(),
+        entropy: run.system().used_entropy(),
         explained,
-    }
+    };
+    (executed, runtime)
 }
 
 fn new_runtime() -> LocalRuntime {
@@ -113,7 +145,7 @@ async fn drive<F>(run: &Rc<Run>, test: &impl Fn() -> F)
 where
     F: Future<Output: Outcome> + 'static,
 {
-    hosts::begin();
+    run.system().begin();
     let (own, future) = (run.clone(), test());
     drop(spawn_local(async move {
         let outcome = future.await;

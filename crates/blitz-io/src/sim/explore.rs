@@ -1,18 +1,19 @@
 //! Runs a test in many orders, and makes a failure of the first run that fails.
 
-use std::future::Future;
 use std::time::Instant;
 
-use super::execute::{Executed, Execution, Memory, execute};
+use super::execute::{Executed, Execution, Memory, Plan};
 use super::failure::{Cause, Failure};
-use super::outcome::Outcome;
 use super::properties::Properties;
 use super::report::Report;
 use super::schedule::{Chooser, Profile, Schedule};
 use super::settings::Settings;
 use super::shrink::shrink;
+use super::system;
+use super::threads_of_runs::Runs;
 use super::trace::{Decision, Trace};
 use super::waits::Explained;
+use crate::runtime::LocalRuntime;
 
 /// What one run leaves to the next ones.
 #[derive(Default)]
@@ -46,12 +47,14 @@ impl Earlier {
     }
 
     /// Learns from a run. Returns `false` if there is no other one.
-    fn learn(&mut self, chooser: Chooser, mut memory: Memory) -> bool {
-        let decisions = &memory.lists.decisions;
-        self.length = self.length.max(decisions.len() as u64);
-        let is_more = self.keep(chooser, decisions);
-        memory.lists.clear();
-        self.memory = memory;
+    fn learn(&mut self, executed: Executed, runtime: Option<LocalRuntime>) -> bool {
+        let Executed {
+            chooser, mut lists, ..
+        } = executed;
+        self.length = self.length.max(lists.decisions.len() as u64);
+        let is_more = self.keep(chooser, &lists.decisions);
+        lists.clear();
+        self.memory = Memory { lists, runtime };
         is_more
     }
 
@@ -75,15 +78,21 @@ impl Earlier {
     }
 }
 
-/// Runs the test with these settings.
-pub(super) fn explore<F>(settings: &Settings, test: &impl Fn() -> F) -> Result<Report, Box<Failure>>
-where
-    F: Future<Output: Outcome> + 'static,
-{
+/// Checks that this thread may run a simulation.
+///
+/// # Panics
+///
+/// If it runs one.
+#[track_caller]
+pub(super) fn check_thread() {
     assert!(
         !Properties::is_entered(),
         "a simulation cannot run in another one"
     );
+}
+
+/// Runs the test with these settings.
+pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, Box<Failure>> {
     let began = Instant::now();
     let is_time = || {
         settings
@@ -97,8 +106,8 @@ where
     };
     let (mut report, mut earlier) = (Report::default(), Earlier::default());
     if let Some(trace) = &settings.trace {
-        let chooser = Chooser::replay(trace);
-        let executed = execute(&execution, chooser, Memory::default(), &mut report, test);
+        let plan = Plan::replay(trace);
+        let (executed, _) = test.execute(&execution, plan, Memory::default(), &mut report);
         return match executed.cause {
             Some(_) => Err(fail(
                 settings,
@@ -115,16 +124,19 @@ where
         let index = report.runs;
         let seed = settings.seed.wrapping_add(index);
         let schedule = settings.schedule.of_run(seed);
-        let chooser = earlier.chooser(schedule, seed);
+        let plan = Plan {
+            chooser: earlier.chooser(schedule, seed),
+            entropy: entropy(schedule, seed),
+        };
         let memory = std::mem::take(&mut earlier.memory);
-        let mut executed = execute(&execution, chooser, memory, &mut report, test);
+        let (mut executed, runtime) = test.execute(&execution, plan, memory, &mut report);
         if executed.cause.is_none() && !is_deterministic(settings, &execution, &executed, test) {
             executed.cause = Some(Cause::NotDeterministic);
         }
         if executed.cause.is_some() {
             return Err(fail(settings, schedule, seed, report.runs, executed, test));
         }
-        if !earlier.learn(executed.chooser, executed.memory) {
+        if !earlier.learn(executed, runtime) {
             report.is_complete = matches!(
                 settings.schedule,
                 Schedule::Exhaustive { preemptions: None }
@@ -135,17 +147,23 @@ where
     Ok(report)
 }
 
+/// Returns what the random numbers of the system follow from in the run with this seed.
+fn entropy(schedule: Schedule, seed: u64) -> u32 {
+    match schedule {
+        // These are about orders, each of which they try once.
+        Schedule::RoundRobin | Schedule::Exhaustive { .. } => 0,
+        _ => system::entropy_of(seed),
+    }
+}
+
 /// Returns `false` if the run shows, or a second one with the same decisions does, that the test is not
 /// deterministic.
-fn is_deterministic<F>(
+fn is_deterministic(
     settings: &Settings,
     execution: &Execution,
     executed: &Executed,
-    test: &impl Fn() -> F,
-) -> bool
-where
-    F: Future<Output: Outcome> + 'static,
-{
+    test: &impl Runs,
+) -> bool {
     if let Chooser::Exhaustive(exhaustive) = &executed.chooser {
         if exhaustive.diverged() {
             return false;
@@ -154,30 +172,27 @@ where
     if !settings.checks_determinism {
         return true;
     }
-    let trace = Trace::of(&executed.memory.lists.decisions);
-    let (chooser, mut report) = (Chooser::replay(&trace), Report::default());
-    let again = execute(execution, chooser, Memory::default(), &mut report, test);
+    let (plan, mut report) = (Plan::replay(&executed.trace()), Report::default());
+    let (again, _) = test.execute(execution, plan, Memory::default(), &mut report);
     again.cause.is_none()
-        && again.memory.lists.decisions == executed.memory.lists.decisions
+        && again.lists.decisions == executed.lists.decisions
         && again.steps == executed.steps
 }
 
 /// Makes the failure of a run, with the shortest decisions that lead to it, and explains it.
-fn fail<F>(
+fn fail(
     settings: &Settings,
     schedule: Schedule,
     seed: u64,
     runs: u64,
     executed: Executed,
-    test: &impl Fn() -> F,
-) -> Box<Failure>
-where
-    F: Future<Output: Outcome> + 'static,
-{
+    test: &impl Runs,
+) -> Box<Failure> {
+    let trace = executed.trace();
     let cause = executed.cause.unwrap_or(Cause::NotDeterministic);
     let mut failure = Failure {
-        trace: Trace::of(&executed.memory.lists.decisions),
-        decisions: executed.memory.lists.decisions.len(),
+        trace,
+        decisions: executed.lists.decisions.len(),
         steps: executed.steps,
         explained: Explained::default(),
         test: std::thread::current().name().map(str::to_owned),
@@ -195,9 +210,9 @@ where
         is_quiet: true,
     };
     let again = |execution: &Execution, trace: &Trace| {
-        let chooser = Chooser::replay(trace);
         let (memory, mut report) = (Memory::default(), Report::default());
-        execute(execution, chooser, memory, &mut report, test)
+        test.execute(execution, Plan::replay(trace), memory, &mut report)
+            .0
     };
     // Each run without an end would take as long as this one.
     let is_endless = matches!(failure.cause, Cause::Steps(_) | Cause::Time(_));
@@ -212,7 +227,7 @@ where
     match last.cause {
         Some(cause) if cause.is_like(&failure.cause) => {
             (failure.cause, failure.explained) = (cause, last.explained);
-            (failure.steps, failure.decisions) = (last.steps, last.memory.lists.decisions.len());
+            (failure.steps, failure.decisions) = (last.steps, last.lists.decisions.len());
         }
         // The same decisions have led elsewhere.
         _ => {

@@ -11,8 +11,8 @@ use super::waits::Explained;
 
 /// The largest number of decisions of a trace that is part of the text.
 const MOST: usize = 200;
-/// The largest number of sockets that the text names.
-const SOCKETS: usize = 8;
+/// The largest number of things that are left and that the text names.
+const NAMED: usize = 8;
 
 /// The reason why a run has failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,16 +75,27 @@ fn place(message: &str) -> &str {
     message.rsplit_once(", at ").map_or("", |(_, place)| place)
 }
 
-fn write_sockets(sockets: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match sockets.len() {
-        1 => f.write_str("1 socket is left at the end: ")?,
-        count => write!(f, "{count} sockets are left at the end: ")?,
-    }
-    let first = &sockets[..sockets.len().min(SOCKETS)];
-    f.write_str(&first.join("; "))?;
-    match sockets.len() - first.len() {
-        0 => Ok(()),
-        more => write!(f, "; and {more} more"),
+/// Says that things of a kind are left at the end, and names them.
+pub(super) struct Left<'a> {
+    /// Such as `socket`.
+    pub(super) kind: &'static str,
+    /// The names. There is at least one.
+    pub(super) names: &'a [String],
+}
+
+impl fmt::Display for Left<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, names } = self;
+        match names.len() {
+            1 => write!(f, "1 {kind} is left at the end: ")?,
+            count => write!(f, "{count} {kind}s are left at the end: ")?,
+        }
+        let first = &names[..names.len().min(NAMED)];
+        f.write_str(&first.join("; "))?;
+        match names.len() - first.len() {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
     }
 }
 
@@ -105,7 +116,7 @@ impl fmt::Display for Cause {
             Self::Leak { tasks: 0, .. } => f.write_str("a timer is left at the end"),
             Self::Leak { tasks: 1, .. } => f.write_str("1 task is left at the end"),
             Self::Leak { tasks, .. } => write!(f, "{tasks} tasks are left at the end"),
-            Self::LeakedSockets(sockets) => write_sockets(sockets, f),
+            Self::LeakedSockets(names) => Left { kind: "socket", names }.fmt(f),
             Self::Steps(steps) => write!(f, "it does not end in {steps} steps"),
             Self::Time(time) => write!(f, "it does not end in {time:?} of simulated time"),
             Self::NotDeterministic => f.write_str(
@@ -257,6 +268,7 @@ impl fmt::Display for Failure {
             )?;
         }
         f.write_str(&self.explained.faults)?;
+        f.write_str(&self.explained.system)?;
         f.write_str(&self.explained.waits)?;
         f.write_str(&self.explained.events)
     }

@@ -1,6 +1,6 @@
 //! Hosts: parts of a test that have only the network in common.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use blitz_io_core::Random;
 use blitz_io_net::simulation::{self, Link, OpenSocket};
@@ -25,8 +25,6 @@ use super::outcome::Outcome;
 use super::run::Run;
 use crate::task::{AbortHandle, spawn_local};
 
-/// The time of day at which each run begins, in seconds since 1970: the beginning of 2026.
-const BEGIN: u64 = 1_767_225_600;
 /// The number of different streams of random numbers that a host may have.
 const STREAMS: u32 = 256;
 /// The number of faults that have not ended in a report.
@@ -50,7 +48,6 @@ struct Hosts {
     /// Tasks of the simulation itself.
     helpers: RefCell<Vec<AbortHandle>>,
     random: RefCell<BTreeMap<u32, Random>>,
-    began: Cell<Option<Instant>>,
 }
 
 thread_local! {
@@ -74,14 +71,8 @@ pub(super) fn enter(run: &Rc<Run>) -> Entered {
         made: RefCell::default(),
         helpers: RefCell::default(),
         random: RefCell::default(),
-        began: Cell::new(None),
     })));
     Entered(simulation::enter(), disks::enter(system_time))
-}
-
-/// The run begins: its time of day is known from now on.
-pub(super) fn begin() {
-    current().began.set(Some(simulated_now()));
 }
 
 /// Ends all hosts, as the test has ended.
@@ -243,7 +234,7 @@ pub(super) fn all() -> Vec<Host> {
 ///
 /// # Files
 ///
-/// With the feature `fs`, the files of [`fs`](crate::fs) that code of a host opens are on the disk of this host, in memory. It
+/// With the feature `fs`, the files of [`fs`](../fs/index.html) that code of a host opens are on the disk of this host, in memory. It
 /// is empty at first, and stays when the host stops. A [crash](Self::crash) loses or tears what was not synced, as a
 /// file system may:
 ///
@@ -699,8 +690,7 @@ impl fmt::Debug for Host {
 
 /// Returns the time of day of the host on which the calling code runs. Each run begins at the beginning of 2026.
 ///
-/// [`std::time::SystemTime::now`] is the real time, also in a simulation: so code that is to be simulated gets its time of
-/// day by a function that the test replaces with this one.
+/// [`std::time::SystemTime::now`] shows the same where [the system is simulated](super#the-system), and the real time elsewhere.
 ///
 /// # Panics
 ///
@@ -723,18 +713,7 @@ impl fmt::Debug for Host {
 #[track_caller]
 #[must_use]
 pub fn system_time() -> SystemTime {
-    let hosts = current();
-    let host = hosts.run.member().host;
-    let clock = hosts.run.with_members(|members| members.clock(host));
-    let now = clock.to_host(simulated_now());
-    let began = hosts.began.get().unwrap_or(now);
-    let right = Duration::from_secs(BEGIN) + now.saturating_duration_since(began);
-    let skew = Duration::from_millis(clock.skew.unsigned_abs());
-    let shown = if clock.skew < 0 {
-        right.saturating_sub(skew)
-    } else {
-        right + skew
-    };
+    let shown = current().run.time_of_day().unwrap_or_default();
     SystemTime::UNIX_EPOCH + shown
 }
 

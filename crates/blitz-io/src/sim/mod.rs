@@ -47,18 +47,42 @@
 //!   also change between two accesses to an atomic. `blitz sim` and the models of loom test that.
 //! * A closure of `spawn_blocking` runs on the same thread, as one step. If it calls an operation that blocks its thread
 //!   (`blocking_recv`), that panics.
+//! * A job of the fork-join pool runs on the same thread, to its end. The seed decides the order of jobs, which of
+//!   them are stolen, and by which worker.
 //! * The tasks of a [`LocalSet`](crate::task::LocalSet) are one task, those in `join!` and `FuturesUnordered` too.
-//! * TCP and UDP sockets of [`net`](crate::net) are those of a simulated network, whose hosts may crash and be cut off: see
+//! * TCP and UDP sockets of [`net`](../net/index.html) are those of a simulated network, whose hosts may crash and be cut off: see
 //!   `host` and `Faults`. Other sockets and pipes panic when they are made. Processes are those of the system.
-//! * Files of [`fs`](crate::fs) are those of a disk of the host whose code opens them: see `Host`. Files of the test itself and
+//! * Files of [`fs`](../fs/index.html) are those of a disk of the host whose code opens them: see `Host`. Files of the test itself and
 //!   of `std::fs` are those of the system.
 //! * Rings of `ipc` are in real shared memory. Their ends wait for each other as long as all of them are in the simulation.
 //! * With `threads = "all"` (`Builder::run_threads`, feature `sim-threads`), the workers of a runtime are real threads. Most
 //!   of what this page says is then different.
-//! * Threads that the test starts, `std::time`, and random numbers of other crates are no part of the simulation. A test
-//!   that depends on them is not deterministic: [`Builder::check_determinism`] finds that.
-//! * Thread-local variables keep their values from run to run, because all runs are on one thread. What belongs to a run goes
+//! * Threads that the test starts are no part of the simulation. A test that depends on them is not deterministic:
+//!   [`Builder::check_determinism`] finds that.
+//! * Thread-local variables keep their values from run to run, because runs share a thread. What belongs to a run goes
 //!   into the test's future, or into a `task_local!`.
+//!
+//! # The system
+//!
+//! The standard library and other packages ask the C library for the time, random numbers, addresses and sockets. On Linux
+//! with glibc, on x86-64 and ARM64, the run answers to the code of its tasks and hosts:
+//!
+//! * [`Instant::now`](std::time::Instant::now) and [`SystemTime::now`](std::time::SystemTime::now) show the clock of the host:
+//!   the same moments as [`time::Instant`](crate::time::Instant) and `system_time`. A loop that only waits for the clock ends,
+//!   because the clock moves after 10,000 readings of one moment.
+//! * [`thread::sleep`](std::thread::sleep) moves the simulated clock. No task runs during it, as one thread plays all.
+//! * A wait of a thread with a time limit, such as that of a [`Condvar`](std::sync::Condvar), is a real one, as another thread may
+//!   end it. If none does, the simulated clock moves by that time.
+//! * Random numbers (`getrandom`, `getentropy`) follow from the seed, or from the number behind the `@` of a [`Trace`]. Each host
+//!   has others. So the order of a [`HashMap`](std::collections::HashMap) and the numbers of the crate `rand` are the same in each
+//!   replay, if the test is run by the attribute [`sim`](macro@crate::sim) or by [`Builder::run_on_new_threads`]. With
+//!   [`Builder::run`], thread-local variables keep the keys and generators of earlier runs.
+//! * [`ToSocketAddrs`](std::net::ToSocketAddrs) finds the hosts of the simulation, and no others.
+//! * A socket of the system is refused with `EOPNOTSUPP`, and the text of a [`Failure`] says so.
+//!
+//! Other threads have the system itself, and so has this one before and after a run. Not taken over are files, pipes, direct
+//! system calls other than by `syscall`, processor time, and `poll` and `epoll` with a time limit. On other systems nothing is, nor
+//! in programs that are linked statically, under Miri, and with the thread sanitizer (`--cfg thread_sanitizer`).
 
 mod builder;
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
@@ -94,8 +118,10 @@ mod run;
 mod schedule;
 mod settings;
 mod shrink;
+mod system;
 #[cfg(feature = "sim-threads")]
 mod threads;
+mod threads_of_runs;
 mod trace;
 mod waits;
 

@@ -11,8 +11,6 @@ pub(super) fn enter(_: &Rc<Run>) -> Entered {
     Entered
 }
 
-pub(super) fn begin() {}
-
 pub(super) fn stop_hosts() {}
 
 pub(super) fn lasting(_: &Run) -> Vec<String> {

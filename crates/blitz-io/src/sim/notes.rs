@@ -4,7 +4,7 @@
 //! A run that is not explained has no notes. The sentences about tasks and the reasons of wake-ups have numbers, under which
 //! the recorder has them among its events, so that all are in the right order (`words.rs` in `blitz-io-inspect`).
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,7 +96,7 @@ impl Last {
 
 /// See the module documentation.
 pub(super) struct Notes {
-    sentences: HashMap<u64, String>,
+    sentences: BTreeMap<u64, String>,
     /// Their numbers, the oldest one first.
     numbers: VecDeque<u64>,
     /// The number of an empty one.
@@ -115,7 +115,7 @@ pub(super) struct Notes {
 impl Default for Notes {
     fn default() -> Self {
         Self {
-            sentences: HashMap::new(),
+            sentences: BTreeMap::new(),
             numbers: VecDeque::new(),
             unknown: None,
             faults: Last::new(FAULTS),
@@ -154,7 +154,7 @@ impl Notes {
     }
 
     /// Returns the sentences, by their numbers.
-    pub(super) fn sentences(&self) -> &HashMap<u64, String> {
+    pub(super) fn sentences(&self) -> &BTreeMap<u64, String> {
         &self.sentences
     }
 

@@ -55,10 +55,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use blitz_io_observe::decisions::{Decider, Idle, Next, Note};
+use blitz_io_observe::decisions::{Decider, Idle, Next, Note, WORKERS};
 use blitz_io_observe::trace;
 use blitz_io_runtime::internals::abort_tasks;
 
+use super::clock::Clock;
 use super::events::Steps;
 use super::failure::Cause;
 #[cfg(feature = "net")]
@@ -69,8 +70,10 @@ use super::notes::{Moment, Notes};
 use super::panics;
 use super::properties::Properties;
 use super::schedule::{Choice, Chooser, What};
+use super::system::System;
 use super::trace::Decision;
 use super::waits::{self, AtFailure, Explained};
+use crate::task::spawn_local;
 
 /// The index of no task.
 const NONE: u32 = u32::MAX;
@@ -117,6 +120,8 @@ pub(super) struct Run {
     limits: Limits,
     state: RefCell<State>,
     properties: Rc<Properties>,
+    /// The clock has moved to a moment at which timers and the network are due, and the network comes first.
+    network_first: Cell<bool>,
     /// The run is over. The future of `block_on` is ready then.
     over: Cell<bool>,
     /// The reason why it has failed: the first one.
@@ -132,6 +137,7 @@ pub(super) struct Run {
     /// Number of times that no task was ready.
     idles: Cell<u64>,
     time: Cell<Duration>,
+    system: System,
 }
 
 struct State {
@@ -141,6 +147,8 @@ struct State {
     current: u32,
     /// The index of the task that runs next, if a point has decided that.
     preset: Option<usize>,
+    /// The worker on which it runs, if its code has asked in this step.
+    worker: Option<u32>,
     members: Members,
     /// The host on which the current code runs.
     member: Member,
@@ -288,7 +296,7 @@ pub(super) struct Ended {
 
 impl Run {
     /// `lists` are empty.
-    pub(super) fn new(limits: Limits, chooser: Chooser, lists: Lists) -> Rc<Self> {
+    pub(super) fn new(limits: Limits, chooser: Chooser, entropy: u32, lists: Lists) -> Rc<Self> {
         Rc::new(Self {
             limits,
             state: RefCell::new(State {
@@ -296,12 +304,14 @@ impl Run {
                 lists,
                 current: NONE,
                 preset: None,
+                worker: None,
                 members: Members::default(),
                 member: Member::TEST,
                 runnable: (Vec::new(), Vec::new()),
                 last_steps: Steps::default(),
             }),
             properties: Rc::default(),
+            network_first: Cell::new(false),
             over: Cell::new(false),
             cause: RefCell::new(None),
             main_ended: Cell::new(false),
@@ -311,7 +321,32 @@ impl Run {
             steps: Cell::new(0),
             idles: Cell::new(0),
             time: Cell::new(Duration::ZERO),
+            system: System::new(entropy),
         })
+    }
+
+    /// Returns what answers for the system.
+    pub(super) fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Returns the host of the current code; `None` while the run is busy.
+    pub(super) fn try_host(&self) -> Option<u32> {
+        Some(self.state.try_borrow().ok()?.member.host)
+    }
+
+    /// Returns the clock of the current code's host; `None` while the run is busy.
+    pub(super) fn try_clock(&self) -> Option<Clock> {
+        let state = self.state.try_borrow().ok()?;
+        Some(state.members.clock(state.member.host))
+    }
+
+    /// The current code has used up simulated time.
+    pub(super) fn passed(&self, time: Duration) {
+        self.time.set(self.time.get().saturating_add(time));
+        if self.time.get() > self.limits.time {
+            self.fail(Cause::Time(self.limits.time));
+        }
     }
 
     pub(super) fn properties(&self) -> &Rc<Properties> {
@@ -484,6 +519,25 @@ impl Run {
         }
     }
 
+    /// Decides whether the network delivers before the timers that are due at the same moment.
+    fn is_network_first(&self) -> bool {
+        self.state.borrow_mut().decide(What::Network, 2) == 1
+    }
+
+    /// Lets the network deliver what is due, unless a timer is due as well and comes first.
+    fn deliver(&self, is_timer_due: bool) -> Idle {
+        let is_first = self.network_first.take() || is_timer_due && self.is_network_first();
+        if is_timer_due && !is_first {
+            return Idle::By(Duration::ZERO);
+        }
+        network::deliver();
+        if is_timer_due {
+            Idle::Hold(Duration::ZERO)
+        } else {
+            Idle::By(Duration::ZERO)
+        }
+    }
+
     fn check_properties(&self) {
         if let Err(cause) = self.properties.check() {
             self.fail(cause);
@@ -519,6 +573,7 @@ impl Decider for Run {
             }
         };
         state.current = state.lists.ready.remove(index);
+        state.worker = None;
         state.member = state.members.of(state.current);
         if self.limits.explains {
             let task = u64::from(state.current) + 1;
@@ -549,6 +604,7 @@ impl Decider for Run {
 
     #[inline]
     fn polled(&self, first: u32, last: u32) -> bool {
+        self.system.step();
         let has_orphans = {
             let state = &mut *self.state.borrow_mut();
             let task = std::mem::replace(&mut state.current, NONE);
@@ -595,9 +651,9 @@ impl Decider for Run {
             return Idle::Stop;
         }
         let event = network::next_due();
-        if event.is_some_and(|after| after.is_zero()) {
-            network::deliver();
-            return Idle::By(Duration::ZERO);
+        let is_now = |due: Option<Duration>| due.is_some_and(|after| after.is_zero());
+        if is_now(event) {
+            return self.deliver(is_now(timer));
         }
         let next = match (timer, event) {
             (Some(timer), Some(event)) => Some(timer.min(event)),
@@ -614,7 +670,15 @@ impl Decider for Run {
             self.judge_waits();
         }
         match next {
-            Some(after) if !self.over.get() => Idle::By(after),
+            Some(after) if !self.over.get() => {
+                self.network_first
+                    .set(timer == event && self.is_network_first());
+                if self.network_first.get() {
+                    Idle::Hold(after)
+                } else {
+                    Idle::By(after)
+                }
+            }
             _ => Idle::Stop,
         }
     }
@@ -622,6 +686,27 @@ impl Decider for Run {
     fn random(&self, below: u32) -> u32 {
         let state = &mut *self.state.borrow_mut();
         state.decide(What::Value, below as usize) as u32
+    }
+
+    fn advanced(&self, by: Duration) {
+        self.system.advanced(by);
+    }
+
+    fn worker(&self) -> u32 {
+        let state = &mut *self.state.borrow_mut();
+        let known = state.worker;
+        known.unwrap_or_else(|| {
+            let number = state.decide(What::Worker, WORKERS as usize) as u32;
+            *state.worker.insert(number)
+        })
+    }
+
+    fn job(&self, of: u32) -> u32 {
+        self.state.borrow_mut().decide(What::Job, of as usize) as u32
+    }
+
+    fn run_later(&self, job: Box<dyn FnOnce()>) {
+        drop(spawn_local(async move { job() }));
     }
 
     fn panicked(&self) {

@@ -13,7 +13,7 @@ const STEPS: u64 = 1_000_000;
 /// Simulated time after which a run counts as endless.
 const TIME: Duration = Duration::from_secs(365 * 86_400);
 
-/// The effect of tasks, timers and sockets that are left at the end.
+/// The effect of tasks, timers, sockets and threads that are left at the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Leaks {
     Allow,

@@ -16,6 +16,15 @@ pub(super) fn shrink(mut trace: Trace, mut fails: impl FnMut(&Trace) -> bool) ->
         runs += 1;
         (runs <= RUNS).then(|| fails(trace))
     };
+    if trace.entropy != 0 {
+        let usual = Trace {
+            entropy: 0,
+            ..trace.clone()
+        };
+        if fails(&usual) == Some(true) {
+            trace = usual;
+        }
+    }
     let mut size = trace.len();
     while size > 0 {
         let mut start = 0;
@@ -74,24 +83,58 @@ mod tests {
             };
             has(17, 1) && has(90, 3) && has(199, 1)
         };
-        let shrunk = shrink(Trace { decisions }, fails);
+        let shrunk = shrink(
+            Trace {
+                decisions,
+                entropy: 0,
+            },
+            fails,
+        );
         assert_eq!(shrunk.decisions, [(17, 1), (90, 3), (199, 1)]);
     }
 
     #[test]
     fn a_failure_without_decisions_needs_none() {
         let decisions = (0..50).map(|at| (at, 1)).collect();
-        assert!(shrink(Trace { decisions }, |_| true).is_empty());
+        assert!(
+            shrink(
+                Trace {
+                    decisions,
+                    entropy: 0
+                },
+                |_| true
+            )
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn the_entropy_is_left_out_unless_it_matters() {
+        for matters in [false, true] {
+            let trace = Trace {
+                decisions: vec![(3, 1)],
+                entropy: 9,
+            };
+            let shrunk = shrink(trace, |trace| !matters || trace.entropy == 9);
+            assert_eq!(shrunk.entropy, if matters { 9 } else { 0 });
+            assert!(shrunk.is_empty());
+        }
     }
 
     #[test]
     fn the_number_of_runs_is_limited() {
         let decisions = (0..5_000).map(|at| (at, 1)).collect();
         let mut runs = 0;
-        let shrunk = shrink(Trace { decisions }, |trace| {
-            runs += 1;
-            trace.len() == 5_000
-        });
+        let shrunk = shrink(
+            Trace {
+                decisions,
+                entropy: 0,
+            },
+            |trace| {
+                runs += 1;
+                trace.len() == 5_000
+            },
+        );
         assert_eq!((runs, shrunk.len()), (RUNS, 5_000));
     }
 }

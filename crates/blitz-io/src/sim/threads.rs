@@ -17,13 +17,16 @@ use std::path::PathBuf;
 use std::process::{self, Command};
 use std::time::Instant;
 
+use blitz_io_inspect::own_call;
+use blitz_io_observe::{LeftThread, TestThreads};
 use blitz_io_sim::{Exhaustive, Faults, Plan, Program, Simulator, Trace, Verdict};
 
 use super::builder::Builder;
+use super::failure::Left;
 use super::outcome::Outcome;
 use super::report::Report;
 use super::schedule::Schedule;
-use super::settings::Settings;
+use super::settings::{Leaks, Settings};
 use crate::runtime::Runtime;
 
 /// The variable with the name of the test that the process is to run.
@@ -49,11 +52,16 @@ impl Builder {
     /// processor away from threads between two calls, too. Short transfers, waits that end without a reason and threads
     /// that stall are faults of each seed, as far as it leaves them on.
     ///
+    /// When the test has ended, its runtime ends, with all workers and jobs. Then the other threads run until each of them waits, and
+    /// no sleep ends. A thread that has not ended is left, and the run fails, unless [`allow_leaks`](Self::allow_leaks) is `true`. Threads
+    /// that stay for all of the process do not count: those of the global fork-join pool, of [`tick`](crate::sync::mpmc::tick), of
+    /// [`inspect`](crate::inspect), and of stall detection.
+    ///
     /// Under `blitz sim run`, this runs the test once.
     ///
     /// # Panics
     ///
-    /// Panics if a run fails: a panic or an error of the test, a deadlock, or a livelock. Panics if nothing can be
+    /// Panics if a run fails: a panic or an error of the test, a deadlock, a livelock, or threads that are left. Panics if nothing can be
     /// simulated: this needs x86-64 Linux with glibc, and a test of the usual harness.
     ///
     /// # Examples
@@ -75,10 +83,11 @@ impl Builder {
         F: Future<Output: Outcome> + 'static,
     {
         if env::var_os(VARIABLE).is_some_and(|selected| selected == name) {
-            process::exit(i32::from(!execute(test)));
+            process::exit(i32::from(!execute(test, self.settings.leaks)));
         }
         if blitz_io_observe::is_simulated() {
-            assert!(execute(test), "the test has failed: see above");
+            let passed = execute(test, self.settings.leaks);
+            assert!(passed, "the test has failed: see above");
             return Report {
                 runs: 1,
                 ..Report::default()
@@ -100,22 +109,49 @@ pub fn without_crate(name: &str) -> &str {
 }
 
 /// Runs the test once. Returns `true` if it passes.
-fn execute<F>(test: impl Fn() -> F) -> bool
+fn execute<F>(test: impl Fn() -> F, leaks: Leaks) -> bool
 where
     F: Future<Output: Outcome> + 'static,
 {
+    let threads = match leaks {
+        Leaks::Fail => TestThreads::begin(),
+        Leaks::Allow => None,
+    };
     let run = AssertUnwindSafe(|| {
         let runtime = Runtime::new().expect("a runtime can be made");
         runtime.block_on(test()).error()
     });
     match catch_unwind(run) {
-        Ok(None) => true,
+        Ok(None) => threads.is_none_or(has_left_none),
         Ok(Some(error)) => {
             eprintln!("the test returned an error: {error}");
             false
         }
         Err(_) => false,
     }
+}
+
+/// Ends a test. Returns `true` if it has left no thread, and names those that it has left.
+fn has_left_none(threads: TestThreads) -> bool {
+    let names: Vec<String> = threads.end().iter().map(name_of).collect();
+    let is_none = names.is_empty();
+    if !is_none {
+        let kind = "thread";
+        let names = &names;
+        eprintln!("{}", Left { kind, names });
+    }
+    is_none
+}
+
+fn name_of(thread: &LeftThread) -> String {
+    let mut name = format!("thread {}", thread.number);
+    if !thread.name.is_empty() {
+        let _ = write!(name, " \"{}\"", thread.name);
+    }
+    if let Some(place) = own_call(&thread.started_at) {
+        let _ = write!(name, ", started at {place}");
+    }
+    name
 }
 
 /// Returns this process's program with the words that select the test.

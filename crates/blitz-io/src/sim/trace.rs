@@ -19,7 +19,8 @@ pub(super) struct Decision {
 /// few alternatives takes the last one.
 ///
 /// Its text is a version and, for each decision, its distance from the one before and its alternative:
-/// `1:4.1,1.2` means the fifth decision, and the sixth one.
+/// `1:4.1,1.2` means the fifth decision, and the sixth one. If the code draws random numbers of the system, such as the
+/// keys of a `HashMap`, a number follows that these numbers follow from: `1:4.1,1.2@7`.
 ///
 /// # Examples
 ///
@@ -36,16 +37,19 @@ pub(super) struct Decision {
 pub struct Trace {
     /// Index and alternative of each decision that was not harmless, in the order of their indexes.
     pub(super) decisions: Vec<(u64, u32)>,
+    /// What the random numbers of the system follow from.
+    pub(super) entropy: u32,
 }
 
 impl Trace {
-    pub(super) fn of(decisions: &[Decision]) -> Self {
+    pub(super) fn of(decisions: &[Decision], entropy: u32) -> Self {
         let all = (0..).zip(decisions);
         let harmful = all.filter(|(_, decision)| decision.choice != 0);
         Self {
             decisions: harmful
                 .map(|(at, decision)| (at, decision.choice))
                 .collect(),
+            entropy,
         }
     }
 
@@ -71,7 +75,10 @@ impl fmt::Display for Trace {
             write!(f, "{comma}{}.{choice}", at - last)?;
             last = at;
         }
-        Ok(())
+        match self.entropy {
+            0 => Ok(()),
+            entropy => write!(f, "@{entropy}"),
+        }
     }
 }
 
@@ -93,6 +100,10 @@ impl FromStr for Trace {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let refused = || ParseError(format!("`{text}` is no trace of version 1"));
         let rest = text.strip_prefix("1:").ok_or_else(refused)?;
+        let (rest, entropy) = match rest.split_once('@') {
+            Some((rest, entropy)) => (rest, entropy.parse().map_err(|_| refused())?),
+            None => (rest, 0),
+        };
         let mut decisions = Vec::new();
         let mut last = 0_u64;
         for (number, pair) in rest.split(',').filter(|pair| !pair.is_empty()).enumerate() {
@@ -105,7 +116,7 @@ impl FromStr for Trace {
             last = last.checked_add(distance).ok_or_else(refused)?;
             decisions.push((last, choice));
         }
-        Ok(Self { decisions })
+        Ok(Self { decisions, entropy })
     }
 }
 
@@ -117,10 +128,15 @@ mod tests {
     fn the_text_of_a_trace_gives_the_trace_back() {
         let decisions = [(3, 0), (2, 1), (2, 0), (9, 8), (2, 1)];
         let decisions = decisions.map(|(of, choice)| Decision { of, choice });
-        let trace = Trace::of(&decisions);
+        let trace = Trace::of(&decisions, 0);
         assert_eq!(trace.to_string(), "1:1.1,2.8,1.1");
         assert_eq!(trace.to_string().parse(), Ok(trace));
         assert_eq!("1:".parse(), Ok(Trace::default()));
+        for (decisions, text) in [(&decisions[..], "1:1.1,2.8,1.1@7"), (&[], "1:@7")] {
+            let trace = Trace::of(decisions, 7);
+            assert_eq!(trace.to_string(), text);
+            assert_eq!(text.parse(), Ok(trace));
+        }
     }
 
     #[test]
@@ -135,6 +151,9 @@ mod tests {
             "1:1.1,0.2",
             "1:-1.1",
             "1:1.1;",
+            "1:@",
+            "1:1.1@-1",
+            "1:1.1@1@1",
         ];
         for text in texts {
             assert!(text.parse::<Trace>().is_err(), "{text:?}");

@@ -1,7 +1,7 @@
 //! The findings and waits of a run, and the explanation of a failure.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter::successors;
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ pub(super) struct Explained {
     pub(super) waits: String,
     /// The last events of the tasks that are involved.
     pub(super) events: String,
+    /// What the code has asked of the system and not been given.
+    pub(super) system: String,
 }
 
 impl Explained {
@@ -84,7 +86,7 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
         let waited = of.now.saturating_sub(began).as_millis();
         (wait.id, waited.try_into().unwrap_or(u64::MAX))
     });
-    let waited: HashMap<u64, u64> = waited.collect();
+    let waited: BTreeMap<u64, u64> = waited.collect();
     let of_findings = findings.iter_mut().flat_map(|finding| &mut finding.waits);
     for wait in snapshot.waits.iter_mut().chain(of_findings) {
         wait.waiting_ms = waited.get(&wait.id).copied().unwrap_or(0);
@@ -99,6 +101,7 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
             .last_steps
             .describe(&words, of.notes, &involved, &snapshot),
         findings,
+        system: String::new(),
     }
 }
 
@@ -155,7 +158,7 @@ fn task_of(snapshot: &Snapshot, waiter: Waiter) -> Option<u64> {
 
 /// Returns a failure if some of these tasks certainly wait for ever.
 pub(super) fn certain(tasks: &[u64], members: &Members) -> Option<Cause> {
-    let (_, findings) = judge(tasks, members, &HashMap::new());
+    let (_, findings) = judge(tasks, members, &BTreeMap::new());
     let mut certain = findings
         .into_iter()
         .filter(|finding| finding.certainty == Certainty::Certain);
@@ -168,9 +171,9 @@ pub(super) fn certain(tasks: &[u64], members: &Members) -> Option<Cause> {
 fn judge(
     tasks: &[u64],
     members: &Members,
-    objects: &HashMap<u64, u64>,
+    objects: &BTreeMap<u64, u64>,
 ) -> (Snapshot, Vec<Finding>) {
-    let all: HashSet<u64> = tasks.iter().copied().collect();
+    let all: BTreeSet<u64> = tasks.iter().copied().collect();
     let mut snapshot = snapshot_of_tasks(|task| all.contains(&task));
     keep_own(&mut snapshot, &all);
     give_numbers(&mut snapshot, tasks, objects);
@@ -198,9 +201,9 @@ fn judge(
 
 /// Removes the records of other tests' tasks. While records are read, a task that begins in another thread may take the place
 /// of one that was chosen.
-fn keep_own(snapshot: &mut Snapshot, all: &HashSet<u64>) {
+fn keep_own(snapshot: &mut Snapshot, all: &BTreeSet<u64>) {
     let owner = |task: &Task| Some((task.id, task.child_of?.owner.task()?));
-    let owners: HashMap<u64, u64> = snapshot.tasks.iter().filter_map(owner).collect();
+    let owners: BTreeMap<u64, u64> = snapshot.tasks.iter().filter_map(owner).collect();
     let is_own = |task: u64| {
         let around = successors(Some(task), |task| owners.get(task).copied());
         around.take(DEPTH).any(|task| all.contains(&task))
@@ -212,10 +215,10 @@ fn keep_own(snapshot: &mut Snapshot, all: &HashSet<u64>) {
 }
 
 /// Gives the tasks their numbers in the run, and objects numbers that do not depend on addresses.
-fn give_numbers(snapshot: &mut Snapshot, tasks: &[u64], objects: &HashMap<u64, u64>) {
+fn give_numbers(snapshot: &mut Snapshot, tasks: &[u64], objects: &BTreeMap<u64, u64>) {
     let known = tasks.iter().copied().zip(1..);
     let mut tasks = Numbers::new(known.collect());
-    let mut children = Numbers::new(HashMap::new());
+    let mut children = Numbers::new(BTreeMap::new());
     let mut objects = Numbers::new(objects.clone());
     renumber(
         snapshot,
@@ -226,10 +229,10 @@ fn give_numbers(snapshot: &mut Snapshot, tasks: &[u64], objects: &HashMap<u64, u
 }
 
 /// Numbers in the order of the first use, after those that are given.
-struct Numbers(HashMap<u64, u64>, u64);
+struct Numbers(BTreeMap<u64, u64>, u64);
 
 impl Numbers {
-    fn new(given: HashMap<u64, u64>) -> Self {
+    fn new(given: BTreeMap<u64, u64>) -> Self {
         let last = given.values().copied().max().unwrap_or(0);
         Self(given, last)
     }

@@ -28,3 +28,9 @@ fn each(threads: usize, body: impl Fn(usize) + Sync) {
         }
     });
 }
+
+/// Waits for a thread that does nothing. In a simulation, all other threads fall asleep before that one begins, unless the
+/// schedule preempts one of them.
+fn all_others_sleep() {
+    thread::spawn(|| {}).join().unwrap();
+}

@@ -9,7 +9,16 @@ use std::thread::scope;
 
 use pollster::block_on;
 
-use crate::each;
+use crate::{all_others_sleep, each};
+
+#[cfg(feature = "net")]
+mod driver;
+#[cfg(all(feature = "ipc", target_os = "linux"))]
+mod ipc;
+#[cfg(feature = "pool")]
+mod pool;
+#[cfg(feature = "rt")]
+mod runtime;
 
 mod mutex {
     use super::*;
@@ -41,6 +50,22 @@ mod rwlock {
             }
         });
         assert_eq!(pair.into_inner(), (2, 2));
+    }
+
+    /// A reader sleeps, and behind it two writers. The release wakes the first writer, whose release comes before
+    /// the reader has been woken.
+    #[test]
+    fn a_writer_is_woken_beside_readers() {
+        let count = RwLock::new(0);
+        let guard = count.write();
+        scope(|scope| {
+            scope.spawn(|| drop(count.read()));
+            scope.spawn(|| *count.write() += 1);
+            scope.spawn(|| *count.write() += 1);
+            all_others_sleep();
+            drop(guard);
+        });
+        assert_eq!(count.into_inner(), 2);
     }
 }
 
@@ -224,11 +249,22 @@ mod semaphore {
         });
     }
 
+    /// The release comes last, so that one preemption is enough.
+    #[test]
+    fn a_permit_comes_beside_a_waiter() {
+        let semaphore = Semaphore::new(0);
+        each(2, |me| match me {
+            0 => semaphore.acquire().unwrap().forget(),
+            _ => semaphore.add_permits(1),
+        });
+        assert_eq!(semaphore.available_permits(), 0);
+    }
+
     #[test]
     fn one_release_serves_two() {
         let semaphore = Semaphore::new(0);
         each(3, |me| {
-            if me == 0 {
+            if me == 2 {
                 semaphore.add_permits(2);
             } else {
                 semaphore.acquire().unwrap().forget();
@@ -496,6 +532,17 @@ mod broadcast {
     use super::*;
     use blitz_io::sync::broadcast;
 
+    /// The sender comes first, and looks for waiters before there is one.
+    #[test]
+    fn a_value_wakes_a_task() {
+        let (sender, mut receiver) = broadcast::channel(1);
+        let sender = &sender;
+        scope(|scope| {
+            scope.spawn(move || sender.send(7).unwrap());
+            scope.spawn(move || assert_eq!(block_on(receiver.recv()), Ok(7)));
+        });
+    }
+
     /// The sender stays, so that its end cannot stand in for a lost wake-up.
     #[test]
     fn a_value_wakes_without_the_end() {
@@ -578,132 +625,5 @@ mod watch {
             scope.spawn(move || drop(receiver));
             block_on(sender.closed());
         });
-    }
-}
-
-#[cfg(feature = "rt")]
-mod runtime {
-    use super::*;
-    use blitz_io::runtime::{Builder, Runtime};
-    use blitz_io::sync::oneshot;
-    use blitz_io::task;
-
-    fn runtime(workers: usize) -> Runtime {
-        let mut builder = Builder::new_multi_thread();
-        builder.worker_threads(workers).build().unwrap()
-    }
-
-    #[test]
-    fn one_task_is_injected() {
-        let runtime = runtime(1);
-        let task = runtime.spawn(async { 7 });
-        assert_eq!(block_on(task).unwrap(), 7);
-    }
-
-    #[test]
-    fn a_task_wakes_another() {
-        let runtime = runtime(2);
-        let (sender, receiver) = oneshot::channel();
-        let waits = runtime.spawn(receiver);
-        runtime.spawn(async move { sender.send(7).unwrap() });
-        assert_eq!(block_on(waits).unwrap(), Ok(7));
-    }
-
-    #[test]
-    fn a_task_is_woken_while_it_is_polled() {
-        let runtime = runtime(1);
-        let (sender, receiver) = oneshot::channel();
-        let waits = runtime.spawn(receiver);
-        sender.send(7).unwrap();
-        assert_eq!(block_on(waits).unwrap(), Ok(7));
-    }
-
-    #[test]
-    fn an_abort_meets_the_task() {
-        let runtime = runtime(1);
-        let task = runtime.spawn(task::yield_now());
-        task.abort();
-        let ended = block_on(task);
-        assert!(ended.is_ok() || ended.unwrap_err().is_cancelled());
-    }
-
-    #[test]
-    fn two_jobs_of_the_blocking_pool() {
-        let runtime = runtime(1);
-        let jobs = [(); 2].map(|()| runtime.spawn_blocking(|| 1));
-        let sum: i32 = jobs.into_iter().map(|job| block_on(job).unwrap()).sum();
-        assert_eq!(sum, 2);
-    }
-}
-
-#[cfg(feature = "pool")]
-mod pool {
-    use blitz_io::pool::{self, ThreadPool, ThreadPoolBuilder};
-
-    fn threads(count: usize) -> ThreadPool {
-        ThreadPoolBuilder::new().num_threads(count).build().unwrap()
-    }
-
-    #[test]
-    fn one_job_is_injected() {
-        assert_eq!(threads(1).install(|| 7), 7);
-    }
-
-    #[test]
-    fn a_fork_is_joined() {
-        assert_eq!(threads(2).install(|| pool::join(|| 1, || 2)), (1, 2));
-    }
-
-    #[test]
-    fn jobs_of_a_scope() {
-        let mut done = [false; 2];
-        threads(2).scope(|scope| {
-            for job in &mut done {
-                scope.spawn(|_| *job = true);
-            }
-        });
-        assert_eq!(done, [true; 2]);
-    }
-}
-
-#[cfg(all(feature = "ipc", target_os = "linux"))]
-mod ipc {
-    use super::*;
-    use blitz_io::ipc::{Builder, Channel, Queue, RecvError, Route};
-
-    /// One sender sends two messages through a ring with room for one. Returns what the receiver gets.
-    fn two_messages(builder: Builder) -> Vec<u8> {
-        let segment = builder.capacity(1).max_len(8).anonymous().unwrap();
-        let mut receiver = segment.receiver().unwrap();
-        let mut sender = segment.sender().unwrap();
-        scope(|scope| {
-            scope.spawn(move || {
-                sender.send(&[1]).unwrap();
-                sender.send(&[2]).unwrap();
-            });
-            let mut got = vec![];
-            loop {
-                match receiver.recv() {
-                    Ok(message) => got.push(message[0]),
-                    Err(RecvError::Disconnected) => return got,
-                    Err(error) => panic!("{error}"),
-                }
-            }
-        })
-    }
-
-    #[test]
-    fn a_route() {
-        assert_eq!(two_messages(Route::builder()), [1, 2]);
-    }
-
-    #[test]
-    fn a_channel() {
-        assert_eq!(two_messages(Channel::builder()), [1, 2]);
-    }
-
-    #[test]
-    fn a_queue() {
-        assert_eq!(two_messages(Queue::builder()), [1, 2]);
     }
 }

@@ -7,7 +7,11 @@ mod failures;
 mod histories;
 #[cfg(feature = "net")]
 mod hosts;
+#[cfg(feature = "net")]
+mod moments;
 mod points;
+#[cfg(feature = "pool")]
+mod pool;
 mod properties;
 mod replay;
 #[cfg(all(feature = "ipc", unix))]
@@ -18,4 +22,11 @@ mod schedules;
 #[path = "../../../../examples/replicated/src/store/mod.rs"]
 #[allow(dead_code, missing_docs, reason = "it is an example's")]
 mod store;
+#[cfg(all(
+    feature = "net",
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod system;
 mod time;

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use blitz_io::runtime;
 use blitz_io::sim::{self, Builder};
 use blitz_io::sync::{
     Barrier, CancellationToken, Mutex, Notify, OnceCell, RwLock, Semaphore, broadcast, mpmc, mpsc,
@@ -293,4 +294,22 @@ fn a_task_that_a_thread_has_woken_is_ready() {
         task.await.unwrap();
         other.await.unwrap();
     });
+}
+
+#[test]
+fn a_step_runs_on_any_worker() {
+    let report = Builder::new().seeds(60).run(|| async {
+        let metrics = runtime::Handle::current().metrics();
+        let before = runtime::worker_index().unwrap();
+        assert_eq!(runtime::worker_index(), Some(before));
+        task::yield_now().await;
+        let after = runtime::worker_index().unwrap();
+        sim::sometimes("another worker", after != before);
+        sim::sometimes("the same worker", after == before);
+        assert_eq!(metrics.num_workers(), 4);
+        assert!(after < 4);
+        assert_eq!(metrics.worker_poll_count(3), 0);
+        assert_eq!(metrics.spawned_tasks_count(), 1);
+    });
+    assert!(report.never().is_empty());
 }

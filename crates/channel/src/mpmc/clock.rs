@@ -72,6 +72,7 @@ fn schedule(due: Instant, entry: Entry) {
 
 /// Runs the thread of the clock.
 fn run() {
+    blitz_io_observe::serves_process();
     let mut locked = CLOCK.schedule.lock();
     loop {
         let now = Instant::now();

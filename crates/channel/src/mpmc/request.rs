@@ -8,6 +8,7 @@ use std::time::Instant;
 use blitz_io_core::{Node, Spin, Wake};
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_futex::{WaitResult, wait_deadline};
+use blitz_io_observe::decisions;
 
 /// The request of a waiter. The holder of the channel's lock uses it while the node
 /// is linked, and the waiter uses it while the node is not linked.
@@ -178,6 +179,7 @@ impl Selection {
         }
         let _record = record();
         while self.word.load(Ordering::Relaxed) == ASLEEP {
+            decisions::help();
             if wait_deadline(&self.word, ASLEEP, deadline) == WaitResult::TimedOut {
                 return false;
             }

@@ -106,6 +106,8 @@ struct Report<'a> {
     allowed: Vec<Allow<'a>>,
     /// The number of findings that `--pedantic` would add.
     pedantic: usize,
+    /// The number of pairs of locks that do not count, as another future of the task may have one of them.
+    left_out: usize,
     /// The number of things that the recorder had no room for.
     lost: Lost,
 }
@@ -143,6 +145,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         findings: left,
         allowed: let_be,
         pedantic,
+        left_out: left_out(&runs),
         lost: lost(&runs),
     };
     if let Some(file) = &arguments.sarif {
@@ -182,6 +185,12 @@ fn write_sarif(file: &Path, report: &Report<'_>) -> Result<(), Exit> {
     fs::write(file, format!("{log:#}\n")).map_err(|error| Exit::unwritable(file, error))
 }
 
+/// Returns the number of pairs of locks that do not count.
+fn left_out(runs: &[Run]) -> usize {
+    let edges = runs.iter().flat_map(|run| &run.edges);
+    edges.filter(|edge| edge.is_joined).count()
+}
+
 /// Returns the number of things that the recorders had no room for.
 fn lost(runs: &[Run]) -> Lost {
     let mut all = Lost::default();
@@ -213,6 +222,15 @@ fn text(report: &Report<'_>) -> String {
     );
     if report.pedantic != 0 {
         text += &format!("  --pedantic shows {} more\n", report.pedantic);
+    }
+    if report.left_out != 0 {
+        text += &format!(
+            "  {} not judged: the task also waited for another lock, a channel or a task (join!)\n",
+            match report.left_out {
+                1 => "1 pair of locks was".to_owned(),
+                count => format!("{count} pairs of locks were"),
+            }
+        );
     }
     let mut lints: Vec<_> = report.findings.iter().map(|finding| finding.lint).collect();
     lints.sort_unstable();

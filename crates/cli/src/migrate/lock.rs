@@ -33,6 +33,8 @@ pub struct Lock {
 struct Package {
     name: String,
     version: String,
+    /// The package is in a folder, as those of the program are, and comes from no registry or repository.
+    is_local: bool,
     /// Each is a name, followed by the version if there are several, and by the source if there
     /// are several of that version.
     dependencies: Vec<String>,
@@ -80,6 +82,7 @@ impl Lock {
             Package {
                 name: word(&table, "name"),
                 version: word(&table, "version"),
+                is_local: table.get("source").is_none(),
                 dependencies: names.map(str::to_owned).collect(),
             }
         });
@@ -164,6 +167,24 @@ impl Lock {
         found.into_iter().map(str::to_owned).collect()
     }
 
+    /// Returns the names of the program's own packages that depend on a package of this name.
+    pub fn own_dependents(&self, name: &str) -> Vec<&str> {
+        let depends = |package: &&Package| {
+            let mut names = package.dependencies.iter();
+            names.any(|dependency| dependency.split(' ').next() == Some(name))
+        };
+        let is_own = |package: &&Package| package.is_local && !package.is_ours();
+        let found: BTreeSet<&str> = self
+            .packages
+            .iter()
+            .filter(|package| !package.name.starts_with(OURS))
+            .filter(is_own)
+            .filter(depends)
+            .map(|package| package.name.as_str())
+            .collect();
+        found.into_iter().collect()
+    }
+
     /// Returns the versions of each package, by name.
     pub fn versions(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -230,6 +251,30 @@ version = "1.54.1"
         assert_eq!(lock.dependents("parking_lot", "0.11.2"), ["hyper"]);
         assert_eq!(lock.dependents("parking_lot", "0.12.5"), ["program"]);
         assert_eq!(lock.dependents("tokio", "1.28.0"), ["hyper", "program"]);
+    }
+
+    #[test]
+    fn own_dependents_are_packages_of_the_program() {
+        let lock = Lock::parse(
+            r#"
+[[package]]
+name = "blitz-io-bench"
+version = "0.2.0"
+dependencies = ["crossbeam-channel"]
+[[package]]
+name = "ignore"
+version = "0.4.0"
+source = "registry+https://github.com/rust-lang/crates.io-index"
+dependencies = ["crossbeam-channel"]
+[[package]]
+name = "program"
+version = "0.1.0"
+dependencies = ["crossbeam-channel 0.5.15", "ignore"]
+"#,
+        )
+        .expect("it is TOML");
+        assert_eq!(lock.own_dependents("crossbeam-channel"), ["program"]);
+        assert!(lock.own_dependents("crossbeam").is_empty());
     }
 
     #[test]

@@ -100,10 +100,8 @@ impl Manifest {
 
     /// Returns the line that replaces the package of this name, if there is one.
     pub fn patch(&self, name: &str) -> Option<Patch> {
-        let line = REGISTRY
-            .iter()
-            .find_map(|registry| self.table(registry)?.get(name))?;
-        let word = |key| line.as_table_like()?.get(key)?.as_str();
+        let line = self.line(name)?;
+        let word = |key| word(line, key);
         let end = format!("drop-in/{name}");
         let is_ours = match (word("path"), word("git"), word("registry")) {
             (Some(path), ..) => path
@@ -120,6 +118,36 @@ impl Manifest {
         };
         let text = text.trim().to_owned();
         Some(Patch { text, is_ours })
+    }
+
+    /// Returns `true` if the line of this package names `source`. `whole` makes the path of a line, from the folder of
+    /// the manifest, one that can be compared.
+    pub fn is_from(
+        &self,
+        known: &Replacement,
+        source: &Source,
+        whole: impl Fn(&Path) -> PathBuf,
+    ) -> bool {
+        let Some(line) = self.line(known.name) else {
+            return false;
+        };
+        let wanted = source.line(known);
+        let same = |key: &str| {
+            let (here, there) = (word(line, key), wanted.get(key).and_then(Value::as_str));
+            if key == "path" {
+                let whole = |path: &str| whole(Path::new(path));
+                return here.map(whole) == there.map(whole);
+            }
+            here == there
+        };
+        let keys = ["path", "git", "rev", "tag", "branch", "registry"];
+        keys.into_iter().all(same)
+    }
+
+    /// Returns what stands after the name of the package in `[patch]`, if anything does.
+    fn line(&self, name: &str) -> Option<&Item> {
+        let mut tables = REGISTRY.iter().filter_map(|registry| self.table(registry));
+        tables.find_map(|table| table.get(name))
     }
 
     fn table(&self, registry: &str) -> Option<&dyn TableLike> {
@@ -213,6 +241,11 @@ impl Manifest {
         }
         changed + &old_rest[old_rest.len() - end..].concat()
     }
+}
+
+/// Returns a text of a line in `[patch]`.
+fn word<'a>(line: &'a Item, key: &str) -> Option<&'a str> {
+    line.as_table_like()?.get(key)?.as_str()
 }
 
 /// Returns the line without its end.

@@ -24,6 +24,7 @@ use clap::{Args, ValueHint};
 pub use lock::Feature;
 
 use crate::exit::Exit;
+use crate::shell;
 use cargo::{Conflict, Project};
 use lock::Lock;
 use manifest::{Manifest, Source};
@@ -35,6 +36,8 @@ const EXAMPLES: &str = "\
 Examples:
   blitz migrate                    replace what can be, in the program of this folder
   blitz migrate --check            what is replaced, what is not, and why
+  blitz migrate --check --path ../blitz-io
+                                   also whether the packages come from this checkout
   blitz migrate --path ../blitz-io take the packages from a checkout
   blitz migrate --only tokio       leave all other packages as they are
   blitz migrate --undo             take it back
@@ -51,8 +54,9 @@ name. No source changes. Commit both files; in CI, `blitz migrate --check` fails
 
 Exit codes:
   0    every package that blitz-io can replace is replaced; with --undo: it was taken back
-  1    one is not (the report says why), there is none, or nothing to take back; or a file is
-       missing, as Cargo.toml may be, cannot be read or written, or is not what it should be
+  1    one is not (the report says why), one comes from another place, there is none, or nothing to
+       take back; or a file is missing, as Cargo.toml may be, cannot be read or written, or is not
+       what it should be
   2    the arguments are wrong";
 
 #[derive(Args)]
@@ -62,8 +66,9 @@ pub struct Arguments {
     #[arg(default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
 
-    /// Reports what is replaced, and why the rest is not. Changes nothing, and needs no network.
-    #[arg(long, conflicts_with_all = ["undo", "path", "git", "registry"])]
+    /// Reports what is replaced, and why the rest is not. Changes nothing, and needs no network. With --path, --git or
+    /// --registry, a package that comes from elsewhere is reported too.
+    #[arg(long, conflicts_with = "undo")]
     check: bool,
 
     /// Takes the replacement back: both files become what they were, if they have not changed
@@ -110,6 +115,23 @@ impl Arguments {
         let all = REPLACEMENTS.iter();
         all.filter(|known| self.only.is_empty() || self.only.iter().any(|name| name == known.name))
             .collect()
+    }
+
+    /// Returns the options that name where the packages come from, as a user types them, each after a space.
+    fn source_options(&self) -> String {
+        let path = self.path.as_deref().map(Path::to_string_lossy);
+        let options = [
+            ("--path", path.as_deref()),
+            ("--git", self.git.as_deref()),
+            ("--rev", self.rev.as_deref()),
+            ("--tag", self.tag.as_deref()),
+            ("--branch", self.branch.as_deref()),
+            ("--registry", self.registry.as_deref()),
+        ];
+        let given = options
+            .iter()
+            .filter_map(|(option, value)| Some(format!(" {}", shell::line([option, &(*value)?]))));
+        given.collect()
     }
 
     /// Returns where the packages come from, if the arguments name it. `root`: the folder of the manifest.
@@ -211,18 +233,28 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         return undo::run(&project, arguments.json);
     }
     let wanted = arguments.wanted();
+    let source = arguments.source(&project.folder)?;
     let report = if arguments.check {
-        check(&project, &wanted)?
+        check(
+            &project,
+            &wanted,
+            source.as_ref(),
+            &arguments.source_options(),
+        )?
     } else {
-        let source = arguments.source(&project.folder)?;
         migrate(&project, &wanted, source.as_ref())?
     };
     report.print(arguments.json)?;
     report.end(&wanted)
 }
 
-/// Reads both files, and changes nothing.
-fn check(project: &Project, wanted: &[&'static Replacement]) -> Result<Report, Exit> {
+/// Reads both files, and changes nothing. `options`: those that name the source.
+fn check(
+    project: &Project,
+    wanted: &[&'static Replacement],
+    source: Option<&Source>,
+    options: &str,
+) -> Result<Report, Exit> {
     let manifest = Manifest::read(&project.manifest)?;
     let Some(lock) = Lock::read(&project.lock)? else {
         return Err(Exit::Failed(format!(
@@ -233,34 +265,55 @@ fn check(project: &Project, wanted: &[&'static Replacement]) -> Result<Report, E
     };
     let finding = |known: &&'static Replacement| {
         let mut finding = Finding::new(known, &lock);
-        if finding.state == State::NotReplaced {
-            finding.why = Some(why(known, &manifest));
+        match (finding.state, source) {
+            (State::NotReplaced, _) => finding.why = Some(why(known, &manifest, options)),
+            (State::Replaced, Some(source)) => {
+                finding.elsewhere(elsewhere(project, known, &manifest, source, options));
+            }
+            _ => {}
         }
         finding
     };
-    Ok(Report::new(
-        project,
-        wanted.iter().map(finding).collect(),
-        None,
-    ))
+    let report = Report::new(project, wanted.iter().map(finding).collect(), None);
+    Ok(report.with_by_hand(&lock))
 }
 
 /// Describes why a package is not replaced, as far as the files show it.
-fn why(known: &Replacement, manifest: &Manifest) -> String {
+fn why(known: &Replacement, manifest: &Manifest, options: &str) -> String {
     let name = known.name;
+    let run = format!("`blitz migrate --only {name}{options}`");
     match manifest.patch(name) {
         Some(patch) if patch.is_ours => format!(
-            "Cargo.toml replaces it, but Cargo.lock holds on to the registry's package. Run `blitz migrate --only {name}`."
+            "Cargo.toml replaces it, but Cargo.lock holds on to the registry's package. Run {run}."
         ),
-        Some(patch) => foreign(name, &patch.text),
-        None => format!("Cargo.toml does not replace it. Run `blitz migrate --only {name}`."),
+        Some(patch) => foreign(name, &patch.text, options),
+        None => format!("Cargo.toml does not replace it. Run {run}."),
     }
 }
 
-fn foreign(name: &str, line: &str) -> String {
+fn foreign(name: &str, line: &str, options: &str) -> String {
     format!(
-        "Cargo.toml already replaces it by another package: `{name} = {line}`. Remove that line and run `blitz migrate --only {name}`."
+        "Cargo.toml already replaces it by another package: `{name} = {line}`. Remove that line and run `blitz migrate --only {name}{options}`."
     )
+}
+
+/// Returns what to do if the package, which is replaced, does not come from `source`.
+fn elsewhere(
+    project: &Project,
+    known: &Replacement,
+    manifest: &Manifest,
+    source: &Source,
+    options: &str,
+) -> Option<String> {
+    let name = known.name;
+    let patch = manifest.patch(name)?;
+    let is_there = manifest.is_from(known, source, |path| normal(&project.folder.join(path)));
+    (!is_there).then(|| {
+        format!(
+            "It comes from another place: `{name} = {}`. Run `blitz migrate --only {name}{options}`.",
+            patch.text
+        )
+    })
 }
 
 /// Replaces what can be replaced.
@@ -314,6 +367,7 @@ fn migrate(
         finding
     });
     let report = Report::new(project, findings.collect(), Some((&before, &after)));
+    let report = report.with_by_hand(&after);
     let is_changed = end != begin;
     Ok(report.with_next(is_changed.then_some(
         "Build and test the program now. `blitz migrate --undo` takes the replacement back.",
@@ -363,7 +417,7 @@ fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> R
     let mut manifest = Manifest::read(&project.manifest)?;
     let has_line = match manifest.patch(known.name) {
         Some(patch) if !patch.is_ours && !locked.is_empty() => {
-            return Ok(Tried::Failed(foreign(known.name, &patch.text)));
+            return Ok(Tried::Failed(foreign(known.name, &patch.text, "")));
         }
         patch => patch.is_some_and(|patch| patch.is_ours),
     };

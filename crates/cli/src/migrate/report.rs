@@ -11,6 +11,17 @@ use super::replacement::{REPLACEMENTS, Replacement};
 use crate::exit::Exit;
 use crate::output;
 
+/// Packages of channels that a program may depend on and blitz-io has no package in place of.
+const BY_HAND: [&str; 2] = ["crossbeam", "crossbeam-channel"];
+
+/// What becomes of them.
+const BY_HAND_ADVICE: &str = concat!(
+    "To move its channels to `blitz_io::sync::mpmc` by hand, rename `send` and `recv` to `blocking_send` and \
+     `blocking_recv`: those of the old names are for tasks, and do nothing without `.await`. See ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/book/src/moving/crossbeam.md"
+);
+
 /// The number of names that are printed before the rest is counted.
 const NAMES: usize = 6;
 
@@ -19,6 +30,8 @@ const NAMES: usize = 6;
 pub enum State {
     /// The tree has blitz-io's package.
     Replaced,
+    /// The tree has blitz-io's package, and not from where the arguments say.
+    AnotherSource,
     /// The tree has the registry's, in a version that blitz-io replaces.
     NotReplaced,
     /// The tree has only versions that blitz-io does not replace.
@@ -78,13 +91,23 @@ impl Finding {
         }
     }
 
+    /// Says that the package comes from elsewhere than the arguments say, if there is a reason to.
+    pub fn elsewhere(&mut self, why: Option<String>) {
+        if why.is_some() {
+            self.state = State::AnotherSource;
+            self.why = why;
+        }
+    }
+
     fn write(&self, text: &mut String) {
         let version = self.version.as_deref().unwrap_or_default();
         let state = match (self.state, &self.was) {
             (State::Replaced, Some(was)) => {
                 format!("replaced: {was} by {version} of blitz-io")
             }
-            (State::Replaced, None) => format!("replaced by {version} of blitz-io"),
+            (State::Replaced | State::AnotherSource, _) => {
+                format!("replaced by {version} of blitz-io")
+            }
             (State::NotReplaced, _) => format!("not replaced: {version} of the registry"),
             (State::AnotherVersion, _) => {
                 format!(
@@ -95,7 +118,7 @@ impl Finding {
             (State::Absent, _) => "not in the tree".to_owned(),
         };
         let _ = writeln!(text, "{:<16} {state}", self.name);
-        if matches!(self.state, State::Replaced | State::NotReplaced) {
+        if !matches!(self.state, State::AnotherVersion | State::Absent) {
             depends(text, version, &self.required_by);
         }
         for stays in &self.stays {
@@ -120,6 +143,30 @@ fn depends(text: &mut String, version: &str, names: &[String]) {
     let _ = writeln!(text, "  - {version} is required by {shown}{more}");
 }
 
+/// A package that stays, and that the program can do without.
+#[derive(Debug, Serialize)]
+struct ByHand {
+    name: &'static str,
+    /// The packages of the program that depend on it.
+    required_by: Vec<String>,
+}
+
+impl ByHand {
+    fn of(lock: &Lock) -> Vec<ByHand> {
+        let found = BY_HAND.into_iter().map(|name| ByHand {
+            name,
+            required_by: lock
+                .own_dependents(name)
+                .into_iter()
+                .map(Into::into)
+                .collect(),
+        });
+        found
+            .filter(|found| !found.required_by.is_empty())
+            .collect()
+    }
+}
+
 /// A package of the tree whose version changed.
 #[derive(Debug, Serialize)]
 struct Change {
@@ -134,6 +181,8 @@ struct Change {
 pub struct Report {
     manifest: String,
     packages: Vec<Finding>,
+    /// Packages that only a change of the program replaces.
+    by_hand: Vec<ByHand>,
     /// The other changes in `Cargo.lock`.
     changed: Vec<Change>,
     /// The replacement was taken back.
@@ -149,6 +198,7 @@ impl Report {
         Report {
             manifest: project.manifest.display().to_string(),
             packages,
+            by_hand: vec![],
             changed: locks.map_or_else(Vec::new, |(old, new)| changes(old, new)),
             undone: false,
             next: None,
@@ -159,6 +209,14 @@ impl Report {
     pub fn undone(self) -> Report {
         Report {
             undone: true,
+            ..self
+        }
+    }
+
+    /// Adds the packages that only a change of the program replaces.
+    pub fn with_by_hand(self, lock: &Lock) -> Report {
+        Report {
+            by_hand: ByHand::of(lock),
             ..self
         }
     }
@@ -180,6 +238,21 @@ impl Report {
         let mut text = format!("{}\n\n", self.manifest);
         for finding in &self.packages {
             finding.write(&mut text);
+        }
+        for found in &self.by_hand {
+            let _ = writeln!(
+                text,
+                "{:<16} stays: blitz-io has no package in its place",
+                found.name
+            );
+            let _ = writeln!(
+                text,
+                "  - it is required by {}",
+                found.required_by.join(", ")
+            );
+        }
+        if !self.by_hand.is_empty() {
+            let _ = writeln!(text, "  {BY_HAND_ADVICE}");
         }
         let [updated, came, went] = if self.undone {
             [
@@ -226,6 +299,13 @@ impl Report {
         let held = names(State::NotReplaced);
         if !held.is_empty() {
             return Err(Exit::Failed(format!("not replaced: {}", held.join(", "))));
+        }
+        let elsewhere = names(State::AnotherSource);
+        if !elsewhere.is_empty() {
+            return Err(Exit::Failed(format!(
+                "from another place: {}",
+                elsewhere.join(", ")
+            )));
         }
         if names(State::Replaced).is_empty() {
             let all = wanted

@@ -14,8 +14,9 @@ pub fn document(rows: &[Row]) -> String {
         .filter(|row| row.verdict.is_incomplete())
         .count();
     let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
+    let skipped = rows.iter().filter(|row| row.stopped).count();
     let counts = format!(
-        "name=\"blitz sim\" tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" time=\"{seconds:.3}\"",
+        "name=\"blitz sim\" tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{seconds:.3}\"",
         rows.len()
     );
     let mut text = format!(
@@ -30,6 +31,12 @@ pub fn document(rows: &[Row]) -> String {
             attribute(name),
             row.seconds
         );
+        if row.stopped {
+            text.push_str(
+                "><skipped message=\"stopped at the failure of another test\"/></testcase>\n",
+            );
+            continue;
+        }
         let tag = match row.verdict {
             verdict if verdict.is_failure() => "failure",
             verdict if verdict.is_incomplete() => "error",
@@ -83,6 +90,7 @@ mod tests {
             schedules: 12,
             seconds: 0.5,
             complete: false,
+            stopped: false,
             points: 7,
             verdict,
             seed: Some(11),
@@ -93,14 +101,16 @@ mod tests {
             row("app::passes", Verdict::Passed),
             row("app::module::\"hangs\"", Verdict::Deadlock),
             row("program", Verdict::Escaped),
+            Row::not_run("late".to_owned()),
         ];
         let text = document(&rows);
         for part in [
-            "<testsuite name=\"blitz sim\" tests=\"3\" failures=\"1\" errors=\"1\" time=\"1.500\">",
+            "<testsuite name=\"blitz sim\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.500\">",
             "<testcase classname=\"app\" name=\"passes\" time=\"0.500\"/>",
             "<testcase classname=\"app\" name=\"module::&quot;hangs&quot;\" time=\"0.500\">",
             "<failure type=\"deadlock\" message=\"deadlock after 12 schedules, seed 11\">a &lt; b\u{fffd}[0m</failure>",
             "<error type=\"escaped\"",
+            "name=\"late\" time=\"0.000\"><skipped message=",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

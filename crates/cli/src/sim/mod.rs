@@ -26,7 +26,7 @@ use crate::exit::Exit;
 const HELP: &str = "\
 Examples:
   blitz sim run -- cargo test -p app      each test of the package, a thousand orders each
-  blitz sim run -- cargo test -- transfer only the tests with this word in their names
+  blitz sim run -- cargo test transfer    only the tests with this word in their names
   blitz sim run -- ./server --selftest    any dynamically linked program
   blitz sim run --atomics -- cargo test   threads change at atomic operations, too
   blitz sim replay app.blitztrace         the order that failed, again
@@ -48,9 +48,10 @@ with more output in the program's log. `shrink` finds out which choices matter.
 A run fails if the program fails, if no thread can run any more (a deadlock; the report says which
 thread waits where), or if it makes a million calls without progress (a livelock; --limit). A call
 that cannot be simulated ends the run as `escaped`, with its name and place: it never passes in
-silence. Threads change at calls, and in loops that make none. With --preempt they change between
-two calls, too, after a number of instructions that the seed draws. With --atomics they change at
-each atomic operation: the tests are then compiled with the thread sanitizer's instrumentation.
+silence. Threads change at calls, and in loops that make none. With a fourth of the seeds, or with
+--preempt all of them, they change between two calls, too, after a number of instructions that the
+seed draws. With --atomics they change at each atomic operation: the tests are then compiled with
+the thread sanitizer's instrumentation.
 
 Exit codes:
   0    no run failed; the replay did what the file says; the runs were equal
@@ -115,9 +116,9 @@ pub struct RunArguments {
     /// call or after the start of a thread. Finds races of memory that no call protects, if no call that
     /// matters to other threads comes before them. --atomics finds more races between two sections of a lock that is free: a lock
     /// of std or parking_lot makes no call then. Each of these instructions takes a microsecond or two.
-    /// There are too many places for exhaustive, which refuses this.
-    #[arg(long)]
-    preempt: bool,
+    /// There are too many places for exhaustive, which refuses this. Without the option, a fourth of the seeds do so: `some`.
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_value = "some", default_missing_value = "all")]
+    preempt: Preempt,
     /// Lets threads change at each atomic operation, too. All operations are in one order for all threads (sequentially
     /// consistent). Finds races between atomic operations, and between two sections of a lock that is free. With
     /// `cargo test`, std and the tests are compiled anew into target/atomics. This needs the sources of std:
@@ -214,6 +215,17 @@ pub enum Files {
     Memory,
 }
 
+/// The seeds whose threads also change between two calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Preempt {
+    /// None of them.
+    None,
+    /// A fourth, if atomic operations are no points.
+    Some,
+    /// All of them.
+    All,
+}
+
 /// How orders are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chosen {
@@ -253,7 +265,7 @@ fn chosen(text: &str) -> Result<Chosen, String> {
 impl RunArguments {
     /// Returns the programs to run.
     fn targets(&self) -> Result<Vec<targets::Target>, Exit> {
-        if self.preempt && !matches!(self.schedule, Chosen::Seeds(_)) {
+        if self.preempt == Preempt::All && !matches!(self.schedule, Chosen::Seeds(_)) {
             return Err(Exit::usage(
                 "An exhaustive search changes threads at calls only: there are too many places between two calls.",
                 "Leave --preempt out, or give another --schedule.",
@@ -276,11 +288,21 @@ impl RunArguments {
         let mut plan = Plan::new(schedule, seed);
         plan.faults = self.faults.of_seed(seed);
         plan.limit = self.limit;
-        plan.preempt = self.preempt;
+        plan.preempt = self.preempts(seed);
         plan.atomics = self.atomics;
         plan.no_timeouts = self.no_timeouts;
         plan.processors = self.processors;
         plan
+    }
+
+    /// Returns `true` if threads also change between two calls with this seed.
+    fn preempts(&self, seed: u64) -> bool {
+        match self.preempt {
+            Preempt::None => false,
+            // Eight seeds in a row have all schedules of the portfolio.
+            Preempt::Some => !self.atomics && seed / 8 % 4 == 3,
+            Preempt::All => true,
+        }
     }
 
     fn time(&self) -> Option<Duration> {

@@ -19,6 +19,8 @@ pub struct Row {
     pub seconds: f64,
     /// All orders were tried.
     pub complete: bool,
+    /// The run of another test has failed before this one was done.
+    pub stopped: bool,
     /// The most calls of one run.
     pub points: u64,
     #[serde(serialize_with = "as_text")]
@@ -34,8 +36,36 @@ fn as_text<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::E
     to.collect_str(verdict)
 }
 
-/// Returns the table of all rows.
-pub fn table(rows: &[Row]) -> String {
+impl Row {
+    /// Returns the row of a test that was not begun.
+    pub fn not_run(test: String) -> Self {
+        Self {
+            test,
+            schedules: 0,
+            seconds: 0.0,
+            complete: false,
+            stopped: true,
+            points: 0,
+            verdict: Verdict::Passed,
+            seed: None,
+            trace: None,
+            details: String::new(),
+        }
+    }
+
+    /// Returns the verdict as the table has it. `orders`: the orders of which all were tried, if the row is complete.
+    fn shown(&self, orders: &str) -> String {
+        match (self.stopped, self.complete) {
+            (true, _) if self.schedules == 0 => "not run".to_owned(),
+            (true, _) => "stopped".to_owned(),
+            (false, true) => format!("{} ({orders})", self.verdict),
+            (false, false) => self.verdict.to_string(),
+        }
+    }
+}
+
+/// Returns the table of all rows. `orders`: see [`Row::shown`].
+pub fn table(rows: &[Row], orders: &str) -> String {
     let width = rows
         .iter()
         .map(|row| row.test.chars().count())
@@ -47,11 +77,11 @@ pub fn table(rows: &[Row]) -> String {
         "test", "schedules", "seconds", "calls"
     );
     for row in rows {
-        let all = if row.complete { " (all)" } else { "" };
+        let verdict = row.shown(orders);
         let _ = write!(
             text,
-            "{:width$}  {:>9}  {:>8.2}  {:>8}  {}{all}",
-            row.test, row.schedules, row.seconds, row.points, row.verdict
+            "{:width$}  {:>9}  {:>8.2}  {:>8}  {verdict}",
+            row.test, row.schedules, row.seconds, row.points
         );
         if let Some(seed) = row.seed {
             let _ = write!(text, ", seed {seed}");
@@ -66,13 +96,21 @@ pub fn table(rows: &[Row]) -> String {
         .iter()
         .filter(|row| row.verdict.is_incomplete())
         .count();
-    let passed = rows.len() - failed - incomplete;
+    let stopped = rows.iter().filter(|row| row.stopped).count();
+    let passed = rows.len() - failed - incomplete - stopped;
     let runs: u64 = rows.iter().map(|row| row.schedules).sum();
     let _ = write!(
         text,
         "\n{passed} passed, {failed} failed, {incomplete} not simulated to the end; {}\n",
         counted(usize::try_from(runs).unwrap_or(usize::MAX), "schedule")
     );
+    if stopped > 0 {
+        let _ = writeln!(
+            text,
+            "stopped at the first failure, with {} not done: --keep-going runs them",
+            counted(stopped, "test")
+        );
+    }
     text
 }
 
@@ -102,4 +140,44 @@ pub fn details(program: &Program, outcome: &Outcome) -> String {
         let _ = writeln!(text, "  | {line}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_that_was_stopped_has_not_passed() {
+        let row = |test: &str| Row::not_run(test.to_owned());
+        let failed = Row {
+            schedules: 3,
+            stopped: false,
+            verdict: Verdict::Deadlock,
+            ..row("hangs")
+        };
+        let complete = Row {
+            schedules: 2,
+            stopped: false,
+            complete: true,
+            ..row("ends")
+        };
+        let stopped = Row {
+            schedules: 9,
+            ..row("other")
+        };
+        let text = table(&[failed, complete, stopped, row("late")], "all orders");
+        let ends = |name: &str, verdict: &str| {
+            let mut lines = text.lines().filter(|line| line.starts_with(name));
+            lines.any(|line| line.ends_with(verdict))
+        };
+        assert!(ends("hangs", "  deadlock"), "{text}");
+        assert!(ends("ends", "  passed (all orders)"), "{text}");
+        assert!(ends("other", "  stopped"), "{text}");
+        assert!(ends("late", "  not run"), "{text}");
+        assert!(ends("1 passed, 1 failed", "; 14 schedules"), "{text}");
+        assert!(
+            ends("stopped at the first failure, with 2 tests not done", ""),
+            "{text}"
+        );
+    }
 }

@@ -20,17 +20,41 @@ use crate::exit::Exit;
 use crate::line::Line;
 use crate::output;
 
-/// What a search with `--preempt` alone may not have tried, for a program that has passed.
+/// What a search between calls with some seeds may not have tried, for a program that has passed.
 const RARELY_TRIED: &str = "\
-Threads changed at calls, and after random numbers of instructions. A short section between two
-calls, or of a lock that is free, is rarely interrupted so: --atomics tries each atomic operation.
+Threads changed at calls, and with some seeds between two. A short section between two calls, or of
+a lock that is free, is rarely interrupted so: --preempt does it with each seed, --atomics tries
+each atomic operation.
 ";
 
-/// What a search without `--preempt` and `--atomics` has not tried, for a program that has passed.
+/// What a search at calls only has not tried, for a program that has passed.
 const NOT_TRIED: &str = "\
 Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
 --preempt tries orders between two calls, too, and --atomics those of atomic operations.
 ";
+
+impl RunArguments {
+    /// Returns what the searches may not have tried.
+    fn not_tried(&self) -> &'static str {
+        // With some of the seeds, 32 in a row have one that does.
+        let mut seeds = (0..self.seeds.min(32)).map(|at| self.seed.wrapping_add(at));
+        let is_search = matches!(self.schedule, Chosen::Seeds(_));
+        match is_search && seeds.any(|seed| self.preempts(seed)) {
+            _ if self.atomics => "",
+            true => RARELY_TRIED,
+            false => NOT_TRIED,
+        }
+    }
+
+    /// Returns the orders that a complete search has tried.
+    fn orders(&self) -> &'static str {
+        if self.atomics {
+            "all orders"
+        } else {
+            "all orders of calls"
+        }
+    }
+}
 
 /// Runs every target, and prints the table.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
@@ -50,22 +74,17 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     if arguments.json {
         output::print_json(&rows)?;
     } else {
-        output::print(&report::table(&rows))?;
+        output::print(&report::table(&rows, arguments.orders()))?;
+    }
+    if rows
+        .iter()
+        .any(|row| row.verdict == Verdict::Passed && !row.stopped)
+    {
+        output::tell(arguments.not_tried());
     }
     let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
-    Ok(
-        match first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete)) {
-            Some(row) => exit_of(row.verdict, &row.test),
-            None => {
-                match (arguments.preempt, arguments.atomics) {
-                    (false, false) => output::tell(NOT_TRIED),
-                    (true, false) => output::tell(RARELY_TRIED),
-                    (_, true) => {}
-                }
-                Exit::Done
-            }
-        },
-    )
+    let row = first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete));
+    Ok(row.map_or(Exit::Done, |row| exit_of(row.verdict, &row.test)))
 }
 
 fn bar(runs: u64) -> ProgressBar {
@@ -97,8 +116,13 @@ fn run_all(
                 .unwrap_or_else(PoisonError::into_inner)
                 .pop_front();
             let Some((at, target)) = next else { return };
+            let add = |row| {
+                let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+                rows.push((at, row));
+            };
             if stop.load(Ordering::Relaxed) {
-                return;
+                add(Ok(Row::not_run(target.name)));
+                continue;
             }
             bar.set_message(target.name.clone());
             let searched = search(&target.program, arguments, || {
@@ -112,9 +136,7 @@ fn run_all(
             if bad && !arguments.keep_going {
                 stop.store(true, Ordering::Relaxed);
             }
-            rows.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push((at, row));
+            add(row);
         }
     };
     let jobs = arguments.jobs.map_or_else(
@@ -143,6 +165,7 @@ fn finish(
         schedules: searched.runs,
         seconds: searched.took.as_secs_f64(),
         complete: searched.complete,
+        stopped: searched.stopped,
         points: searched.points,
         verdict: Verdict::Passed,
         seed: None,

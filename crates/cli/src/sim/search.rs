@@ -13,6 +13,8 @@ pub struct Searched {
     pub took: Duration,
     /// All orders were tried.
     pub complete: bool,
+    /// It ended before it was done, because the search of another program has failed.
+    pub stopped: bool,
     /// The most points of a run.
     pub points: u64,
     /// Report of the last run that passed: children that ran outside.
@@ -34,6 +36,7 @@ pub fn search(
         runs: 0,
         took: Duration::ZERO,
         complete: false,
+        stopped: false,
         points: 0,
         report: String::new(),
         failure: None,
@@ -51,7 +54,11 @@ pub fn search(
     };
     let mut length = 1_000;
     while searched.runs < arguments.seeds {
-        if is_late(searched.runs, arguments.time(), start.elapsed()) || !progress() {
+        if is_late(searched.runs, arguments.time(), start.elapsed()) {
+            break;
+        }
+        if !progress() {
+            searched.stopped = true;
             break;
         }
         let plan = match (&exhaustive, arguments.schedule) {

@@ -8,7 +8,7 @@ use std::env;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use blitz_io_inspect::short_place;
+use blitz_io_inspect::{Origin, origin as origin_of, short_place};
 use blitz_io_sim::Program;
 
 use super::symbols::{self, Address, Frame, Frames};
@@ -84,53 +84,11 @@ fn thread_of(line: &str) -> Option<u32> {
     number.split(' ').next()?.parse().ok()
 }
 
-/// Where a frame is from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Origin {
-    /// std, libc, or this library.
-    System,
-    Package,
-    Program,
-    /// It has no line.
-    Unknown,
-}
-
 fn origin(address: &Address, frame: &Frame) -> Origin {
-    const CRATES: [&str; 13] = [
-        "std::",
-        "core::",
-        "alloc::",
-        "test::",
-        "<std::",
-        "<core::",
-        "<alloc::",
-        "__rust",
-        "rust_begin",
-        "_start",
-        "__libc",
-        "<&",
-        "<T as core::",
-    ];
     if is_of_system(address) {
         return Origin::System;
     }
-    let place = &frame.place;
-    if place.is_empty() {
-        let is_std = CRATES.iter().any(|known| frame.function.starts_with(known));
-        return if is_std {
-            Origin::System
-        } else {
-            Origin::Unknown
-        };
-    }
-    if place.contains("/rustc/") || place.contains("/rustlib/src/rust/library/") {
-        return Origin::System;
-    }
-    match short_place(place) {
-        short if short == place => Origin::Program,
-        short if short.starts_with("blitz-io-") => Origin::System,
-        _ => Origin::Package,
-    }
+    origin_of(&frame.function, &frame.place)
 }
 
 /// Returns `true` if the address is in a library of the system.

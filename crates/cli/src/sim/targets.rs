@@ -77,7 +77,9 @@ fn tests(
         .position(|word| word == "--")
         .unwrap_or(words.len());
     let (of_cargo, of_tests) = (&words[..end], words.get(end + 1..).unwrap_or(&[]));
-    // A word that is no option filters the tests, as those behind `--` do.
+    // It filters the tests, as those behind `--` do.
+    let name = test_name(of_cargo).into_iter().cloned();
+    let filters: Vec<OsString> = name.chain(of_tests.iter().cloned()).collect();
     let mut build = Command::new(cargo);
     build
         .args(toolchain)
@@ -110,12 +112,51 @@ fn tests(
             .as_deref()
             .and_then(Path::parent)
             .map(Path::to_owned);
-        found.extend(list(&file, &target.name, folder, of_tests)?);
+        found.extend(list(&file, &target.name, folder, &filters)?);
     }
     output::tell(
         "tests in the documentation are not simulated: they have no program of their own\n",
     );
     Ok(found)
+}
+
+/// The options of `cargo test` whose value may be the next word.
+const WITH_VALUE: [&str; 22] = [
+    "-p",
+    "--package",
+    "--exclude",
+    "--bin",
+    "--example",
+    "--test",
+    "--bench",
+    "-F",
+    "--features",
+    "-j",
+    "--jobs",
+    "--profile",
+    "--target",
+    "--target-dir",
+    "--manifest-path",
+    "--message-format",
+    "--color",
+    "--config",
+    "-Z",
+    "-C",
+    "--lockfile-path",
+    "--artifact-dir",
+];
+
+/// Returns the word that names tests among the arguments of `cargo test`, as Cargo finds it.
+fn test_name(words: &[OsString]) -> Option<&OsString> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if WITH_VALUE.iter().any(|option| word == option) {
+            words.next();
+        } else if !word.as_encoded_bytes().starts_with(b"-") {
+            return Some(word);
+        }
+    }
+    None
 }
 
 /// Lists the tests of a program.
@@ -156,4 +197,31 @@ fn list(
         }
     });
     Ok(targets.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_test_is_the_first_word_that_no_option_takes() {
+        for (line, name) in [
+            ("", None),
+            ("two_orders", Some("two_orders")),
+            ("-p app --lib two_orders", Some("two_orders")),
+            (
+                "--features sim,net --test it two_orders --release",
+                Some("two_orders"),
+            ),
+            ("--features=sim --workspace", None),
+            ("-p app", None),
+        ] {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert_eq!(
+                test_name(&words),
+                name.map(OsString::from).as_ref(),
+                "{line}"
+            );
+        }
+    }
 }

@@ -74,7 +74,7 @@ const COLUMNS: usize = 80;
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let every = Duration::try_from_secs_f64(arguments.every)
         .map_err(|error| Exit::usage(format!("--every: {error}"), "Give it some seconds."))?;
-    let (pid, name) = choose(arguments.process.as_deref())?;
+    let (pid, name) = choose("top", arguments.process.as_deref())?;
     if arguments.once || arguments.json || !io::stdout().is_terminal() {
         once(pid, &name, arguments)
     } else {

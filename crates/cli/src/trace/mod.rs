@@ -256,7 +256,7 @@ fn record(arguments: &Arguments) -> Result<(u32, Vec<u8>), Exit> {
             ),
         ));
     }
-    let (pid, name) = choose(named)?;
+    let (pid, name) = choose("trace", named)?;
     let failed = |error| failed(pid, &error);
     if arguments.last.is_some() {
         return Ok((pid, read_trace(pid, &name).map_err(failed)?));

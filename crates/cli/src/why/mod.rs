@@ -90,7 +90,7 @@ const LIST_HELP: &str = concat!(
     "\
 Examples:
   blitz ps             process ids and names of programs
-  blitz ps --json      for scripts
+  blitz ps --json      for scripts, without the line of titles
 
 ",
     needs!(),
@@ -127,18 +127,27 @@ pub fn list_processes(arguments: &List) -> Result<Exit, Exit> {
         output::print_json(&found.collect::<Vec<_>>())?;
         return Ok(Exit::Done);
     }
+    output::print(&table(&found))?;
     if found.is_empty() {
-        output::tell("no process answers; `blitz ps --help` says what one needs for it\n");
-    }
-    for (pid, name) in found {
-        output::print(&format!("{pid:>8}  {name}\n"))?;
+        output::tell(concat!(
+            "no process answers\n\n",
+            needs!(),
+            "\n`blitz why PID` says what the process PID lacks.\n"
+        ));
     }
     Ok(Exit::Done)
 }
 
+/// Formats processes as lines below a line of titles.
+fn table(processes: &[(u32, String)]) -> String {
+    let line = |(pid, name): &(u32, String)| format!("{pid:>8}  {name}\n");
+    let lines: String = processes.iter().map(line).collect();
+    format!("{:>8}  NAME\n{lines}", "PID")
+}
+
 /// Reports the waits of one process.
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
-    let (pid, name) = choose(arguments.process.as_deref())?;
+    let (pid, name) = choose("why", arguments.process.as_deref())?;
     let ask = if arguments.stacks {
         output::tell(WARNING);
         ask_with_peers_and_stacks
@@ -203,17 +212,20 @@ fn processes() -> Result<Vec<(u32, String)>, Exit> {
     list().map_err(|error| Exit::Failed(format!("cannot list the processes: {error}")))
 }
 
-/// Returns the process that the argument names.
-pub(crate) fn choose(wanted: Option<&str>) -> Result<(u32, String), Exit> {
+/// Returns the process that the argument names. `command`: the one that asks, for the advice.
+pub(crate) fn choose(command: &str, wanted: Option<&str>) -> Result<(u32, String), Exit> {
     let fits = |pid: u32, name: &str| {
         wanted.is_none_or(|wanted| wanted == name || wanted.parse() == Ok(pid))
     };
     let mut found = processes()?;
     found.retain(|(pid, name)| fits(*pid, name));
-    if found.len() > 1 {
-        return Err(Exit::Failed(
-            "several processes fit; give a process id: see blitz ps".into(),
-        ));
+    if let [(first, _), _, ..] = &found[..] {
+        let count = found.len();
+        let which = wanted.map_or_else(String::new, |name| format!(" with the name {name:?}"));
+        return Err(Exit::Failed(format!(
+            "{count} processes{which} answer; name one by its process id, as in `blitz {command} {first}`"
+        ))
+        .with_advice(table(&found).trim_end()));
     }
     (found.pop()).ok_or_else(|| Exit::Failed(absent::reason(wanted)))
 }

@@ -571,6 +571,55 @@ fn undo_keeps_what_was_changed_since() {
 }
 
 #[test]
+fn a_check_can_name_the_place_of_the_packages() {
+    let world = World::new("tokio = \"1\"\n");
+    world.publish("tokio", "1.28.0", None).checkout("").lock();
+    let check = |code, options: &[&str]| world.blitz(code, &[&["--check"], options].concat());
+    let here = ["--path", "../blitz-io"];
+    let ran = check(1, &here);
+    let said = "Run `blitz migrate --only tokio --path ../blitz-io`.";
+    assert!(ran.out.contains(said), "{}", ran.out);
+    let before = world.files();
+    world.migrate(0);
+    let files = world.files();
+    check(0, &here);
+    // The same folder by another name.
+    let whole = world.at("blitz-io");
+    check(0, &["--path", whole.to_str().expect("it is UTF-8")]);
+    for options in [
+        &["--git", "https://example.org/blitz-io"][..],
+        &["--registry", "ours"],
+    ] {
+        let ran = check(1, options);
+        assert!(
+            ran.out.contains("It comes from another place: `tokio = {"),
+            "{}",
+            ran.out
+        );
+        assert!(ran.err.contains("from another place: tokio"), "{}", ran.err);
+    }
+    assert_ne!(before, files);
+    assert_eq!(world.files(), files);
+}
+
+#[test]
+fn channels_of_crossbeam_are_named_for_a_change_by_hand() {
+    let world = World::new("crossbeam-channel = \"0.5\"\ntokio = \"1\"\n");
+    world
+        .publish("tokio", "1.28.0", None)
+        .publish("crossbeam-channel", "0.5.15", None)
+        .checkout("")
+        .lock();
+    let ran = world.blitz(0, &["--path", "../blitz-io"]);
+    let line = "crossbeam-channel stays: blitz-io has no package in its place\n  - it is required by program\n";
+    assert!(ran.out.contains(line), "{}", ran.out);
+    assert!(ran.out.contains("moving/crossbeam.md"), "{}", ran.out);
+    let report = world.blitz(0, &["--check", "--json"]).json();
+    let expected = json!([{"name": "crossbeam-channel", "required_by": ["program"]}]);
+    assert_eq!(report["by_hand"], expected);
+}
+
+#[test]
 fn wrong_arguments_are_told_from_failures() {
     let world = World::new("tokio = \"1\"\n");
     world.publish("tokio", "1.28.0", None).checkout("").lock();

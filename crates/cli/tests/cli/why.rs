@@ -94,13 +94,17 @@ pub fn run(code: i32, home: &Path, arguments: &[&str]) -> Ran {
 #[test]
 fn processes_are_listed() {
     let home = process(&stuck());
-    assert_eq!(run(0, home.path(), &["ps"]).out, "    4242  server\n");
+    assert_eq!(
+        run(0, home.path(), &["ps"]).out,
+        "     PID  NAME\n    4242  server\n"
+    );
     let listed = run(0, home.path(), &["ps", "--json"]).json();
     assert_eq!(listed, serde_json::json!([{"pid": PID, "name": "server"}]));
     let empty = tempfile::tempdir().unwrap();
     let ran = run(0, empty.path(), &["ps"]);
-    assert_eq!(ran.out, "");
-    assert!(ran.err.starts_with("no process answers"), "{ran:?}");
+    assert_eq!(ran.out, "     PID  NAME\n");
+    assert!(ran.err.starts_with("no process answers\n"), "{ran:?}");
+    assert!(ran.err.contains("BLITZ_INSPECT=1"), "{ran:?}");
     let ran = run(0, empty.path(), &["ps", "--json"]);
     assert_eq!(
         (ran.json(), ran.err),
@@ -109,6 +113,27 @@ fn processes_are_listed() {
     // The help says that an empty list is no failure.
     let help = run(0, empty.path(), &["ps", "--help"]).out;
     assert!(help.contains("it may be empty"), "{help}");
+}
+
+#[test]
+fn several_processes_are_listed_with_what_to_type() {
+    let home = process(&stuck());
+    let folder = home.path().join("blitz-io");
+    let second = UnixListener::bind(folder.join("4243-server.sock")).unwrap();
+    let third = UnixListener::bind(folder.join("4244-client.sock")).unwrap();
+    let servers = "    4242  server\n    4243  server\n";
+    for command in ["why", "top", "trace"] {
+        let ran = run(1, home.path(), &[command, "server"]);
+        let expected = format!(
+            "error: 2 processes with the name \"server\" answer; name one by its process id, as in \
+             `blitz {command} 4242`\n\n     PID  NAME\n{servers}"
+        );
+        assert_eq!(ran.err, expected);
+    }
+    let ran = run(1, home.path(), &["why"]);
+    assert!(ran.err.starts_with("error: 3 processes answer;"), "{ran:?}");
+    assert!(ran.err.ends_with("    4244  client\n"), "{ran:?}");
+    drop((second, third));
 }
 
 #[test]

@@ -124,15 +124,20 @@ impl<E: Source> PollEvented<E> {
         })
     }
 
-    /// Registers a source with this driver, so that reports of waits do not show its descriptor.
+    /// Registers a source with this driver. Reports of waits describe it by this descriptor.
     ///
     /// # Errors
     ///
     /// Returns the errors of the source's registration.
     #[doc(hidden)]
-    pub fn with_driver(mut source: E, driver: &Arc<Driver>) -> io::Result<Self> {
+    pub fn with_driver(
+        mut source: E,
+        driver: &Arc<Driver>,
+        descriptor: Descriptor,
+    ) -> io::Result<Self> {
         let interest = bits::to_mio(Interest::READABLE | Interest::WRITABLE);
-        let registration = Registration::new(&mut source, interest, driver)?;
+        let mut registration = Registration::new(&mut source, interest, driver)?;
+        registration.describe(descriptor);
         Ok(Self {
             source: Some(source),
             registration,

@@ -27,9 +27,13 @@ What counts
   A lock that one owner reads twice is a circle of one lock, if another owner writes: the writer waits for the
   first guard, and the second read waits behind the writer. Read it once, or use `thread::RwLock::read_recursive`.
 
+  The task of a connection (hyper, axum, tonic) waits for its socket beside the handler, and often for a timer or
+  an event. If the handler waits for something without a record between its locks, the other futures could hold one of
+  them, so a circle of such tasks is `probable`.
+
 Not seen
-  Semaphores, and locks of other libraries. The guards of `RwLock::read_owned`. Locks that different futures
-  of one task hold, if these futures are pending at the same time (`join!`).";
+  Semaphores, and locks of other libraries. The guards of `RwLock::read_owned`. Two locks of a task that has
+  another future, if it is not known which one has the first lock (`join!`). The report counts them.";
 
 pub(super) const GUARD_ACROSS_AWAIT: &str = "\
 guard-across-await: a task is suspended with a guard that others need

@@ -23,6 +23,13 @@
 //! The line at which a lock of threads was created is not known, so each of these is a class of its own. So is a lock that
 //! std made, as `Arc::default` does: its line is std's, whatever it is for.
 //!
+//! # Connections
+//!
+//! A task that has another pending future may hold the first lock in that one, and then no future takes both. The recorder
+//! usually knows which future has it. If it does not, a wait for a lock, a channel or a task shows that another future is at
+//! work, so such an edge does not count. The task of a connection always waits for its socket beside its handler, and often
+//! for a timer or an event. An edge of such a task counts in a probable cycle of several owners.
+//!
 //! # Readers that read twice
 //!
 //! A lock that its owner reads already, and reads again, is a cycle of this lock alone if another owner may want to
@@ -49,11 +56,17 @@ const MOST: usize = 256;
 
 /// Returns the cycles of a run.
 pub(super) fn orders(run: &Run) -> Vec<Finding> {
-    let is_sure = |edge: &&Edge| !edge.is_joined && edge.from.lock != edge.to.lock;
-    let edges: Vec<&Edge> = run.edges.iter().filter(is_sure).collect();
+    let is_possible = |edge: &&Edge| !edge.is_joined && edge.from.lock != edge.to.lock;
+    let possible: Vec<&Edge> = run.edges.iter().filter(is_possible).collect();
+    let edges: Vec<&Edge> = possible
+        .iter()
+        .filter(|edge| !edge.is_beside)
+        .copied()
+        .collect();
     let mut known = HashSet::new();
     let mut found = Vec::new();
-    for cycle in cycles(&edges, &|side: &Side| side.lock.clone()) {
+    let lock = |side: &Side| side.lock.clone();
+    for cycle in cycles(&edges, &lock) {
         let certainty = if is_certain(&cycle) {
             Certainty::Certain
         } else {
@@ -61,6 +74,13 @@ pub(super) fn orders(run: &Run) -> Vec<Finding> {
         };
         if known.insert(lines(&cycle)) {
             found.push(finding(&cycle, certainty, "", run));
+        }
+    }
+    for cycle in cycles(&possible, &lock) {
+        if has_owners(&cycle) && known.insert(lines(&cycle)) {
+            let doubt =
+                "; their tasks also waited for a socket, a timer or an event, as a connection does";
+            found.push(finding(&cycle, Certainty::Probable, doubt, run));
         }
     }
     let is_between = |edge: &&Edge| class(&edge.from) != class(&edge.to);
@@ -100,8 +120,13 @@ fn keeps_out(held: Mode, wanted: Mode) -> bool {
 }
 
 fn is_certain(cycle: &[&Edge]) -> bool {
+    has_owners(cycle) && cycle.iter().all(|edge| !edge.is_movable)
+}
+
+/// Returns `true` for a cycle of several owners.
+fn has_owners(cycle: &[&Edge]) -> bool {
     let owners: BTreeSet<_> = cycle.iter().filter_map(|edge| edge.owner).collect();
-    owners.len() > 1 && cycle.iter().all(|edge| !edge.is_movable)
+    owners.len() > 1
 }
 
 /// Returns the lines of a cycle, which say if it is a new one.
@@ -182,7 +207,7 @@ fn shortest(
 /// Returns the locks that a reader takes a second time, although a writer may wait in between: the writer waits for the
 /// first guard, and the second one for the writer.
 pub(super) fn rereads(run: &Run) -> Vec<Finding> {
-    let again = |edge: &&Edge| !edge.is_joined && edge.from.lock == edge.to.lock;
+    let again = |edge: &&Edge| !edge.is_joined && !edge.is_beside && edge.from.lock == edge.to.lock;
     let mut found: Vec<Finding> = Vec::new();
     for edge in run.edges.iter().filter(again) {
         let comes_between = |write: &&Write| {

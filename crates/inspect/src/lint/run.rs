@@ -90,9 +90,13 @@ pub struct Edge {
     /// The guard of the first lock may have moved to another task.
     #[serde(default)]
     pub is_movable: bool,
-    /// The task had other pending futures, one of which may have taken the first lock.
+    /// The task had pending futures that wait for a lock, a channel or a task: one of them may have taken the first lock.
     #[serde(default)]
     pub is_joined: bool,
+    /// The task had pending futures that wait for a socket, a timer or an event, as those beside the handler of a
+    /// connection do.
+    #[serde(default)]
+    pub is_beside: bool,
     /// Other locks that were held exclusively.
     #[serde(default)]
     pub gates: Vec<String>,

@@ -1,7 +1,7 @@
 //! The last events of tasks in words, for the report of a simulation.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use blitz_io_observe::Mode;
 
@@ -12,11 +12,11 @@ use crate::snapshot::Waiter;
 #[doc(hidden)]
 pub struct Known<'a> {
     /// The tasks of the run, and the number that each one has in it.
-    pub tasks: &'a HashMap<u64, u64>,
+    pub tasks: &'a BTreeMap<u64, u64>,
     /// Returns the name of the task with this number in the run.
     pub name: &'a dyn Fn(u64) -> String,
     /// The sentences about the tasks, by their numbers. An empty one is the reason of a wake-up that has none.
-    pub notes: &'a HashMap<u64, String>,
+    pub notes: &'a BTreeMap<u64, String>,
     /// Returns `true` if a location is in the simulation itself.
     pub is_hidden: &'a dyn Fn(&str) -> bool,
 }
@@ -32,7 +32,7 @@ pub struct Words {
     /// The waits that have not ended.
     pub waits: Vec<Began>,
     /// The objects that have a number in these events, by their number in a snapshot.
-    pub objects: HashMap<u64, u64>,
+    pub objects: BTreeMap<u64, u64>,
 }
 
 /// What happened to a task, in words.
@@ -68,9 +68,9 @@ struct Writer<'a> {
     recording: &'a Recording,
     known: &'a Known<'a>,
     /// The kind of each object, as waits and locks name it.
-    kinds: HashMap<usize, &'a str>,
+    kinds: BTreeMap<usize, &'a str>,
     /// The number of each object, by its place.
-    numbers: RefCell<HashMap<usize, u64>>,
+    numbers: RefCell<BTreeMap<usize, u64>>,
 }
 
 impl Recording {
@@ -163,7 +163,7 @@ fn is_own_wake(event: &Event) -> bool {
 
 impl<'a> Writer<'a> {
     fn new(recording: &'a Recording, known: &'a Known<'a>) -> Self {
-        let mut kinds = HashMap::new();
+        let mut kinds = BTreeMap::new();
         for event in &recording.events {
             let (object, kind) = match event.what {
                 What::Wait(For {
@@ -200,7 +200,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns the objects that have a number.
-    fn objects(&self) -> HashMap<u64, u64> {
+    fn objects(&self) -> BTreeMap<u64, u64> {
         let numbers = self.numbers.borrow();
         let id = |place: &usize| self.recording.ids.get(place.checked_sub(1)?).copied();
         let known = numbers.iter();
@@ -419,7 +419,7 @@ mod tests {
             ]}}"#
         );
         let recording = Recording::parse(text.as_bytes()).unwrap();
-        let notes = HashMap::from([(4, "reads".into()), (5, "a packet of a".into())]);
+        let notes = BTreeMap::from([(4, "reads".into()), (5, "a packet of a".into())]);
         let words = |tasks: &[u64]| {
             let tasks = tasks.iter().copied().zip(1..).collect();
             recording.words(&Known {
@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(said.iter().filter(|said| said.yields).count(), 1);
         assert_eq!(said.iter().filter(|said| said.is_later).count(), 2);
         // Another simulation has the third object.
-        assert_eq!(objects, HashMap::from([(80, 1)]));
+        assert_eq!(objects, BTreeMap::from([(80, 1)]));
         let waits: Vec<_> = waits
             .iter()
             .map(|w| (w.poll, w.location.as_str()))

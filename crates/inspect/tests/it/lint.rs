@@ -25,6 +25,7 @@ fn edge(task: u64, from: (&str, Kind), to: (&str, Kind)) -> Edge {
         owner: Some(Waiter::Task(task)),
         is_movable: false,
         is_joined: false,
+        is_beside: false,
         gates: vec![],
     }
 }
@@ -125,6 +126,23 @@ fn doubts_make_a_cycle_probable_and_other_futures_of_the_task_none() {
     let mut joined = locks(2, "b", "a");
     joined.is_joined = true;
     assert_eq!(found(vec![one(), joined]), []);
+}
+
+/// The task of a connection waits for its socket beside the handler that takes the locks.
+#[test]
+fn handlers_of_two_connections_are_a_probable_cycle() {
+    let beside = |task, from, to| {
+        let mut edge = locks(task, from, to);
+        edge.is_beside = true;
+        edge
+    };
+    let all = found(vec![beside(1, "a", "b"), beside(2, "b", "a")]);
+    assert_eq!((all.len(), all[0].certainty), (1, Certainty::Probable));
+    assert!(all[0].summary.contains("as a connection does"), "{all:#?}");
+    let mixed = found(vec![locks(1, "a", "b"), beside(2, "b", "a")]);
+    assert_eq!((mixed.len(), mixed[0].certainty), (1, Certainty::Probable));
+    // Two futures of one task may each have one of the locks.
+    assert_eq!(found(vec![beside(1, "a", "b"), beside(1, "b", "a")]), []);
 }
 
 /// Two locks and the lines at which they were created.

@@ -1,11 +1,12 @@
 //! `Network`: the network of a simulation.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use blitz_io_driver::Driver;
 use blitz_io_observe::decisions;
 
-use super::open::Open;
+use super::open::{Kind, Open};
 use super::tcp::Tcp;
 use super::udp::Udp;
 use super::wire::{Event, Id, Wire};
@@ -73,6 +74,34 @@ impl Network {
         if !is_cut {
             self.go_on(from, to);
         }
+    }
+
+    /// Describes the wait of a task for a socket, such as `read from tcp 10.0.0.2:80 (host server)`.
+    pub(super) fn describe(&self, id: Id, writes: bool) -> Option<String> {
+        let socket = self.open.get(id)?;
+        let (host, local) = (socket.host, socket.local);
+        let of = |addr: SocketAddr| match self.wire.host_at(addr.ip(), host) {
+            Some(0) => format!("{addr} (the test)"),
+            Some(host) => format!("{addr} (host {})", self.wire.name(host)),
+            None => addr.to_string(),
+        };
+        let (to, from) = if writes {
+            ("write to", "write from")
+        } else {
+            ("read from", "read at")
+        };
+        Some(match (socket.kind, socket.peer) {
+            (Kind::Listener, _) => format!("accept at tcp {local}"),
+            (Kind::Stream, Some(peer)) if self.tcp.peer_addr(id).is_none() && writes => {
+                format!("connect to tcp {}", of(peer))
+            }
+            (Kind::Stream, Some(peer)) => format!("{to} tcp {}", of(peer)),
+            (Kind::Stream, None) => format!("{from} tcp {local}"),
+            (Kind::Udp, _) => match self.udp.peer_addr(id) {
+                Some(peer) => format!("{to} udp {}", of(peer)),
+                None => format!("{from} udp {local}"),
+            },
+        })
     }
 
     fn go_on(&mut self, from: u32, to: u32) {

@@ -22,9 +22,9 @@ pub(super) enum Kind {
 pub struct OpenSocket {
     /// The host whose code has opened it.
     pub host: u32,
-    kind: Kind,
-    local: SocketAddr,
-    peer: Option<SocketAddr>,
+    pub(super) kind: Kind,
+    pub(super) local: SocketAddr,
+    pub(super) peer: Option<SocketAddr>,
 }
 
 impl fmt::Display for OpenSocket {
@@ -67,6 +67,10 @@ impl Open {
     /// The program of a host has ended, and the host's system has closed its sockets.
     pub(super) fn remove_all(&mut self, host: u32) {
         self.0.retain(|_, socket| socket.host != host);
+    }
+
+    pub(super) fn get(&self, id: Id) -> Option<&OpenSocket> {
+        self.0.get(&id)
     }
 
     pub(super) fn all(&self) -> Vec<OpenSocket> {

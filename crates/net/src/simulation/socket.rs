@@ -7,7 +7,7 @@ use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::sync::Arc;
 
 use blitz_io_driver::{Driver, waking};
-use blitz_io_observe::decisions;
+use blitz_io_observe::{Descriptor, decisions};
 
 use super::network::Network;
 use super::open::Kind;
@@ -35,6 +35,9 @@ pub struct Entered(());
 /// Makes a network for the run that this thread begins.
 pub fn enter() -> Entered {
     CURRENT.set(Current::Unused);
+    decisions::describe_sockets_by(|id, writes| {
+        with_used(|network| network.describe(id, writes)).flatten()
+    });
     Entered(())
 }
 
@@ -155,6 +158,11 @@ pub(crate) fn bind_udp(addr: SocketAddr) -> io::Result<Socket> {
 pub(crate) struct Socket(Id);
 
 impl Socket {
+    /// Returns what reports of waits describe it by.
+    pub(crate) fn described(&self) -> Descriptor {
+        Descriptor::simulated(self.0)
+    }
+
     /// Sets the token under which the socket's driver knows it.
     pub(crate) fn register(&self, token: usize) -> io::Result<()> {
         operate(|network| {

@@ -141,6 +141,10 @@ impl Wire {
         self.hosts.iter().map(|host| host.name.as_str())
     }
 
+    pub(super) fn name(&self, host: u32) -> &str {
+        &self.host(host).name
+    }
+
     pub(super) fn set_off(&mut self, host: u32, is_off: bool) {
         self.host_mut(host).is_off = is_off;
     }

@@ -10,6 +10,8 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use blitz_io_driver::{Described, PollEvented};
+use blitz_io_observe::{Descriptor, decisions};
+
 use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
@@ -95,7 +97,9 @@ where
         return PollEvented::new(socket);
     }
     let driver = simulation::driver()?;
-    let io = PollEvented::with_driver(socket, &driver)?;
+    let descriptor =
+        (socket.simulated.as_ref()).map_or(Descriptor::NONE, simulation::Socket::described);
+    let io = PollEvented::with_driver(socket, &driver, descriptor)?;
     if let Some(simulated) = &io.simulated {
         simulated.registered();
     }
@@ -104,7 +108,7 @@ where
 
 /// Returns a socket of the system for the options of a simulated one.
 fn unconnected(kind: Type) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::IPV4, kind, None)?;
+    let socket = decisions::with_system(|| Socket::new(Domain::IPV4, kind, None))?;
     socket.set_nonblocking(true)?;
     Ok(socket)
 }

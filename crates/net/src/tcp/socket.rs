@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use blitz_io_observe::decisions;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::listener::TcpListener;
@@ -59,7 +60,9 @@ impl TcpSocket {
     }
 
     fn new(domain: Domain) -> io::Result<Self> {
-        let inner = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+        // In a simulation it only keeps the options.
+        let new = || Socket::new(domain, Type::STREAM, Some(Protocol::TCP));
+        let inner = decisions::with_system(new)?;
         inner.set_nonblocking(true)?;
         Ok(Self::of(inner))
     }

@@ -9,6 +9,8 @@ mod idle;
 mod more_workers;
 mod moving;
 mod owned_buf;
+#[cfg(unix)]
+mod paused;
 mod stalled;
 mod storm;
 mod yields;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Decider, Idle, Next, Note};
+use super::{Decider, DescribeSocket, Idle, Next, Note};
 
 /// See `enabled.rs`.
 #[derive(Debug, Default)]
@@ -76,6 +76,60 @@ pub fn idle(_timer: Option<Duration>) -> Idle {
 #[must_use]
 pub fn random(_below: u32) -> Option<u32> {
     None
+}
+
+/// Returns `None`: the caller knows its worker.
+#[inline(always)]
+#[must_use]
+pub fn worker() -> Option<u32> {
+    None
+}
+
+/// Returns the first alternative.
+#[inline(always)]
+#[must_use]
+pub fn job(_of: u32) -> u32 {
+    0
+}
+
+/// Drops the job.
+#[inline(always)]
+pub fn run_later(_job: Box<dyn FnOnce()>) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn set_help(_help: fn()) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn help() {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn describe_sockets_by(_describe: DescribeSocket) {}
+
+/// Returns `None`: there are no such sockets.
+#[inline(always)]
+#[must_use]
+pub fn describe_socket(_number: u64, _writes: bool) -> Option<String> {
+    None
+}
+
+/// Does nothing.
+#[inline(always)]
+pub fn advanced(_by: Duration) {}
+
+/// Runs `run`.
+#[inline(always)]
+pub fn with_system<R>(run: impl FnOnce() -> R) -> R {
+    run()
+}
+
+/// Returns `true`: nothing is simulated.
+#[inline(always)]
+#[must_use]
+pub fn uses_system() -> bool {
+    true
 }
 
 /// Does nothing.

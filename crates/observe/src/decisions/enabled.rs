@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Decider, Idle, Next, Note};
+use super::{Decider, DescribeSocket, Idle, Next, Note};
 
 /// A back end in use; see the module documentation.
 type Pointer = Option<NonNull<dyn Decider>>;
@@ -18,8 +18,14 @@ thread_local! {
     static DECIDER: Cell<Pointer> = const { Cell::new(None) };
     /// The number of the run, which no other run of the process has.
     static RUN: Cell<u32> = const { Cell::new(0) };
+    /// Describes the wait for a socket of the thread's simulated network.
+    static DESCRIBE: Cell<Option<DescribeSocket>> = const { Cell::new(None) };
+    /// Called before the thread of a run sleeps.
+    static HELP: Cell<Option<fn()>> = const { Cell::new(None) };
     /// The objects of the first and of the last operation of this poll.
     static TOUCHED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+    /// The thread calls the system on purpose.
+    static USES_SYSTEM: Cell<bool> = const { Cell::new(false) };
 }
 
 static LAST_RUN: AtomicU32 = AtomicU32::new(0);
@@ -143,6 +149,73 @@ pub fn idle(timer: Option<Duration>) -> Idle {
 #[must_use]
 pub fn random(below: u32) -> Option<u32> {
     ask(|decider| decider.random(below.max(1)))
+}
+
+/// The clock of the runtime has moved by this time.
+pub fn advanced(by: Duration) {
+    ask(|decider| decider.advanced(by));
+}
+
+/// Lets `run` call functions of the system, also those for which a simulation has answers of its own.
+pub fn with_system<R>(run: impl FnOnce() -> R) -> R {
+    struct Reset(bool);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            USES_SYSTEM.set(self.0);
+        }
+    }
+    let _reset = Reset(USES_SYSTEM.replace(true));
+    run()
+}
+
+/// Returns `true` in [`with_system`].
+#[inline]
+#[must_use]
+pub fn uses_system() -> bool {
+    USES_SYSTEM.get()
+}
+
+/// Returns the number of the worker on which the current code runs. `None` without a back end.
+#[must_use]
+pub fn worker() -> Option<u32> {
+    ask(|decider| decider.worker())
+}
+
+/// Returns a number below `of`, which is at least 2: how the fork-join pool runs its next job.
+#[must_use]
+pub fn job(of: u32) -> u32 {
+    ask(|decider| decider.job(of)).unwrap_or(0)
+}
+
+/// Makes a task that runs the job.
+pub fn run_later(job: Box<dyn FnOnce()>) {
+    ask(|decider| decider.run_later(job));
+}
+
+/// Sets the function that [`help`] calls on this thread.
+pub fn set_help(help: fn()) {
+    HELP.set(Some(help));
+}
+
+/// Sets the function that describes waits for sockets of this thread's simulated network.
+pub fn describe_sockets_by(describe: DescribeSocket) {
+    DESCRIBE.set(Some(describe));
+}
+
+/// Describes the wait for a socket of this thread's simulated network. `None` if it is not known here.
+#[must_use]
+pub fn describe_socket(number: u64, writes: bool) -> Option<String> {
+    DESCRIBE.get().and_then(|describe| describe(number, writes))
+}
+
+/// The thread is about to sleep. In a run, jobs that have not begun run before.
+#[inline]
+pub fn help() {
+    if is_on() {
+        if let Some(help) = HELP.get() {
+            help();
+        }
+    }
 }
 
 /// A task has panicked.

@@ -8,9 +8,13 @@
 //! | a task begins an operation | [`preempts`] | whether another task runs before it |
 //! | a poll has ended | [`polled`] | whether the run is over |
 //! | no task is ready | [`idle`] | whether the clock moves, or the run is over |
+//! | code asks on which worker it runs | [`worker`] | the number of the worker, for this step of the task |
 //! | a random number is drawn | [`random`] | which one: the order of `select!` and of stealing |
+//! | the fork-join pool runs a job | [`job`] | which job is next, whether it is stolen, and by which worker |
+//! | the fork-join pool gets a job for which no thread waits | [`run_later`] | nothing: it makes a task of it |
 //! | a task panics | [`panicked`] | nothing: it learns of it |
 //! | a report is to say what happened in the network | [`explains`], [`note`] | nothing: it learns of it |
+//! | the clock moves | [`advanced`] | nothing: it learns of it |
 //! | code uses the network, or a clock | [`host`], [`to_host`], [`when_host_shows`] | the host on which the code runs, and its clock |
 //!
 //! On one thread, the order of wakes, and that of timers that are due, have no effect but the order in which
@@ -33,16 +37,21 @@ use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
-    Numbered, explains, host, idle, is_on, next, note, panicked, polled, preempts, random, ready,
-    to_host, when_host_shows, with,
+    Numbered, advanced, describe_socket, describe_sockets_by, explains, help, host, idle, is_on,
+    job, next, note, panicked, polled, preempts, random, ready, run_later, set_help, to_host,
+    uses_system, when_host_shows, with, with_system, worker,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
-    Numbered, explains, host, idle, is_on, next, note, panicked, polled, preempts, random, ready,
-    to_host, when_host_shows, with,
+    Numbered, advanced, describe_socket, describe_sockets_by, explains, help, host, idle, is_on,
+    job, next, note, panicked, polled, preempts, random, ready, run_later, set_help, to_host,
+    uses_system, when_host_shows, with, with_system, worker,
 };
 
 pub use faults::{happens, one_in, time_between};
+
+/// Describes the wait for a simulated socket with this number, to write or to read: `read from …`.
+pub type DescribeSocket = fn(u64, bool) -> Option<String>;
 
 /// `true` if a back end may decide.
 pub const IS_DECIDED: bool = cfg!(feature = "sim");
@@ -58,6 +67,10 @@ pub enum Note {
     Reason(Option<String>),
 }
 
+/// Number of workers that the thread of a simulation plays: the same on each machine, so that each replays the same
+/// runs.
+pub const WORKERS: u32 = 4;
+
 /// The next action of a thread that has no ready task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Idle {
@@ -66,6 +79,8 @@ pub enum Idle {
     /// The clock moves by this time, which is not longer than that until the next timer. It may be zero, if the
     /// back end has made tasks ready.
     By(Duration),
+    /// The clock moves by this time, but no timer fires before the next call of [`idle`] that returns something else.
+    Hold(Duration),
     /// The future of `block_on` is polled, which ends the run.
     Stop,
 }
@@ -86,7 +101,8 @@ pub enum Next {
 /// The thread has a list of the ready tasks, in the order in which they became ready. The back end has a copy
 /// of it: [`ready`](Self::ready) adds to its end, and [`next`](Self::next) takes out the task that it returns.
 ///
-/// A method may be called while a task is polled, so it must not call the code of a task. Only
+/// A method may be called while a task is polled, so it must not call the code of a task, or the job of
+/// [`run_later`](Self::run_later). Only
 /// [`polled`](Self::polled) and [`idle`](Self::idle) are called outside of polls.
 pub trait Decider {
     /// The task with this number is ready: the last of the list.
@@ -111,6 +127,23 @@ pub trait Decider {
 
     /// Returns a number below `below`, which is at least 1.
     fn random(&self, below: u32) -> u32;
+
+    /// The clock of the runtime has moved by this time.
+    fn advanced(&self, _by: Duration) {}
+
+    /// Returns the number of the worker on which this step of the current task runs, which is below [`WORKERS`].
+    fn worker(&self) -> u32 {
+        0
+    }
+
+    /// Returns a number below `of`, which is at least 2: how the fork-join pool runs its next job. Alternative 0 is what a
+    /// pool of one worker does.
+    fn job(&self, of: u32) -> u32 {
+        self.random(of)
+    }
+
+    /// Makes a task that runs a job, on the host on which the current code runs. By default it drops the job.
+    fn run_later(&self, _job: Box<dyn FnOnce()>) {}
 
     /// The future of a task, or a closure for blocking work, has panicked.
     fn panicked(&self);

@@ -27,6 +27,10 @@ pub fn forget_time() {}
 #[inline(always)]
 pub fn runs_tasks() {}
 
+/// Does nothing.
+#[inline(always)]
+pub fn serves_process() {}
+
 /// See `origin.rs`.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin;
@@ -252,6 +256,13 @@ impl Descriptor {
     #[inline(always)]
     #[must_use]
     pub const fn new(_number: i32) -> Self {
+        Self
+    }
+
+    /// Returns the empty descriptor.
+    #[inline(always)]
+    #[must_use]
+    pub const fn simulated(_number: u64) -> Self {
         Self
     }
 
@@ -549,9 +560,10 @@ impl Blocking {
 /// See `wait.rs`.
 pub struct Sleeping;
 
-/// Does nothing.
+/// Records nothing.
 #[inline(always)]
 pub fn sleeping<T>(_word: &T) -> Sleeping {
+    crate::decisions::help();
     Sleeping
 }
 

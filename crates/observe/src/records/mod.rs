@@ -35,7 +35,7 @@ mod disabled;
 pub use disabled::{
     About, Blocking, Caller, Calls, ChildRecord, ChildState, Descriptor, Entered, Kept, Members,
     NAMES, Object, OfScope, Origin, Root, Sleeping, Wait, WaitKind, cache_time,
-    cache_time_after_sleep, forget_time, runs_tasks, sleeping, trace,
+    cache_time_after_sleep, forget_time, runs_tasks, serves_process, sleeping, trace,
 };
 
 mod fill;

@@ -39,6 +39,7 @@ pub fn remove_on_signals(last: impl FnOnce() + Send + 'static) -> io::Result<()>
     }
     let thread = thread::Builder::new().name("signals".to_owned());
     thread.spawn(move || {
+        blitz_io_observe::serves_process();
         let mut signal = [0];
         if reader.read_exact(&mut signal).is_err() {
             return;

@@ -42,6 +42,8 @@ pub mod internals {
     pub use super::runtime::restart;
     #[cfg(feature = "sim")]
     pub use super::scheduler::abort_tasks;
+    #[cfg(feature = "sim")]
+    pub use super::time::advance_simulated;
     pub use super::time::simulated_now;
     pub use blitz_io_observe::About;
 }

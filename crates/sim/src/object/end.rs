@@ -136,50 +136,56 @@ pub unsafe fn escaped_elsewhere(number: usize, address: usize) -> ! {
 
 /// Writes each thread's wait and its backtrace.
 unsafe fn list_threads() {
-    let count = sim().threads.len();
+    let count = sim().threads.len() as u32;
     for id in 0..count {
-        let s = sim();
-        let now = s.now;
-        let thread = &s.threads[id];
-        let name = CStr::from_ptr(thread.name.as_ptr().cast()).to_string_lossy();
-        let what = match (thread.state, thread.key.0) {
-            (State::Done, _) => continue,
-            (State::Ready, _) => "could run".to_owned(),
-            (_, Class::Sleep) => "sleeps".to_owned(),
-            (_, class) => format!("waits for {}", WAITS[class as usize]),
+        list_thread(id);
+    }
+}
+
+/// Writes the wait of a thread and its backtrace, unless it has ended.
+pub unsafe fn list_thread(id: u32) {
+    let s = sim();
+    let now = s.now;
+    let thread = &s.threads[id as usize];
+    let name = CStr::from_ptr(thread.name.as_ptr().cast()).to_string_lossy();
+    let what = match (thread.state, thread.key.0) {
+        (State::Done, _) => return,
+        (State::Ready, _) => "could run".to_owned(),
+        (_, Class::Sleep) => "sleeps".to_owned(),
+        (_, class) => format!("waits for {}", WAITS[class as usize]),
+    };
+    let _ = write!(report(), "thread {id}");
+    if !name.is_empty() {
+        let _ = write!(report(), " \"{name}\"");
+    }
+    let _ = write!(report(), " {what}");
+    if thread.state == State::Blocked {
+        // The deadline may have passed, at the end of a test.
+        let left = thread.deadline.saturating_sub(now);
+        let _ = match thread.key {
+            (Class::Sleep, _) => write!(report(), " for {left} ns"),
+            (Class::Join, other) => write!(report(), ", thread {other}"),
+            (Class::Descriptors, fd) => write!(report(), ", {fd}"),
+            (Class::Signal, _) => Ok(()),
+            (_, address) => write!(report(), " at {address:#x}"),
         };
-        let _ = write!(report(), "thread {id}");
-        if !name.is_empty() {
-            let _ = write!(report(), " \"{name}\"");
+        if thread.deadline != NEVER && thread.key.0 != Class::Sleep {
+            let _ = write!(report(), " for at most {left} ns");
         }
-        let _ = write!(report(), " {what}");
-        if thread.state == State::Blocked {
-            let _ = match thread.key {
-                (Class::Sleep, _) => write!(report(), " for {} ns", thread.deadline - now),
-                (Class::Join, other) => write!(report(), ", thread {other}"),
-                (Class::Descriptors, fd) => write!(report(), ", {fd}"),
-                (Class::Signal, _) => Ok(()),
-                (_, address) => write!(report(), " at {address:#x}"),
-            };
-            if thread.deadline != NEVER && thread.key.0 != Class::Sleep {
-                let left = thread.deadline - now;
-                let _ = write!(report(), " for at most {left} ns");
-            }
-        }
-        if let Some(owner) = mutex_owner(thread.key) {
-            let _ = write!(report(), ", held by thread {owner}");
-        }
-        let _ = writeln!(report(), ", in {}", thread.call);
-        if id as u32 == s.current {
-            append_backtrace();
-        } else {
-            let me = s.current;
-            s.threads[id].reports_to = Some(me);
-            s.current = id as u32;
-            let mine: *const _ = &*s.threads[me as usize];
-            sys::futex_wake(&s.threads[id].baton);
-            baton::sleep(mine);
-        }
+    }
+    if let Some(owner) = mutex_owner(thread.key) {
+        let _ = write!(report(), ", held by thread {owner}");
+    }
+    let _ = writeln!(report(), ", in {}", thread.call);
+    if id == s.current {
+        append_backtrace();
+    } else {
+        let me = s.current;
+        s.threads[id as usize].reports_to = Some(me);
+        s.current = id;
+        let mine: *const _ = &*s.threads[me as usize];
+        sys::futex_wake(&s.threads[id as usize].baton);
+        baton::sleep(mine);
     }
 }
 
@@ -201,17 +207,19 @@ unsafe fn mutex_owner(key: (Class, usize)) -> Option<u32> {
 pub unsafe fn append_backtrace() {
     let mut frames = [core::ptr::null_mut(); 64];
     let count = c::backtrace(frames.as_mut_ptr(), frames.len() as i32);
-    let mine = base_of(append_backtrace as *const () as usize);
-    let mut lines = 0;
-    for frame in &frames[..count as usize] {
-        let address = *frame as usize;
-        if base_of(address) == mine || lines == 24 {
-            continue;
-        }
-        lines += 1;
-        // A return address may belong to the line after the call.
-        let _ = writeln!(report(), "    {}", Place(address - 1));
+    let frames = frames[..count as usize].iter();
+    let frames: Vec<usize> = frames.map(|frame| *frame as usize).collect();
+    for address in outside(&frames).iter().take(24) {
+        let _ = writeln!(report(), "    {}", Place(*address));
     }
+}
+
+/// Returns addresses of the calls on a stack, without those of this object.
+pub unsafe fn outside(stack: &[usize]) -> Vec<usize> {
+    let mine = base_of(outside as *const () as usize);
+    let others = stack.iter().filter(|address| base_of(**address) != mine);
+    // A return address may belong to the line after the call.
+    others.map(|address| address - 1).collect()
 }
 
 /// Returns the first address on the stack that is not in this object.

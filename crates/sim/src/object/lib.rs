@@ -2,7 +2,7 @@
 //!
 //! - `start`: the fork server, which runs the program up to `main` once.
 //! - `baton`, `state`, `end`: one running thread, simulated time, verdicts; `events` records them.
-//! - `progress`: what a livelock lacks; `explain`: what the program says about a deadlock.
+//! - `progress`: what a livelock lacks; `explain`: what the program says about a deadlock; `leaks`: threads that a test has left.
 //! - `strategy`, `pos`, `surw`: which thread is next.
 //! - `thread`, `lock`, `condition`, `futex`, `mappings`, `time`, `alarms`, `signals`, `random`, `identity`: what is taken over, by subject.
 //! - `descriptors`, `sockets`, `messages`, `readiness`, `timers`: descriptors. They stay the kernel's.
@@ -36,6 +36,7 @@ mod futex;
 mod handlers;
 mod heap;
 mod identity;
+mod leaks;
 mod lock;
 mod loops;
 mod mappings;

@@ -10,6 +10,7 @@ use crate::baton::{self, acquired, block, point, release};
 use crate::c::{EBUSY, EDEADLK, ETIMEDOUT, Timespec};
 use crate::real::real;
 use crate::state::{Class, NEVER, active, sim};
+use crate::step;
 use crate::sys;
 use crate::time::{self, REALTIME};
 
@@ -234,6 +235,7 @@ unsafe extern "C" fn pthread_once(control: *mut i32, function: unsafe extern "C"
         }
         let current = sim().current;
         sim().queues.entry(key).or_default().push_back(current);
+        step::calls_program();
         function();
         sim().queues.remove(&key);
         *control = ONCE_DONE;

@@ -1,4 +1,4 @@
-//! Atomic operations that a thread repeats while nothing changes.
+//! Atomic operations, and yields, that a thread repeats while nothing changes.
 //!
 //! A lock looks at its word hundreds of times before it sleeps, and a channel at three words in turns. Only the first looks
 //! after a change can see anything new. A strategy that counts them all almost never comes to the few operations

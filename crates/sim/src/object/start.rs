@@ -257,7 +257,7 @@ unsafe fn begin(region: *mut Region, key: u32) {
     bytes[..8].copy_from_slice(&entropy.next().to_le_bytes());
     bytes[8..].copy_from_slice(&entropy.next().to_le_bytes());
     identity::replace_random_bytes(bytes);
-    let mut main = Thread::new(0);
+    let mut main = Thread::new(0, 0);
     main.tid = sys::gettid();
     main.pthread = c::pthread_self();
     let strategy = Strategy::new(configuration);
@@ -298,6 +298,9 @@ unsafe fn begin(region: *mut Region, key: u32) {
         }),
         names: Default::default(),
         wires: Wires::default(),
+        ending: vec![],
+        has_left: false,
+        keeps_starts: false,
         is_creating: false,
         explained: None,
         key,

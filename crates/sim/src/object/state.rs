@@ -96,6 +96,12 @@ pub struct Thread {
     pub tid: i32,
     pub pthread: usize,
     pub detached: bool,
+    /// The thread that started it.
+    pub parent: u32,
+    /// The stack that started it, if that is kept (`leaks`).
+    pub starts: Vec<usize>,
+    /// It stays on purpose.
+    pub serves: bool,
     /// Another thread collects backtraces, and gets the baton back afterwards.
     pub reports_to: Option<u32>,
     /// Calls of our thread-specific destructor so far.
@@ -118,8 +124,8 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Creates the record of a thread that can run.
-    pub fn new(id: u32) -> Thread {
+    /// Creates the record of a thread that can run, and that `parent` starts.
+    pub fn new(id: u32, parent: u32) -> Thread {
         Thread {
             id,
             baton: AtomicU32::new(0),
@@ -139,6 +145,9 @@ impl Thread {
             tid: 0,
             pthread: 0,
             detached: false,
+            parent,
+            starts: vec![],
+            serves: false,
             reports_to: None,
             rounds: 0,
             clock_spins: 0,
@@ -205,6 +214,12 @@ pub struct Simulation {
     /// Places of the names in the record of the events.
     pub names: BTreeMap<Vec<u8>, u32>,
     pub wires: Wires,
+    /// Threads whose tests have ended, and that let the others run until none can (`leaks`).
+    pub ending: Vec<u32>,
+    /// A test has left threads. The program looks up their names, which takes long.
+    pub has_left: bool,
+    /// New threads get the stack that starts them.
+    pub keeps_starts: bool,
     /// The thread with the baton is in libc's `pthread_create`.
     pub is_creating: bool,
     /// Set while the program explains a deadlock.

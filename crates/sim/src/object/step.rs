@@ -21,10 +21,9 @@
 //! # Code that this object calls
 //!
 //! This object may call code of the program's file, such as an allocator that takes malloc's place and that a function of libc
-//! uses. (It has a heap of its own, so no test reaches such a call.) It must not lose the
-//! baton there. So [`is_for_object`] looks at the stack. The first instruction outside of this object belongs to a called
+//! uses, after a point (`getaddrinfo`). It must not lose the baton there. So [`is_for_object`] looks at the stack. The first instruction outside of this object belongs to a called
 //! function if its return address is in this object. The function has returned when the stack pointer is above that address.
-//! The start routine of a thread is the exception ([`calls_program`]).
+//! The start routine of a thread and a function that is called once are exceptions ([`calls_program`]).
 //!
 //! # Handlers
 //!
@@ -156,7 +155,7 @@ unsafe fn alarm(context: *mut Context) -> bool {
     if !active() || sim().region().alarm.swap(0, Ordering::Relaxed) == 0 {
         return false;
     }
-    if holds() {
+    if holds() && !sim().has_left {
         survey::start();
         (*context).flags_register |= TRAP_FLAG;
     }

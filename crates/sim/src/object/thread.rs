@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 use crate::baton;
 use crate::c::{self, EBUSY, ETIMEDOUT, Start, Timespec};
 use crate::end;
+use crate::leaks;
 use crate::real::real;
 use crate::shared::region::kind;
 use crate::state::{Class, NEVER, State, Thread, active, sim};
@@ -41,7 +42,8 @@ pub unsafe extern "C" fn pthread_create(
     step::close();
     let s = sim();
     let id = s.threads.len() as u32;
-    let mut record = Box::new(Thread::new(id));
+    let mut record = Box::new(Thread::new(id, s.current));
+    record.starts = leaks::starts();
     let mut detached = 0;
     if !attributes.is_null() {
         c::pthread_attr_getdetachstate(attributes, &mut detached);

@@ -315,12 +315,18 @@ int main(void) {
 
 /// Runs a program without other choices than the first window of `main`, of each length below `end`. Returns what it printed.
 fn with_first_window(compiled: &Compiled, end: u16) -> Vec<String> {
+    with_window(compiled, 0, end)
+}
+
+/// The same with another window; the first is number 0.
+fn with_window(compiled: &Compiled, number: usize, end: u16) -> Vec<String> {
     let mut simulator = Simulator::start(&compiled.program).unwrap();
     let mut plan = Plan::new(Schedule::Script, 0);
     plan.preempt = true;
     let usual = simulator.run(&plan).unwrap();
-    let mut decisions = usual.decisions.iter();
-    let at = decisions.position(|it| it.kind == WINDOW).unwrap();
+    let decisions = usual.decisions.iter().enumerate();
+    let mut windows = decisions.filter(|(_, it)| it.kind == WINDOW);
+    let (at, _) = windows.nth(number).unwrap();
     let printed = (1..end).map(|choice| {
         plan.script = vec![Scripted {
             index: at as u32,
@@ -372,6 +378,72 @@ int main(void) {
         seen.is_sorted() && rounds[0] > 1 && rounds.iter().all(|count| *count == rounds[0]),
         "{rounds:?} {seen:?}"
     );
+}
+
+/// The simulator calls libc's function, which uses the program's allocator. No thread is interrupted there.
+#[test]
+fn no_window_ends_in_an_allocator_that_the_simulator_calls() {
+    let compiled = c(r#"
+#include <netdb.h>
+#include <stddef.h>
+static volatile int calls, inside, count;
+static char memory[1 << 22];
+static size_t used;
+void *malloc(size_t size) {
+    inside = 1;
+    calls++;
+    used = (used + 31) & ~(size_t)15;
+    *(size_t *)(memory + used - 16) = size;
+    void *taken = memory + used;
+    used += size;
+    inside = 0;
+    return taken;
+}
+void free(void *it) {}
+void *calloc(size_t many, size_t size) { return memset(malloc(many * size), 0, many * size); }
+void *realloc(void *it, size_t size) {
+    void *copy = malloc(size);
+    return it ? memcpy(copy, it, ((size_t *)it)[-2] < size ? ((size_t *)it)[-2] : size) : copy;
+}
+static int before;
+static void *other(void *x) { printf("%d %d %d\n", inside, calls > before, count); return x; }
+int main(void) {
+    pthread_t t;
+    struct addrinfo *found;
+    pthread_create(&t, NULL, other, NULL);
+    before = calls;
+    getaddrinfo("127.0.0.1", NULL, NULL, &found);
+    while (count < 9) count = count + 1;
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    let seen = with_window(&compiled, 1, 100);
+    assert!(seen.iter().all(|seen| seen.starts_with("0 ")), "{seen:?}");
+    // Some windows ended after a call of it.
+    let called = seen.iter().filter(|seen| seen.starts_with("0 1 ")).count();
+    assert!(called > 1, "{seen:?}");
+}
+
+/// The simulator calls it, for the program.
+#[test]
+fn a_window_may_end_in_a_function_that_is_called_once() {
+    let compiled = c(r#"
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static volatile int count, done;
+static void *other(void *x) { printf("%d %d\n", count, done); return x; }
+static void first(void) { while (count < 9) count = count + 1; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, other, NULL);
+    pthread_once(&once, first);
+    done = 1;
+    pthread_join(t, NULL);
+    return 0;
+}"#);
+    let seen = with_window(&compiled, 1, 100);
+    for count in ["1 0", "5 0", "9 0", "9 1"] {
+        assert!(seen.iter().any(|it| it == count), "{count}: {seen:?}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod explained;
 mod files;
 mod found;
 mod futexes;
+mod leaks;
 mod loops;
 mod network;
 mod outside;

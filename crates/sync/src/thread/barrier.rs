@@ -38,6 +38,7 @@ use blitz_io_core::deadline;
 use blitz_io_core::fences;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{const_unless_loom, debug_is_name};
+use blitz_io_observe::decisions;
 
 /// A place where threads wait for each other.
 ///
@@ -182,6 +183,7 @@ impl Barrier {
             if self.rounds.is_over(round) {
                 return true;
             }
+            decisions::help();
             if wait_deadline(&self.sleep_word, sleep_word, deadline) == WaitResult::TimedOut {
                 return !self.rounds.withdraw(round);
             }

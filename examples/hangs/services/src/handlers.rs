@@ -39,6 +39,9 @@ pub async fn handle(state: &State, name: &str) -> bool {
         "healthy" => *state.accounts.lock().await += 1,
         "transfer" => in_order(state, &state.accounts, &state.audit).await,
         "report" => in_order(state, &state.audit, &state.accounts).await,
+        "transfer-alone" => alone(&state.accounts, &state.audit).await,
+        "report-alone" => alone(&state.audit, &state.accounts).await,
+        "exit" => std::process::exit(0),
         "self-wait" => own_lock(state).await,
         "self-wait-task" => own_lock_in_a_task().await,
         "futurelock" => futurelock().await,
@@ -62,6 +65,13 @@ async fn in_order(state: &State, first: &Mutex<u64>, second: &Mutex<u64>) {
     state.both.wait().await;
     let second = second.lock().await;
     *first += *second;
+}
+
+/// A handler takes two locks, and nobody else wants them.
+async fn alone(first: &Mutex<u64>, second: &Mutex<u64>) {
+    let mut first = first.lock().await;
+    time::sleep(Duration::from_millis(1)).await;
+    *first += *second.lock().await;
 }
 
 /// A handler locks what it has locked already.

@@ -14,12 +14,14 @@ use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
 use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::runtime::Builder;
 use blitz_io::sync::{Mutex, RwLock, oneshot};
-use blitz_io::{join, task, thread, time};
+use blitz_io::{join, select, task, thread, time};
 
 /// A program by its name.
 const PROGRAMS: &[(&str, fn())] = &[
     ("two_orders", || run(two_orders())),
     ("one_order", || run(one_order())),
+    ("handlers_in_two_orders", || run(handlers(true))),
+    ("handlers_in_one_order", || run(handlers(false))),
     ("children_in_two_orders", || run(children(true))),
     ("children_in_one_order", || run(children(false))),
     ("child_within_a_lock", || run(child_within_a_lock(true))),
@@ -52,6 +54,7 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("tried", || run(tried())),
     ("moved_guard", || run(moved_guard())),
     ("futures_of_one_task", || run(futures_of_one_task())),
+    ("beside_a_socket", || run(beside_a_socket())),
     ("guard_over_await", || run(guard_over_await())),
     ("guard_before_await", || run(guard_before_await())),
     ("guard_of_tasks_is_kept", || {
@@ -165,6 +168,31 @@ async fn one_order() {
         drop(a.lock().await);
     })
     .await;
+}
+
+/// The handlers of two connections take two locks. Each connection's task also waits for its socket, as hyper's does.
+async fn handlers(in_two_orders: bool) {
+    let a = Arc::new(Mutex::new(()).named("a"));
+    let b = Arc::new(Mutex::new(()).named("b"));
+    let connection = |first: Arc<Mutex<()>>, second: Arc<Mutex<()>>| async move {
+        let (mut here, there) = pair().await.expect("the system has sockets");
+        let mut byte = [0];
+        let handler = async {
+            let _first = first.lock().await;
+            // The client is looked for while the handler has its first lock.
+            task::yield_now().await;
+            let _second = second.lock().await;
+        };
+        blitz_io::select! {
+            biased;
+            () = handler => {}
+            _ = here.read_exact(&mut byte) => {}
+        }
+        drop(there);
+    };
+    alone(connection(a.clone(), b.clone())).await;
+    let (first, second) = if in_two_orders { (b, a) } else { (a, b) };
+    alone(connection(first, second)).await;
 }
 
 /// Two children of a scope take two locks one within the other, while the other one is pending.
@@ -371,6 +399,36 @@ async fn moved_guard() {
         drop(a.lock().await);
     })
     .await;
+}
+
+/// Tasks wait for a socket and handle a request with a time limit meanwhile, as a connection of a server does.
+async fn beside_a_socket() {
+    let a = Arc::new(Mutex::new(()).named("a"));
+    let b = Arc::new(Mutex::new(()).named("b"));
+    alone(connection(a.clone(), b.clone())).await;
+    alone(connection(b, a)).await;
+}
+
+async fn connection(first: Arc<Mutex<()>>, second: Arc<Mutex<()>>) {
+    let (_client, mut here) = pair().await.expect("the system has sockets");
+    let mut byte = [0];
+    let other = second.clone();
+    let holder = task::spawn(async move {
+        let _held = other.lock().await;
+        time::sleep(Duration::from_millis(2)).await;
+    });
+    let handles = async {
+        let _first = first.lock().await;
+        time::sleep(Duration::from_millis(1)).await;
+        // It waits here, too.
+        let _second = second.lock().await;
+    };
+    select! {
+        biased;
+        _ = here.read(&mut byte) => unreachable!("the client sends nothing"),
+        ended = time::timeout(Duration::from_secs(3_600), handles) => ended.expect("it is in time"),
+    }
+    holder.await.expect("the task ends");
 }
 
 /// Two futures of one task hold one lock each. Neither has two.

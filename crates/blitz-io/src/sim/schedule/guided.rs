@@ -264,7 +264,7 @@ impl Guided {
             return;
         }
         let kept = Kept {
-            trace: Trace::of(decisions),
+            trace: Trace::of(decisions, 0),
             length: decisions.len() as u64,
         };
         if self.kept.len() < KEPT {
@@ -315,6 +315,7 @@ mod tests {
     fn a_run_repeats_the_beginning_of_a_kept_one() {
         let trace = Trace {
             decisions: vec![(1, 2), (4, 1), (6, 3)],
+            ..Trace::default()
         };
         let mut run = OneRun::new(trace, 6, Chooser::First);
         let ready = [1, 2, 3, 4];

@@ -101,6 +101,12 @@ pub(super) enum What {
     Value,
     /// Whether the clock moves to the next timer (1) although a task is ready.
     Timer,
+    /// Whether the network delivers (1) before the timers that are due at the same moment.
+    Network,
+    /// The worker on which this step of a task runs.
+    Worker,
+    /// How the fork-join pool runs a job: which one, whether it is stolen, and by which worker.
+    Job,
 }
 
 /// A decision that is to be made.

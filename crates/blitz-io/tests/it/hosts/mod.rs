@@ -11,6 +11,7 @@ mod left;
 mod replicated;
 mod reports;
 mod streams;
+mod waits;
 
 use blitz_io::sim::Builder;
 

@@ -21,21 +21,25 @@
 //! A store after the lock is released would break 3: it could write the number of a moment before the entry came.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::PoisonError;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 use blitz_io_futex::{Mutex, MutexGuard};
 
+/// Without random keys: see `collections.rs`.
+type Entries<T> = HashMap<u64, T, BuildHasherDefault<DefaultHasher>>;
+
 /// A map with a count; see the module documentation.
 pub struct CountedMap<T> {
-    entries: Mutex<HashMap<u64, T>>,
+    entries: Mutex<Entries<T>>,
     count: AtomicUsize,
 }
 
 impl<T> Default for CountedMap<T> {
     fn default() -> Self {
         Self {
-            entries: Mutex::new(HashMap::new()),
+            entries: Mutex::new(Entries::default()),
             count: AtomicUsize::new(0),
         }
     }
@@ -86,7 +90,7 @@ impl<T> CountedMap<T> {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    fn entries(&self) -> MutexGuard<'_, HashMap<u64, T>> {
+    fn entries(&self) -> MutexGuard<'_, Entries<T>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

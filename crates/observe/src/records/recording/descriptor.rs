@@ -1,14 +1,19 @@
-//! `Descriptor`: a socket, pipe or other source of the operating system for which a task waits.
+//! `Descriptor`: a socket, pipe or other source of the operating system for which a task waits, or a socket of a simulated
+//! network.
 //!
 //! A record has the number only. The reader asks the system what the descriptor is and who its peer is,
 //! so a wait costs no system call. A wait ends before its descriptor is closed, so a wait that is still
 //! recorded after these questions was described rightly (`registry.rs` looks).
 
 use super::Kind;
+use crate::decisions;
 
-/// A descriptor, or none, for which no wait is recorded.
+/// A descriptor, the number of a simulated socket with [`SIMULATED`], or -1: none, for which no wait is recorded.
 #[derive(Clone, Copy, Debug)]
-pub struct Descriptor(i32);
+pub struct Descriptor(i64);
+
+/// Marks the number of a simulated socket. Numbers in recordings have 47 bits.
+const SIMULATED: u64 = 1 << 46;
 
 impl Descriptor {
     /// No descriptor: it is not known, or the wait for it is part of one that has a record.
@@ -18,7 +23,14 @@ impl Descriptor {
     #[inline]
     #[must_use]
     pub const fn new(number: i32) -> Self {
-        Self(number)
+        Self(number as i64)
+    }
+
+    /// Creates it from the number of a socket of a simulated network: its thread describes the socket.
+    #[inline]
+    #[must_use]
+    pub const fn simulated(number: u64) -> Self {
+        Self((number & (SIMULATED - 1) | SIMULATED) as i64)
     }
 
     /// Returns the number of a descriptor that is one.
@@ -52,6 +64,12 @@ pub(super) struct Sources {
 impl Sources {
     /// Returns the source of a wait of this kind for this descriptor or signal, if the kind is that of such waits.
     pub(super) fn of(&mut self, kind: Kind, number: u64) -> Option<Source> {
+        if number & SIMULATED != 0 {
+            let number = number - SIMULATED;
+            let what = decisions::describe_socket(number, kind == Kind::Writable);
+            let what = what.unwrap_or_else(|| "continue with a simulated socket".into());
+            return Some(Source::new(crate::SOCKET, what));
+        }
         let fd = number.try_into().ok()?;
         let on_file = |verb| Some(Source::new("file", format!("{verb} {}", file(fd))));
         let writes = match kind {

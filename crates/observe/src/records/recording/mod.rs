@@ -57,7 +57,9 @@ pub use self::{
     root::Root,
     scope::{Members, OfScope},
     scope_facts::ScopeFacts,
-    simulator::{Explain, Write, explain_deadlocks_by, is_simulated},
+    simulator::{
+        Explain, LeftThread, TestThreads, Write, explain_deadlocks_by, is_simulated, serves_process,
+    },
     threads::{ThreadRecord, runs_tasks},
     totals::{Contention, WAIT_BUCKETS},
     wait::{Blocking, Sleeping, Wait, WaitKind, sleeping},

@@ -8,7 +8,6 @@
 //! The locks are those of this process (`per_process.rs`): a child of a fork waits for no lock that
 //! another thread held, and keeps the parent's records as they were.
 
-use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -25,6 +24,7 @@ use super::polled;
 use super::scope_facts::ScopeFacts;
 use super::threads::{self, ThreadRecord};
 use super::{Contention, Fill, Kind, Origin, Waiter, clock, totals};
+use crate::collections::HashMap;
 use crate::records::kernel::poll_slot::Poll;
 use blitz_io_futex::per_process::PerProcess;
 
@@ -354,9 +354,10 @@ pub(super) fn word_of(wait: u64) -> Option<usize> {
     None
 }
 
-/// Returns `true` if a future of the task with this word is pending, apart from the task itself.
-pub(super) fn has_pending_future(task: u64) -> bool {
-    find_pending(task, |_| Some(())).is_some()
+/// Returns `true` if a future of the task with this word is pending that waits for something of this kind. That of the task
+/// itself does not count.
+pub(super) fn has_pending_future(task: u64, is_it: impl Fn(Kind) -> bool) -> bool {
+    find_pending(task, |value| is_it(value.kind).then_some(())).is_some()
 }
 
 /// Returns the first value that `f` finds in a pending future of the task with this word. `f` waits for nothing.

@@ -20,6 +20,7 @@ use super::place::{Place, Target, TaskFacts, Value};
 use super::registry;
 use super::word_wait::WordWait;
 use super::{Kind, Origin, Waiter, recorders, trace};
+use crate::decisions;
 use blitz_io_futex::debug_is_name;
 
 /// The kind of a future's waits, which is nothing without the feature `inspect`.
@@ -719,6 +720,7 @@ pub struct Sleeping(Option<(u64, Wait)>);
 #[inline]
 #[must_use]
 pub fn sleeping<T>(word: &T) -> Sleeping {
+    decisions::help();
     let word = ptr::from_ref(word).addr();
     Sleeping(Some(match INTENT.get() {
         Some(intent) => intent.sleeping(word),
@@ -742,6 +744,7 @@ impl WordWait {
     /// right before the futex, which may wake the thread for nothing.
     #[must_use]
     pub fn sleeping<T>(&self, word: &T, expected: u32) -> Sleeping {
+        decisions::help();
         let mut wait = Wait::new(self.caller);
         wait.set(Value {
             id: self.id,

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io;
 
+use blitz_io_observe::decisions;
+
 use crate::api::errors::SHUTTING_DOWN;
 use crate::api::scheduler::multi_thread;
 use crate::kernel::context::{self, Flavor};
@@ -13,6 +15,8 @@ use crate::kernel::context::{self, Flavor};
 /// Returns `None` outside of workers: on a thread for blocking work, or on one that
 /// blocks for a future with a multi-thread runtime. So does a thread that waits for its
 /// turn to drive a current-thread runtime. The thread that drives one is number 0.
+///
+/// In a simulation, whose thread plays all workers, the seed decides the number for each step of a task.
 ///
 /// A task may be on another worker after each `.await`. In
 /// [`block_in_place`](crate::task::block_in_place), the number is that of the worker which the
@@ -34,7 +38,7 @@ pub fn worker_index() -> Option<usize> {
     let scheduler = context::with(|context| context.worker_of.get());
     match scheduler.flavor {
         Flavor::Absent => None,
-        Flavor::CurrentThread => Some(0),
+        Flavor::CurrentThread => Some(decisions::worker().map_or(0, |number| number as usize)),
         Flavor::MultiThread => multi_thread::number_here(),
     }
 }

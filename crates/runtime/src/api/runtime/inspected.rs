@@ -153,7 +153,7 @@ fn read(inner: scheduler::Handle) -> Runtime {
     let id = inner.common().id.number();
     let idle = idle_state(&inner);
     let metrics = RuntimeMetrics::new(Handle { inner });
-    let workers = 0..metrics.num_workers();
+    let workers = 0..metrics.own_workers();
     Runtime {
         id,
         workers: workers
@@ -213,7 +213,7 @@ fn poll_times(metrics: &RuntimeMetrics) -> Vec<(u64, u64)> {
     let mut found = BTreeMap::new();
     for bucket in 0..metrics.poll_time_histogram_num_buckets() {
         let end = nanos(metrics.poll_time_histogram_bucket_range(bucket).end);
-        let workers = 0..metrics.num_workers();
+        let workers = 0..metrics.own_workers();
         let counts = workers.map(|worker| metrics.poll_time_histogram_bucket_count(worker, bucket));
         found.insert(end, counts.sum());
     }

@@ -5,6 +5,7 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::decisions;
 
 use super::Handle;
 use crate::api::metrics::{Counters, Histogram, Totals};
@@ -75,7 +76,7 @@ impl RuntimeMetrics {
     }
 
     fn sum(&self, of: impl Fn(&Counters) -> u64) -> u64 {
-        (0..self.num_workers())
+        (0..self.own_workers())
             .map(|worker| of(self.worker(worker)))
             .sum()
     }
@@ -107,9 +108,17 @@ impl RuntimeMetrics {
         drivers.map_or(0, |drivers| drivers.sum(of))
     }
 
-    /// Returns the number of workers, which does not change.
+    /// Returns the number of workers, which does not change. The thread of a simulation plays four.
     #[must_use]
     pub fn num_workers(&self) -> usize {
+        if decisions::is_on() {
+            return self.own_workers().max(decisions::WORKERS as usize);
+        }
+        self.own_workers()
+    }
+
+    /// Returns the number of workers that have counters.
+    pub(super) fn own_workers(&self) -> usize {
         self.handle.inner.common().config.worker_threads
     }
 

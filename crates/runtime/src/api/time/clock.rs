@@ -31,6 +31,22 @@ pub fn simulated_now() -> StdInstant {
     current::clock().map_or_else(StdInstant::now, |clock| clock.now())
 }
 
+/// Moves the clock of the current runtime, as code of a simulation has used up time. With `wakes`, it wakes the tasks whose time has
+/// come; otherwise the scheduler does that later. Returns `false` outside of a runtime, and if its clock is not paused.
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+#[must_use]
+pub fn advance_simulated(by: Duration, wakes: bool) -> bool {
+    let Some(clock) = current::clock() else {
+        return false;
+    };
+    let is_advanced = clock.advance(by).is_ok();
+    if is_advanced && wakes {
+        current::notice_advance();
+    }
+    is_advanced
+}
+
 #[track_caller]
 fn alter(how: impl FnOnce(&Clock) -> Result<(), &'static str>) {
     let clock = current::clock().ok_or(OUTSIDE);

@@ -37,6 +37,9 @@ mod timeout;
 #[doc(no_inline)]
 pub use std::time::Duration;
 
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub use self::clock::advance_simulated;
 #[doc(hidden)]
 pub use self::clock::simulated_now;
 pub(crate) use self::hook::install;

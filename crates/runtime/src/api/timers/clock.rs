@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant as StdInstant};
 
-use blitz_io_observe::trace;
+use blitz_io_observe::{decisions, trace};
 use blitz_io_sync::thread::Mutex;
 
 /// `true` if any clock of the process has ever been paused.
@@ -131,6 +131,7 @@ impl Clock {
         }
         state.base += duration;
         trace::advanced(duration);
+        decisions::advanced(duration);
         Ok(())
     }
 

@@ -54,8 +54,10 @@ pub(super) struct Edge {
     pub(super) is_movable: bool,
     /// Other locks that were held exclusively, or zeros.
     pub(super) gates: [(u64, u32); GATES],
-    /// The task had other pending futures, one of which may have taken the first lock.
+    /// The task had pending futures that wait for a lock, a channel or a task: one of them may have taken the first lock.
     pub(super) is_joined: bool,
+    /// It had others that wait as those beside the handler of a connection do.
+    pub(super) is_beside: bool,
 }
 
 /// A line at which something happened, and how often.
@@ -122,7 +124,10 @@ pub(super) fn lines(from: &Lock, from_at: At, to: &Lock, to_at: At) -> u64 {
 pub(super) fn add(key: u64, lines: u64, edge: Edge) -> bool {
     let mut table = table();
     if let Some(known) = table.edges.get_mut(&key) {
-        known.is_joined &= edge.is_joined;
+        // The one with the least doubt.
+        if (edge.is_joined, edge.is_beside) < (known.is_joined, known.is_beside) {
+            (known.is_joined, known.is_beside) = (edge.is_joined, edge.is_beside);
+        }
         return false;
     }
     let is_full = table.edges.len() >= EDGES;

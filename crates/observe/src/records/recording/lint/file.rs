@@ -98,12 +98,13 @@ impl Display for Edge {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{{\"from\":{},\"to\":{},\"owner\":{},\"is_movable\":{},\"is_joined\":{},\"gates\":[",
+            "{{\"from\":{},\"to\":{},\"owner\":{},\"is_movable\":{},\"is_joined\":{},\"is_beside\":{},\"gates\":[",
             self.from,
             self.to,
             Owner(self.owner),
             self.is_movable,
             self.is_joined,
+            self.is_beside,
         )?;
         gates(&self.gates, f)?;
         f.write_str("]}")

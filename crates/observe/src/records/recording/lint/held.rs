@@ -8,6 +8,26 @@
 //!    block names.
 //! 4. A guard may have moved to another task, which released it, while its owner ran. Then the entry stays. So an
 //!    entry counts only if the block still names its owner.
+//!
+//! # Which future has the lock
+//!
+//! A task may have several futures (`join!`, or a connection that reads while a handler runs). If one has a lock and waits, and
+//! another one takes a second lock, no future has both. [`Taker`] tells the two apart: between the step in which a future
+//! takes a lock and its next wait, nothing else of the task runs.
+//!
+//! | taker | event in a poll of the task | next |
+//! |---|---|---|
+//! | – | the lock is taken | runs |
+//! | runs | a wait of the task begins | waits, for this one |
+//! | waits | that wait ends: its future goes on | runs |
+//! | runs | the poll ends, so it waits for something without a record | unknown |
+//!
+//! While the taker runs, a second lock is taken within the first one. While it waits, it is not: another future takes the lock,
+//! and the pair does not count. If the taker is unknown, the pair does not count while the task waits for another lock, a channel
+//! or a task.
+//!
+//! A socket, a timer or an event is what a connection waits for beside its handler. A taker that seems to wait for one may
+//! be a handler that has yielded. So such a pair is in doubt, and counts in a probable cycle only.
 
 use std::ptr;
 use std::sync::atomic::Ordering;
@@ -17,6 +37,7 @@ use blitz_io_futex::per_process::PerProcess;
 use super::edges::{self, Edge, GATES, Side, address, hash};
 use super::lock::{At, Lock};
 use super::writes;
+use crate::Kind;
 use crate::records::Waiter;
 use crate::records::kernel::counted_map::CountedMap;
 use crate::records::recording::block::{BESIDE_READERS, Block, MOVABLE};
@@ -33,6 +54,17 @@ const SEEN: usize = 512;
 /// Tells the hash of a writer from that of a pair.
 const WRITE: u64 = u64::MAX;
 
+/// What the future does that took a lock, as far as the waits of its task show.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taker {
+    Runs,
+    /// It waits, with a record of this number and kind. Or it waits without one, and another future has begun this wait
+    /// in the same poll.
+    Waits(u64, Kind),
+    /// It waits without a record, or has gone on after that.
+    Unknown,
+}
+
 /// One lock that is held.
 #[derive(Clone, Copy)]
 pub(super) struct Held {
@@ -41,6 +73,7 @@ pub(super) struct Held {
     pub(super) at: At,
     /// The time at which its task was first suspended with a lock of tasks, in nanoseconds; 0 if it was not.
     pub(super) suspended: u64,
+    taker: Taker,
 }
 
 /// The locks that a thread and its tasks hold.
@@ -78,6 +111,19 @@ impl Held {
     pub(super) fn side(&self) -> Side {
         Side::new(&self.lock, self.at)
     }
+
+    /// Returns two doubts whether the future that runs has taken the lock: another future of the task is at work,
+    /// or one waits as a connection does.
+    fn doubts(&self) -> (bool, bool) {
+        let is_pending = |is_it: fn(Kind) -> bool| registry::has_pending_future(self.owner, is_it);
+        match self.taker {
+            Taker::Runs => (false, false),
+            Taker::Waits(_, kind) if is_of_connections(kind) => (false, true),
+            Taker::Waits(..) => (true, false),
+            Taker::Unknown if is_pending(|kind| !is_of_connections(kind)) => (true, false),
+            Taker::Unknown => (false, is_pending(is_of_connections)),
+        }
+    }
 }
 
 /// Returns the locks that exclude all others while an owner uses the lock `of`.
@@ -89,6 +135,27 @@ fn gates<'a>(own: impl Iterator<Item = &'a Held>, of: (u64, u32)) -> [(u64, u32)
     }
     gates.sort_unstable();
     gates
+}
+
+/// Returns `true` for what the task of a connection waits for beside its handler: its socket, a time limit, the end of
+/// a channel, or an event that ends the server.
+fn is_of_connections(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Readable
+            | Kind::Writable
+            | Kind::Sleep
+            | Kind::Signal
+            | Kind::Notify
+            | Kind::Cancelled
+            | Kind::WatchReceive
+            | Kind::BroadcastReceive
+            | Kind::MpscClosed
+            | Kind::WatchClosed
+            | Kind::BroadcastClosed
+            | Kind::OneshotClosed
+            | Kind::MpmcClosed
+    )
 }
 
 impl List {
@@ -112,6 +179,7 @@ impl List {
                 lock,
                 at,
                 suspended: 0,
+                taker: Taker::Runs,
             });
         } else {
             edges::lost(|lost| &mut lost.held);
@@ -178,11 +246,14 @@ impl List {
         if fresh.is_empty() {
             return;
         }
-        // Another future of the same task may have taken the lock that the task holds.
-        let is_joined = Waiter::from_word(owner).is_some_and(Waiter::is_task)
-            && registry::has_pending_future(owner);
+        let is_task = Waiter::from_word(owner).is_some_and(Waiter::is_task);
         self.seen.resize(SEEN, 0);
         for (hash, lines, held, gates) in fresh {
+            let (is_joined, is_beside) = if is_task {
+                held.doubts()
+            } else {
+                (false, false)
+            };
             let holder = held.lock.block.holder.load(Ordering::Relaxed);
             let is_full = edges::add(
                 hash,
@@ -196,9 +267,10 @@ impl List {
                         && holder & BESIDE_READERS == 0,
                     gates,
                     is_joined,
+                    is_beside,
                 },
             );
-            if !is_joined {
+            if !is_joined && !is_beside {
                 self.seen[hash as usize % SEEN] = hash;
             }
             if is_full {
@@ -221,6 +293,22 @@ impl List {
         self.seen[key as usize % SEEN] = key;
     }
 
+    /// A future of the task begins to wait, with a record of this number.
+    pub(super) fn wait_begins(&mut self, task: u64, wait: u64, kind: Kind) {
+        self.turn(task, Taker::Runs, Taker::Waits(wait, kind));
+    }
+
+    /// The wait of a future of the task ends.
+    pub(super) fn wait_ends(&mut self, task: u64, wait: u64, kind: Kind) {
+        self.turn(task, Taker::Waits(wait, kind), Taker::Runs);
+    }
+
+    fn turn(&mut self, task: u64, from: Taker, to: Taker) {
+        let own = self.held.iter_mut().filter(|held| held.owner == task);
+        own.filter(|held| held.taker == from)
+            .for_each(|held| held.taker = to);
+    }
+
     /// Takes the locks of a task whose poll begins.
     pub(super) fn resume(&mut self, task: u64) {
         if let Some(list) = SUSPENDED.take(task) {
@@ -238,6 +326,11 @@ impl List {
         for held in &mut list {
             if held.suspended == 0 && !held.lock.is_of_threads() {
                 held.suspended = clock::cached();
+            }
+        }
+        for held in &mut list {
+            if held.taker == Taker::Runs {
+                held.taker = Taker::Unknown;
             }
         }
         self.held.retain(|held| held.owner != task);

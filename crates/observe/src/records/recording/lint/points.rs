@@ -256,25 +256,37 @@ pub(in crate::records::recording) fn hand_over_ended(block: &'static Block) {
 #[cold]
 #[inline(never)]
 pub(in crate::records::recording) fn wait_begins(value: &Value) {
-    on_frame(value, |frame| frame.waits.begin(value));
+    in_poll(value, |local| {
+        let task = value.waiter.word();
+        local.held.wait_begins(task, value.id, value.kind);
+        if let Some(frame) = local.frames.current() {
+            frame.waits.begin(value);
+        }
+    });
 }
 
 /// The wait of a future ends.
 #[cold]
 #[inline(never)]
 pub(in crate::records::recording) fn wait_ends(value: &Value) {
-    on_frame(value, |frame| frame.waits.end(value));
+    in_poll(value, |local| {
+        let task = value.waiter.word();
+        local.held.wait_ends(task, value.id, value.kind);
+        if let Some(frame) = local.frames.current() {
+            frame.waits.end(value);
+        }
+    });
 }
 
-/// Runs `with` on the current poll, if it is that of the task whose future waits.
-fn on_frame(value: &Value, with: impl FnOnce(&mut Frame)) {
+/// Runs `with` on the state of this thread, if the current poll is that of the task whose future waits.
+fn in_poll(value: &Value, with: impl FnOnce(&mut Local)) {
     if value.blocks_thread || value.kind == Kind::Task {
         return;
     }
     with_local(|local| {
         let frame = local.frames.current();
-        if let Some(frame) = frame.filter(|frame| frame.task == value.waiter.word()) {
-            with(frame);
+        if frame.is_some_and(|frame| frame.task == value.waiter.word()) {
+            with(local);
         }
     });
 }

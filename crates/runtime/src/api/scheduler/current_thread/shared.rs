@@ -5,9 +5,13 @@
 //! unpark comes later than its look, and the park returns (`driver.rs`).
 
 use std::fmt;
+#[cfg(feature = "sim")]
+use std::sync::OnceLock;
 
 use blitz_io_core::Lock;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "sim")]
+use blitz_io_observe::decisions;
 
 use crate::api::common::Common;
 use crate::api::metrics::Counters;
@@ -29,6 +33,9 @@ pub(crate) struct Shared {
     /// The parker of the running thread.
     pub(super) driver: Driver,
     pub(super) counters: Counters,
+    /// Counters that stay at zero, of the other workers in a simulation.
+    #[cfg(feature = "sim")]
+    of_others: OnceLock<Counters>,
     /// Tokens of tasks that are pinned to a thread which does not run the tasks now.
     pub(super) set_aside: Lock<Vec<Notified>>,
     pub(crate) base: Base,
@@ -41,6 +48,8 @@ impl Shared {
             main_woken: AtomicBool::new(false),
             driver: Driver::of(&common),
             counters: Counters::new(&common.config),
+            #[cfg(feature = "sim")]
+            of_others: OnceLock::new(),
             set_aside: Lock::new(Vec::new()),
             base: Base::new(common, pool),
         }
@@ -84,6 +93,13 @@ impl Shared {
     /// Returns the counters of the running thread.
     #[track_caller]
     pub(crate) fn counters(&self, worker: usize) -> &Counters {
+        #[cfg(feature = "sim")]
+        if decisions::is_on() && (1..decisions::WORKERS as usize).contains(&worker) {
+            // Worker 0 has the counts of all workers that the thread of a simulation plays.
+            return self
+                .of_others
+                .get_or_init(|| Counters::new(&self.base.common.config));
+        }
         assert_eq!(0, worker);
         &self.counters
     }

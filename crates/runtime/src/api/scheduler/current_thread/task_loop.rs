@@ -62,6 +62,8 @@ pub(in crate::api::scheduler) struct Core {
     main_woken: Cell<bool>,
     /// The future of `block_on` has yielded.
     main_yielded: Cell<bool>,
+    /// A simulation lets no timer fire.
+    holds_timers: Cell<bool>,
     /// Number of polls, and of looks for something to poll.
     tick: Cell<u32>,
     /// `tick` when timers had their turn.
@@ -91,6 +93,7 @@ impl Core {
             which: Cell::new(false),
             main_woken: Cell::new(false),
             main_yielded: Cell::new(false),
+            holds_timers: Cell::new(false),
             tick: Cell::new(0),
             timers_at: Cell::new(0),
             inject_at: Cell::new(1),
@@ -204,6 +207,7 @@ impl Core {
             // If this fails, the clock is not paused any more, and time reaches the timer.
             _ = common.clock.advance(by);
         }
+        self.holds_timers.set(false);
         self.look(shared);
     }
 
@@ -439,6 +443,9 @@ impl Core {
     #[inline]
     fn look_at_timers(&self, shared: &Shared, look: impl FnOnce(&Wheels)) {
         self.timers_at.set(self.tick.get());
+        if decisions::IS_DECIDED && self.holds_timers.get() {
+            return;
+        }
         if let Some(wheels) = &shared.base.common.time {
             look(wheels);
         }
@@ -489,6 +496,10 @@ impl Core {
         match decisions::idle(wheels.and_then(|wheels| wheels.next_after(0))) {
             Idle::Advance => self.advance(shared, None),
             Idle::By(time) => self.advance(shared, Some(time)),
+            Idle::Hold(time) => {
+                self.holds_timers.set(true);
+                _ = shared.base.common.clock.advance(time);
+            }
             Idle::Stop => self.wake_main(),
         }
     }
@@ -526,6 +537,7 @@ impl Core {
     #[cfg(feature = "sim")]
     pub(super) fn restart(&self, shared: &Shared) -> bool {
         self.main_yielded.set(false);
+        self.holds_timers.set(false);
         self.tick.set(0);
         self.timers_at.set(0);
         self.inject_at.set(1);
