@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use blitz_io_observe::Mode;
+use blitz_io_observe::{Kind, Mode};
 
 use super::recording::{Ender, Event, For, Recording, Target, What};
 use crate::snapshot::Waiter;
@@ -247,13 +247,19 @@ impl<'a> Writer<'a> {
                 format!("{text}{}", self.at(location))
             }
             What::Wait(wait) => {
-                format!("waits for {}{}", self.target(wait), self.at(wait.location))
+                let target = match self.side_of_socket(wait) {
+                    Some(side) => format!("until its socket is {side}"),
+                    None => format!("for {}", self.target(wait)),
+                };
+                format!("waits {target}{}", self.at(wait.location))
             }
             What::Block(wait) => format!(
                 "blocks its thread for {}{}",
                 self.target(wait),
                 self.at(wait.location)
             ),
+            // The packet or timer that wakes the task says as much.
+            What::WaitEnd(wait) if self.side_of_socket(wait).is_some() => return None,
             What::WaitEnd(wait) => format!("waits no more for {}", self.target(wait)),
             What::Wake { .. } if is_own_wake(event) => "yields".to_owned(),
             What::Wake { by } => format!("is woken by {}", self.ender(by)),
@@ -344,6 +350,15 @@ impl<'a> Writer<'a> {
                 }
                 _ => name.to_owned(),
             },
+        }
+    }
+
+    /// Returns the state of a socket for which a wait is, if it is one for a socket.
+    fn side_of_socket(&self, wait: For) -> Option<&'static str> {
+        match self.recording.kind(wait.kind).0? {
+            Kind::Readable => Some("readable"),
+            Kind::Writable => Some("writable"),
+            _ => None,
         }
     }
 
