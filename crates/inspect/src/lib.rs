@@ -32,6 +32,7 @@ mod never_woken;
 mod origin;
 mod overdue;
 mod own_lock;
+mod renumber;
 mod report;
 mod semantics;
 mod snapshot;
@@ -126,6 +127,8 @@ pub use snapshot::{
     Spawned, Stack, Task, TaskState, Thread, Wait, Waiter, Waiting, Worker,
 };
 pub use tree::tree;
+#[doc(hidden)]
+pub use {renumber::renumber, report::report_of_failure};
 
 #[cfg(any(unix, windows))]
 pub use client::{

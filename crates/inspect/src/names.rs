@@ -16,6 +16,9 @@ const DEPTH: usize = 8;
 /// Set in the number of a thread that this library has given none. The rest is the system's number.
 pub(crate) const SYSTEM_NUMBER: u64 = 1 << 40;
 
+/// Set in the number of an object of a simulation, which has it in the order of the run. Other objects have addresses.
+pub(crate) const NUMBERED_OBJECT: u64 = 1 << 63;
+
 /// Returns the name of a thread, task or process, as reports have it.
 #[must_use]
 pub fn of_waiter(snapshot: &Snapshot, waiter: Waiter) -> String {
@@ -209,6 +212,7 @@ pub(crate) fn of_members(wait: &Wait) -> Option<String> {
 fn of_object(object: &Object) -> String {
     match &object.name {
         Some(name) => format!("\"{name}\""),
+        None if object.id & NUMBERED_OBJECT != 0 => format!("#{}", object.id & !NUMBERED_OBJECT),
         None => format!("{:#x}", object.id),
     }
 }

@@ -35,10 +35,17 @@ const FRAMES: usize = 16;
 /// ```
 #[must_use]
 pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
-    let mut text = String::new();
     if findings.is_empty() {
-        text.push_str("nothing certain\n");
+        return format!("nothing certain\n{}", report_of_failure(snapshot, findings));
     }
+    report_of_failure(snapshot, findings)
+}
+
+/// Writes the report about a program that has failed: it says nothing about findings if there are none.
+#[doc(hidden)]
+#[must_use]
+pub fn report_of_failure(snapshot: &Snapshot, findings: &[Finding]) -> String {
+    let mut text = String::new();
     for finding in findings {
         let certainty = match finding.certainty {
             Certainty::Certain => "certain",

@@ -10,10 +10,14 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use blitz_io_inspect::trace::{Recording, Said};
+use blitz_io_inspect::trace::{Said, Words};
 use blitz_io_inspect::{Snapshot, Waiter, of_waiter, short_place};
 use blitz_io_observe::trace;
 
+use super::notes::{Moment, Notes};
+
+/// The number of the test's own task in a run.
+pub(super) const TEST: u64 = 1;
 /// The number of events of each task.
 const EVENTS: usize = 20;
 /// The largest number of tasks.
@@ -54,10 +58,9 @@ impl Drop for Recorder {
 
 /// A step of a run.
 struct Step {
-    number: u64,
+    moment: Moment,
+    /// The number of the task in the run.
     task: u64,
-    /// The simulated time since the run has begun.
-    at: Duration,
     /// Another task ran before the next operation.
     is_preempted: bool,
 }
@@ -68,14 +71,13 @@ pub(super) struct Steps(VecDeque<Step>);
 
 impl Steps {
     /// A step of the task begins.
-    pub(super) fn begin(&mut self, number: u64, task: u64, at: Duration) {
+    pub(super) fn begin(&mut self, moment: Moment, task: u64) {
         if self.0.len() == STEPS {
             self.0.pop_front();
         }
         self.0.push_back(Step {
-            number,
+            moment,
             task,
-            at,
             is_preempted: false,
         });
     }
@@ -102,31 +104,37 @@ impl Steps {
         steps
     }
 
-    /// Returns the last events of the tasks that are involved, the first of which matter most. `tasks` are those of the run.
-    pub(super) fn describe(&self, tasks: &[u64], involved: &[u64], snapshot: &Snapshot) -> String {
-        let Ok(recording) = Recording::parse(trace::recording().as_bytes()) else {
-            return String::new();
-        };
-        let (polls, said) = recording.words(&tasks.iter().copied().collect());
-        let steps = self.of_polls(&polls);
+    /// Returns the time at which each poll began. `None` if it is not known.
+    pub(super) fn times(&self, polls: &[u64]) -> Vec<Option<Duration>> {
+        let steps = self.of_polls(polls).into_iter();
+        steps.map(|step| step.map(|step| step.moment.at)).collect()
+    }
+
+    /// Returns the last events of the tasks that are involved, the first of which matter most.
+    pub(super) fn describe(
+        &self,
+        words: &Words,
+        notes: &Notes,
+        involved: &[u64],
+        snapshot: &Snapshot,
+    ) -> String {
+        let steps = self.of_polls(&words.polls);
         let mut text = String::from("\nthe last events\n");
+        text.push_str(&notes.describe(|text, moment, what| line(text, Some(moment), what)));
         for &task in involved.iter().take(TASKS) {
-            let own: Vec<&Said> = said.iter().filter(|said| said.task == task).collect();
-            let mut name = match tasks.first() {
-                // It may have ended.
-                Some(&own) if own == task => format!("task {task} \"the test\""),
-                _ => of_waiter(snapshot, Waiter::Task(task)),
-            };
-            let mut alive = snapshot.tasks.iter();
-            let alive = alive.find(|alive| alive.id == task && !alive.location.is_empty());
-            if let Some(alive) = alive {
-                _ = write!(name, ", spawned at {}", short_place(&alive.location));
-            }
-            _ = writeln!(text, "  {name}");
+            let own = words.said.iter().filter(|said| said.task == task);
+            let own: Vec<&Said> = own.collect();
+            _ = writeln!(text, "  {}", title(task, snapshot));
             for said in &own[own.len().saturating_sub(EVENTS)..] {
                 let poll = said.poll.checked_sub(usize::from(!said.is_later));
                 let step = poll.and_then(|poll| steps.get(poll).copied().flatten());
-                line(&mut text, said, step);
+                let is_preempted = said.yields && step.is_some_and(|step| step.is_preempted);
+                let what = if is_preempted {
+                    "is preempted"
+                } else {
+                    &said.text
+                };
+                line(&mut text, step.map(|step| step.moment), what);
             }
         }
         if let more @ 1.. = involved.len().saturating_sub(TASKS) {
@@ -136,16 +144,30 @@ impl Steps {
     }
 }
 
-fn line(text: &mut String, said: &Said, step: Option<&Step>) {
-    let is_preempted = said.yields && step.is_some_and(|step| step.is_preempted);
-    let what = if is_preempted {
-        "is preempted"
-    } else {
-        &said.text
+/// Returns the name of a task, and the location at which it was spawned if it has not ended.
+fn title(task: u64, snapshot: &Snapshot) -> String {
+    let mut name = match task {
+        // It may have ended.
+        TEST => format!("task {task} \"the test\""),
+        _ => of_waiter(snapshot, Waiter::Task(task)),
     };
-    _ = match step {
-        Some(step) if step.at.is_zero() => writeln!(text, "    step {}: {what}", step.number),
-        Some(step) => writeln!(text, "    step {}, {:?}: {what}", step.number, step.at),
+    let alive = snapshot.task(task);
+    if let Some(alive) = alive.filter(|alive| !alive.location.is_empty()) {
+        _ = write!(name, ", spawned at {}", short_place(&alive.location));
+    }
+    name
+}
+
+fn line(text: &mut String, moment: Option<Moment>, what: &str) {
+    // Random latencies have more digits than a reader needs.
+    let rounded = |at: Duration| at - Duration::from_nanos(u64::from(at.subsec_nanos() % 1_000));
+    let moment = moment.map(|Moment { step, at }| Moment {
+        step,
+        at: rounded(at),
+    });
+    _ = match moment {
+        Some(Moment { step, at }) if at.is_zero() => writeln!(text, "    step {step}: {what}"),
+        Some(Moment { step, at }) => writeln!(text, "    step {step}, {at:?}: {what}"),
         None => writeln!(text, "    {what}"),
     };
 }
@@ -163,10 +185,17 @@ pub(super) fn each_once(tasks: impl IntoIterator<Item = u64>) -> Vec<u64> {
 mod tests {
     use super::*;
 
+    fn moment(step: u64) -> Moment {
+        Moment {
+            step,
+            ..Moment::default()
+        }
+    }
+
     fn steps(tasks: &[u64]) -> Steps {
         let mut steps = Steps::default();
         for (number, &task) in (1..).zip(tasks) {
-            steps.begin(number, task, Duration::ZERO);
+            steps.begin(moment(number), task);
         }
         steps
     }
@@ -175,7 +204,7 @@ mod tests {
         let found = steps.of_polls(polls);
         found
             .iter()
-            .map(|step| step.map(|step| step.number))
+            .map(|step| step.map(|step| step.moment.step))
             .collect()
     }
 
@@ -197,8 +226,8 @@ mod tests {
     fn only_the_last_steps_are_kept() {
         let mut steps = Steps::default();
         for number in 0..STEPS as u64 + 3 {
-            steps.begin(number, 1, Duration::ZERO);
+            steps.begin(moment(number), 1);
         }
-        assert_eq!((steps.0.len(), steps.0[0].number), (STEPS, 3));
+        assert_eq!((steps.0.len(), steps.0[0].moment.step), (STEPS, 3));
     }
 }

@@ -105,19 +105,19 @@ where
     if let Some(left) = left(&run, &runtime, execution.leaks) {
         run.fail(left);
     }
-    let cause = run.take_cause();
+    let mut cause = run.take_cause();
     let Ended {
         chooser,
         lists,
         last_steps,
     } = run.end();
-    let explained = if cause.is_some() && execution.limits.explains {
-        let mut explained = run.explain(&lists.tasks, &last_steps);
+    let mut explained = Explained::default();
+    if let Some(cause) = cause.as_mut().filter(|_| execution.limits.explains) {
+        let lasting = hosts::lasting(&run);
+        explained = run.explain(&lists.tasks, &last_steps, &lasting);
+        explained.name(cause);
         explained.system = run.system().note();
-        explained
-    } else {
-        Explained::default()
-    };
+    }
     add(&run, report);
     // After a failure, tasks and timers may be left.
     let runtime = Some(runtime).filter(|runtime| cause.is_none() && restart(runtime));

@@ -219,15 +219,24 @@ impl Failure {
         &self.explained.findings
     }
 
+    /// Returns the faults of the run in words: how many there were, which kinds `inject` has switched
+    /// on, and which ones lasted when the run failed. Empty if the test has no hosts.
+    #[must_use]
+    pub fn faults(&self) -> &str {
+        &self.explained.faults
+    }
+
     /// Returns these findings and the waits of all tasks in words.
     #[must_use]
     pub fn waits(&self) -> &str {
         &self.explained.waits
     }
 
-    /// Returns the last twenty events of each task that is involved, in words: the tasks of the findings and the task that ran
-    /// last. If there are no findings, all tasks may be involved: those that wait, and up to eight in all that ran last.
-    /// Each line has the number of the step, the simulated time since the run has begun, and the line of the source.
+    /// Returns the last events in words. First come those of the hosts and the network: crashes, cuts and other faults, and
+    /// packets that were held or lost. Then the last twenty of each task that is involved: the task that has panicked, the tasks
+    /// of the findings, and the task that ran last. If there are no findings, all tasks may be involved: those that wait, and
+    /// up to eight in all that ran last. Each line has the number of the step, the simulated time since the run has
+    /// begun, and the line of the source.
     #[must_use]
     pub fn events(&self) -> &str {
         &self.explained.events
@@ -258,6 +267,7 @@ impl fmt::Display for Failure {
                 "  to replay: `Failure::trace`, or the same runs from seed {first} on: cargo test {test}"
             )?;
         }
+        f.write_str(&self.explained.faults)?;
         f.write_str(&self.explained.system)?;
         f.write_str(&self.explained.waits)?;
         f.write_str(&self.explained.events)

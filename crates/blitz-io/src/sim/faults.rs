@@ -55,6 +55,26 @@ pub struct Faults {
     until: Duration,
 }
 
+impl Kind {
+    /// Returns the name of the method that adds it, in words.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Crash => "crashes",
+            Self::Blackout => "blackouts",
+            Self::Kill => "kills",
+            Self::Pause => "pauses",
+            Self::Partition => "partitions",
+            Self::Loss => "losses",
+            #[cfg(feature = "fs")]
+            Self::Disk(Trouble::Slow) => "slow disks",
+            #[cfg(feature = "fs")]
+            Self::Disk(Trouble::Full) => "full disks",
+            #[cfg(feature = "fs")]
+            Self::Disk(Trouble::Errors) => "disk errors",
+        }
+    }
+}
+
 impl Faults {
     /// Creates settings without a kind: faults of half a second to five seconds, with such intervals between them, in the
     /// first 30 seconds.
@@ -206,7 +226,9 @@ fn draw_time((least, most): (Duration, Duration)) -> Duration {
 
 /// Injects faults of one kind.
 async fn run(kind: Kind, faults: Faults) {
-    if draw(2) == 0 {
+    let is_on = draw(2) != 0;
+    hosts::injects(kind.name(), is_on);
+    if !is_on {
         return;
     }
     let end = Instant::now() + faults.until;
@@ -247,8 +269,17 @@ fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
         #[cfg(feature = "fs")]
         Kind::Disk(trouble) => {
             let number = host.number();
+            let what = match trouble {
+                Trouble::Slow => "is slow",
+                Trouble::Full => "is full",
+                Trouble::Errors => "fails",
+            };
+            hosts::note_disk(true, || format!("the disk of {host} {what}"));
             disks::set_trouble(number, trouble, true);
-            Box::new(move || disks::set_trouble(number, trouble, false))
+            Box::new(move || {
+                hosts::note_disk(false, || format!("the disk of {host} works again"));
+                disks::set_trouble(number, trouble, false);
+            })
         }
     }
 }

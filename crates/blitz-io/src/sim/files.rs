@@ -5,7 +5,7 @@ use std::path::Path;
 
 use blitz_io_os::simulation::{self, Disk};
 
-use super::hosts::{Host, ToHost, all};
+use super::hosts::{Host, ToHost, all, note_disk};
 
 impl Host {
     /// Writes a file of its disk, as a test prepares it: with the folders above it. Everything on the disk is durable then.
@@ -96,6 +96,10 @@ pub fn set_disk(host: impl ToHost, disk: Disk) {
     let number = host.number();
     let _all = all();
     assert_ne!(number, 0, "the files of the test itself are the system's");
+    note_disk(disk != Disk::new(), || {
+        let name = all().swap_remove(number as usize - 1);
+        format!("the disk of {name} is set")
+    });
     simulation::set_disk(number, disk);
 }
 
@@ -107,5 +111,6 @@ pub fn set_disk(host: impl ToHost, disk: Disk) {
 #[track_caller]
 pub fn set_all_disks(disk: Disk) {
     let _all = all();
+    note_disk(disk != Disk::new(), || "all disks are set".to_owned());
     simulation::set_all_disks(disk);
 }

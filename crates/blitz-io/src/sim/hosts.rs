@@ -18,21 +18,27 @@ use blitz_io_runtime::internals::simulated_now;
 
 use super::disks;
 use super::failure::Cause;
+use super::life::{Guard, HostEnd, Life};
 use super::members::{Member, Named};
+use super::notes::Fault;
 use super::outcome::Outcome;
 use super::run::Run;
 use crate::task::{AbortHandle, spawn_local};
 
 /// The number of different streams of random numbers that a host may have.
 const STREAMS: u32 = 256;
+/// The number of faults that have not ended in a report.
+const LASTING: usize = 8;
 
-type Life = Pin<Box<dyn Future<Output = Option<String>>>>;
+type Code = Pin<Box<dyn Future<Output = Option<String>>>>;
 
 /// A host as the test has made it.
 struct Made {
     host: Host,
     /// Makes the future of the host, for each of its lives.
-    make: Rc<dyn Fn() -> Life>,
+    make: Rc<dyn Fn() -> Code>,
+    /// The life that it has, or the last one.
+    life: RefCell<Rc<Life>>,
 }
 
 /// The hosts of a run.
@@ -80,6 +86,51 @@ pub(super) fn stop_hosts() {
     }
 }
 
+/// Returns the faults of a run that have not ended, in words. None after the end of the test, which stops all hosts.
+pub(super) fn lasting(run: &Run) -> Vec<String> {
+    if run.has_main_ended() {
+        return Vec::new();
+    }
+    let hosts = current();
+    let cut = simulation::cut_paths();
+    let mut lasting = Vec::new();
+    for &(from, to) in &cut {
+        let is_both = cut.contains(&(to, from));
+        let (one, other) = (hosts.host(from), hosts.host(to));
+        if is_both && from < to {
+            lasting.push(format!("{one} and {other} are cut off from each other"));
+        } else if !is_both {
+            lasting.push(format!("the path from {one} to {other} is cut"));
+        }
+    }
+    let all = all();
+    for host in all.iter().filter(|host| !host.is_running()) {
+        lasting.push(format!("{host} is stopped"));
+    }
+    for host in all.iter().filter(|host| host.is_paused()) {
+        lasting.push(format!("{host} is paused"));
+    }
+    if let more @ 1.. = lasting.len().saturating_sub(LASTING) {
+        lasting.truncate(LASTING);
+        lasting.push(format!("and {more} more"));
+    }
+    lasting
+}
+
+/// The run injects faults of this kind, or would, had it not switched them off.
+pub(super) fn injects(kind: &'static str, is_on: bool) {
+    current()
+        .run
+        .with_notes(|notes, _| notes.injects(kind, is_on));
+}
+
+/// A fault of a disk begins or ends.
+#[cfg(feature = "fs")]
+#[track_caller]
+pub(super) fn note_disk(is_begin: bool, text: impl FnOnce() -> String) {
+    current().note(is_begin.then_some(Fault::Disk), text);
+}
+
 /// Drops the functions that make the futures of hosts, and returns the sockets that are left after that.
 pub(super) fn left_sockets() -> Vec<String> {
     let hosts = current();
@@ -96,34 +147,76 @@ fn current() -> Rc<Hosts> {
 }
 
 impl Hosts {
+    /// Notes for a report that a fault begins, if it is of a kind that is counted, or ends.
+    #[track_caller]
+    fn note(&self, fault: Option<Fault>, text: impl FnOnce() -> String) {
+        let at = Location::caller();
+        self.run
+            .with_notes(|notes, moment| notes.fault(moment, fault, text(), Some(at)));
+    }
+
+    /// Returns the life of a host; `None` for the test.
+    fn life(&self, number: u32) -> Option<Rc<Life>> {
+        let made = self.made.borrow();
+        let made = made.get((number as usize).checked_sub(1)?)?;
+        let life = made.life.borrow();
+        Some(life.clone())
+    }
+
     fn stop(&self, number: u32, is_off: bool) {
+        if let Some(life) = self.life(number) {
+            life.end(HostEnd::Stopped);
+        }
         self.run.with_members(|members| members.end(number));
         simulation::stop(number, is_off);
         self.run.abort_gone();
     }
 
+    #[track_caller]
     fn start(&self, number: u32) {
-        let made = self.made.borrow();
-        let Some(made) = made.get((number as usize).wrapping_sub(1)) else {
+        let Some(code) = self.code(number) else {
             return;
         };
-        let (make, name, run) = (made.make.clone(), made.host.name.clone(), self.run.clone());
         let member = self.run.with_members(|members| members.begin(number));
         simulation::start(number);
-        self.run.on_host(member, || {
-            drop(spawn_local(async move {
-                if let Some(error) = make().await {
+        // A closure would not have the caller's location.
+        let outer = self.run.enter_host(member);
+        drop(spawn_local(code));
+        self.run.enter_host(outer);
+    }
+
+    /// Begins a life of a host, and returns its code.
+    fn code(&self, number: u32) -> Option<impl Future<Output = ()> + use<>> {
+        let made = self.made.borrow();
+        let made = made.get((number as usize).checked_sub(1)?)?;
+        let life = Rc::new(Life::default());
+        made.life.replace(life.clone());
+        let (make, name, run) = (made.make.clone(), made.host.name.clone(), self.run.clone());
+        Some(async move {
+            let guard = Guard(life);
+            match make().await {
+                Some(error) => {
+                    guard.0.end(HostEnd::Failed(error.clone()));
                     run.fail(Cause::Error(format!("host {name}: {error}")));
                 }
-            }));
-        });
+                None => {
+                    guard.0.end(HostEnd::Returned);
+                    run.with_notes(|notes, moment| {
+                        let text = format!("the code of {name} has returned");
+                        notes.fault(moment, None, text, None);
+                    });
+                }
+            }
+        })
     }
 }
 
 /// Starts a task of the simulation itself, which ends with the test.
 pub(super) fn help(task: impl Future<Output = ()> + 'static) {
     let hosts = current();
-    let task = hosts.run.on_host(Member::TEST, || spawn_local(task));
+    let outer = hosts.run.enter_host(Member::TEST);
+    let task = spawn_local(task);
+    hosts.run.enter_host(outer);
     hosts.helpers.borrow_mut().push(task.abort_handle());
 }
 
@@ -164,7 +257,11 @@ pub struct Host {
 /// Adds a host to the simulation, and starts it.
 ///
 /// `make` returns the host's code: a future that runs as a task, with [all that it spawns](Host), until the test ends or
-/// the host is stopped. Then [`Host::restart`] calls `make` again. An error that the future returns fails the run.
+/// the host is stopped. Then [`Host::restart`] calls `make` again.
+///
+/// If the future returns, the tasks that it has spawned go on, and the host runs until it is stopped. An error that it
+/// returns fails the run, and so does a panic (but for [`Builder::allow_panics`](super::Builder::allow_panics)): a host does not
+/// start again by itself. [`Host::wait`] waits until the code has ended, such as that of a client.
 ///
 /// The TCP and UDP sockets of [`net`](crate::net) are those of a simulated network, also under libraries such as hyper.
 /// The name of a host can be looked up: `TcpStream::connect("server:80")`. What hosts share otherwise, by an `Rc` that
@@ -263,16 +360,17 @@ where
     let named = Named {
         name: host.name.clone(),
         at: Location::caller(),
-        spawned_in: file!(),
     };
     hosts.run.with_members(|members| members.add(number, named));
+    hosts.run.with_notes(|notes, _| notes.has_hosts());
     let me = host.clone();
     hosts.made.borrow_mut().push(Made {
         host: host.clone(),
         make: Rc::new(move || {
-            let life = make(me.clone());
-            Box::pin(async move { life.await.error() })
+            let code = make(me.clone());
+            Box::pin(async move { code.await.error() })
         }),
+        life: RefCell::default(),
     });
     hosts.start(number);
     host
@@ -384,6 +482,7 @@ impl Host {
     /// ```
     #[track_caller]
     pub fn crash(&self) {
+        current().note(Some(Fault::Crash), || format!("{self} crashes"));
         self.stop(true);
     }
 
@@ -396,6 +495,7 @@ impl Host {
     /// As [`crash`](Self::crash).
     #[track_caller]
     pub fn kill(&self) {
+        current().note(Some(Fault::Kill), || format!("{self} is killed"));
         self.stop(false);
     }
 
@@ -409,7 +509,46 @@ impl Host {
         if self.is_running() {
             self.crash();
         }
-        current().start(self.number);
+        let hosts = current();
+        hosts.note(None, || format!("{self} starts again"));
+        hosts.start(self.number);
+    }
+
+    /// Waits until its code has ended, and returns how: the future that `make` of [`host`] returns, in the life that the host
+    /// has, or in its last one. Tasks that this future has spawned may go on: the host [runs](Self::is_running) until it is
+    /// stopped.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped call has no effect.
+    ///
+    /// # Panics
+    ///
+    /// If it is the test itself, and outside of a simulation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use blitz_io::sim::{self, HostEnd};
+    /// use blitz_io::time::sleep;
+    ///
+    /// sim::Builder::new().seeds(20).run(|| async {
+    ///     let client = sim::host("client", |_me| sleep(Duration::from_secs(5)));
+    ///     assert_eq!(client.wait().await, HostEnd::Returned);
+    ///
+    ///     client.restart();
+    ///     client.crash();
+    ///     assert_eq!(client.wait().await, HostEnd::Stopped);
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn wait(&self) -> impl Future<Output = HostEnd> + use<> {
+        let Some(life) = current().life(self.number) else {
+            panic!("the test itself cannot be awaited");
+        };
+        life.wait()
     }
 
     /// Returns `true` until it is stopped, and again after a restart.
@@ -436,6 +575,7 @@ impl Host {
     pub fn pause(&self) {
         assert_ne!(self.number, 0, "the test itself cannot be paused");
         let hosts = current();
+        hosts.note(Some(Fault::Pause), || format!("{self} is paused"));
         hosts
             .run
             .with_members(|members| members.pause(self.number, true));
@@ -449,6 +589,7 @@ impl Host {
     #[track_caller]
     pub fn resume(&self) {
         let hosts = current();
+        hosts.note(None, || format!("{self} is resumed"));
         hosts
             .run
             .with_members(|members| members.pause(self.number, false));
@@ -505,6 +646,9 @@ impl Host {
     pub fn set_clock_drift(&self, parts_per_million: i32) {
         assert_ne!(self.number, 0, "the test itself has the simulation's clock");
         let (hosts, now) = (current(), simulated_now());
+        hosts.note(Some(Fault::Clock), || {
+            format!("the clock of {self} gets a drift of {parts_per_million} parts in a million")
+        });
         hosts.run.with_members(|members| {
             let clock = members.clock(self.number);
             members.set_clock(self.number, clock.with_drift(now, parts_per_million));
@@ -520,11 +664,21 @@ impl Host {
     pub fn set_clock_skew(&self, milliseconds: i64) {
         assert_ne!(self.number, 0, "the test itself has the simulation's clock");
         let hosts = current();
+        hosts.note(Some(Fault::Clock), || {
+            format!("the clock of {self} gets a skew of {milliseconds} ms")
+        });
         hosts.run.with_members(|members| {
             let mut clock = members.clock(self.number);
             clock.skew = milliseconds;
             members.set_clock(self.number, clock);
         });
+    }
+}
+
+/// Its name.
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
     }
 }
 
@@ -650,8 +804,14 @@ impl<T: ToHost + ?Sized> ToHost for &T {
 /// ```
 #[track_caller]
 pub fn partition(one: impl ToHost, other: impl ToHost) {
-    partition_one_way(&one, &other);
-    partition_one_way(&other, &one);
+    let (one, other) = (one.number(), other.number());
+    let hosts = current();
+    hosts.note(Some(Fault::Cut), || {
+        let (one, other) = (hosts.host(one), hosts.host(other));
+        format!("{one} and {other} are cut off from each other")
+    });
+    simulation::set_cut(one, other, true);
+    simulation::set_cut(other, one, true);
 }
 
 /// Cuts the path from one host to another, and not the way back. See [`partition`].
@@ -661,7 +821,13 @@ pub fn partition(one: impl ToHost, other: impl ToHost) {
 /// As [`partition`].
 #[track_caller]
 pub fn partition_one_way(from: impl ToHost, to: impl ToHost) {
-    simulation::set_cut(from.number(), to.number(), true);
+    let (from, to) = (from.number(), to.number());
+    let hosts = current();
+    hosts.note(Some(Fault::Cut), || {
+        let (from, to) = (hosts.host(from), hosts.host(to));
+        format!("the path from {from} to {to} is cut")
+    });
+    simulation::set_cut(from, to, true);
 }
 
 /// Opens the paths between two hosts again, in both directions.
@@ -672,6 +838,11 @@ pub fn partition_one_way(from: impl ToHost, to: impl ToHost) {
 #[track_caller]
 pub fn heal(one: impl ToHost, other: impl ToHost) {
     let (one, other) = (one.number(), other.number());
+    let hosts = current();
+    hosts.note(None, || {
+        let (one, other) = (hosts.host(one), hosts.host(other));
+        format!("the paths between {one} and {other} are open")
+    });
     simulation::set_cut(one, other, false);
     simulation::set_cut(other, one, false);
 }
@@ -683,7 +854,9 @@ pub fn heal(one: impl ToHost, other: impl ToHost) {
 /// Outside of a simulation.
 #[track_caller]
 pub fn heal_all() {
-    let last = current().made.borrow().len() as u32;
+    let hosts = current();
+    hosts.note(None, || "all paths are open".to_owned());
+    let last = hosts.made.borrow().len() as u32;
     for from in 0..=last {
         for to in (0..=last).filter(|to| *to != from) {
             simulation::set_cut(from, to, false);
@@ -699,6 +872,11 @@ pub fn heal_all() {
 #[track_caller]
 pub fn set_link(one: impl ToHost, other: impl ToHost, link: Link) {
     let (one, other) = (one.number(), other.number());
+    let hosts = current();
+    hosts.note(changes(&link), || {
+        let (one, other) = (hosts.host(one), hosts.host(other));
+        format!("the links of {one} and {other} have {link}")
+    });
     simulation::set_link(one, other, link);
     simulation::set_link(other, one, link);
 }
@@ -710,6 +888,11 @@ pub fn set_link(one: impl ToHost, other: impl ToHost, link: Link) {
 /// Outside of a simulation.
 #[track_caller]
 pub fn set_all_links(link: Link) {
-    let _hosts = current();
+    current().note(changes(&link), || format!("all links have {link}"));
     simulation::set_all_links(link);
+}
+
+/// Returns the fault if links are not those that they are by default.
+fn changes(link: &Link) -> Option<Fault> {
+    (*link != Link::new()).then_some(Fault::Links)
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use blitz_io_inspect::{Hosted, Snapshot, Task};
 
 use super::clock::Clock;
+use super::places::is_internal;
 
 /// A host, in one of its lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,8 +41,6 @@ pub(super) struct Named {
     pub(super) name: Arc<str>,
     /// Where the test has added it.
     pub(super) at: &'static Location<'static>,
-    /// The file whose code spawns the first task of each of its lives.
-    pub(super) spawned_in: &'static str,
 }
 
 #[derive(Default)]
@@ -110,18 +109,24 @@ impl Members {
         self.state(host)?.named.clone()
     }
 
-    /// Notes in a snapshot to which hosts these tasks belong, in the order of their indexes. The first task of a host's life gets
-    /// the location at which the test has added the host. Those of the test itself have no host's name.
-    pub(super) fn name_tasks(&self, tasks: &[u64], snapshot: &mut Snapshot) {
-        for (index, &task) in (0..).zip(tasks) {
+    /// Returns the name of the host to which the task with this number in the run belongs.
+    pub(super) fn name_of_host(&self, task: u64) -> Option<&str> {
+        let index = u32::try_from(task.checked_sub(1)?).ok()?;
+        let named = self.state(self.of(index).host)?.named.as_ref();
+        named.map(|named| &*named.name)
+    }
+
+    /// Notes in a snapshot to which hosts the tasks of a run belong. It has this number of tasks, which have their numbers in
+    /// it. The first task of a life that the simulation has begun gets the location at which the test has added the host.
+    /// Those of the test itself have no host's name.
+    pub(super) fn name_tasks(&self, count: u64, snapshot: &mut Snapshot) {
+        for (index, task) in (0..).zip(1..=count) {
             let state = self.state(self.of(index).host);
             let Some(named) = state.and_then(|state| state.named.as_ref()) else {
                 continue;
             };
             let mut alive = snapshot.tasks.iter_mut();
-            let is_first = |alive: &&mut Task| {
-                alive.id == task && alive.location.starts_with(named.spawned_in)
-            };
+            let is_first = |alive: &&mut Task| alive.id == task && is_internal(&alive.location);
             if let Some(first) = alive.find(is_first) {
                 first.location = format!("{}:{}", named.at.file(), named.at.line());
             }

@@ -7,8 +7,8 @@
 //!
 //! A run fails if a task panics, the test returns an error, or a [property](always) does not hold. It also fails if tasks,
 //! timers or sockets are left at the end, if no task can continue, or if some of the tasks certainly wait for each other for ever: a
-//! deadlock needs no assertion. The [`Failure`] says in words which task waits for what, and what each did last, with the
-//! lines of the source.
+//! deadlock needs no assertion. The [`Failure`] says in words which faults there were, which task waits for what, and what
+//! each did last, with the lines of the source.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -100,14 +100,18 @@ mod files;
 pub mod history;
 #[cfg(feature = "net")]
 mod hosts;
+#[cfg(feature = "net")]
+mod life;
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
 mod members;
 mod network;
 #[cfg(not(feature = "net"))]
 mod no_hosts;
+mod notes;
 mod outcome;
 mod panics;
 mod period;
+mod places;
 mod properties;
 mod report;
 mod run;
@@ -136,6 +140,8 @@ pub use hosts::{
     Host, ToHost, heal, heal_all, host, hosts, named, partition, partition_one_way, random,
     set_all_links, set_link, system_time,
 };
+#[cfg(feature = "net")]
+pub use life::HostEnd;
 pub use outcome::Outcome;
 #[doc(hidden)]
 pub use period::period_literal;

@@ -55,7 +55,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use blitz_io_observe::decisions::{Decider, Idle, Next, WORKERS};
+use blitz_io_observe::decisions::{Decider, Idle, Next, Note, WORKERS};
+use blitz_io_observe::trace;
 use blitz_io_runtime::internals::abort_tasks;
 
 use super::clock::Clock;
@@ -65,12 +66,13 @@ use super::failure::Cause;
 use super::members::Named;
 use super::members::{Member, Members, Standing};
 use super::network;
+use super::notes::{Moment, Notes};
 use super::panics;
 use super::properties::Properties;
 use super::schedule::{Choice, Chooser, What};
 use super::system::System;
 use super::trace::Decision;
-use super::waits::{self, Explained};
+use super::waits::{self, AtFailure, Explained};
 use crate::task::spawn_local;
 
 /// The index of no task.
@@ -128,6 +130,9 @@ pub(super) struct Run {
     main_ended: Cell<bool>,
     /// A timer was left when no task was ready any more.
     timer_left: Cell<bool>,
+    /// The number in the run of the task that has failed.
+    culprit: Cell<Option<u64>>,
+    notes: RefCell<Notes>,
     steps: Cell<u64>,
     /// Number of times that no task was ready.
     idles: Cell<u64>,
@@ -311,6 +316,8 @@ impl Run {
             cause: RefCell::new(None),
             main_ended: Cell::new(false),
             timer_left: Cell::new(false),
+            culprit: Cell::new(None),
+            notes: RefCell::default(),
             steps: Cell::new(0),
             idles: Cell::new(0),
             time: Cell::new(Duration::ZERO),
@@ -383,13 +390,10 @@ impl Run {
         abort_tasks(&|task| self.state.borrow().is_gone(task));
     }
 
-    /// Runs code on a host: the tasks that it spawns are the host's.
+    /// The code that runs now is a host's: the tasks that it spawns are. Returns the host whose it was.
     #[cfg(feature = "net")]
-    pub(super) fn on_host<R>(&self, member: Member, run: impl FnOnce() -> R) -> R {
-        let outer = std::mem::replace(&mut self.state.borrow_mut().member, member);
-        let result = run();
-        self.state.borrow_mut().member = outer;
-        result
+    pub(super) fn enter_host(&self, member: Member) -> Member {
+        std::mem::replace(&mut self.state.borrow_mut().member, member)
     }
 
     /// The test's own task has ended, with this error if it has failed.
@@ -404,7 +408,51 @@ impl Run {
     #[cold]
     pub(super) fn fail(&self, cause: Cause) {
         self.over.set(true);
-        self.cause.borrow_mut().get_or_insert(cause);
+        let mut first = self.cause.borrow_mut();
+        if first.is_none() {
+            self.culprit.set(self.culprit(&cause));
+            *first = Some(cause);
+        }
+    }
+
+    /// Returns the task that has failed.
+    fn culprit(&self, cause: &Cause) -> Option<u64> {
+        let state = self.state.borrow();
+        match cause {
+            Cause::Panic(_) | Cause::Error(_) if state.current != NONE => {
+                Some(u64::from(state.current) + 1)
+            }
+            // It is judged after each step.
+            Cause::Always(_) => state.last_steps.tasks().next(),
+            _ => None,
+        }
+    }
+
+    /// Returns this moment: that of the current step, or of the next one.
+    fn moment(&self) -> Moment {
+        Moment {
+            step: self.steps.get() + 1,
+            at: self.time.get(),
+        }
+    }
+
+    /// Adds to the notes, if the run is explained.
+    #[cfg(feature = "net")]
+    pub(super) fn with_notes(&self, with: impl FnOnce(&mut Notes, Moment)) {
+        if self.limits.explains {
+            with(&mut self.notes.borrow_mut(), self.moment());
+        }
+    }
+
+    /// The current task has done this.
+    fn note_of_task(&self, text: String) {
+        let task = {
+            let state = self.state.borrow();
+            state.lists.tasks.get(state.current as usize).copied()
+        };
+        if let Some(task) = task {
+            trace::noted(task, self.notes.borrow_mut().keep(text));
+        }
     }
 
     pub(super) fn take_cause(&self) -> Option<Cause> {
@@ -417,9 +465,27 @@ impl Run {
         waits::certain(&state.lists.tasks, &state.members)
     }
 
-    /// Explains the failure of the run, after [`end`](Self::end) with these parts.
-    pub(super) fn explain(&self, tasks: &[u64], last_steps: &Steps) -> Explained {
-        waits::explain(tasks, &self.state.borrow().members, last_steps)
+    /// Explains the failure of the run, after [`end`](Self::end) with these parts. `lasting`: the faults that have not ended.
+    pub(super) fn explain(
+        &self,
+        tasks: &[u64],
+        last_steps: &Steps,
+        lasting: &[String],
+    ) -> Explained {
+        waits::explain(&AtFailure {
+            tasks,
+            members: &self.state.borrow().members,
+            last_steps,
+            notes: &self.notes.borrow(),
+            culprit: self.culprit.get(),
+            now: self.time.get(),
+            lasting,
+        })
+    }
+
+    #[cfg(feature = "net")]
+    pub(super) fn has_main_ended(&self) -> bool {
+        self.main_ended.get()
     }
 
     /// Takes the parts that outlive the run, which is over.
@@ -510,10 +576,8 @@ impl Decider for Run {
         state.worker = None;
         state.member = state.members.of(state.current);
         if self.limits.explains {
-            let number = self.steps.get() + 1;
-            let at = self.time.get();
-            let task = state.lists.tasks[state.current as usize];
-            state.last_steps.begin(number, task, at);
+            let task = u64::from(state.current) + 1;
+            state.last_steps.begin(self.moment(), task);
         }
         Next::Task(index)
     }
@@ -646,8 +710,32 @@ impl Decider for Run {
     }
 
     fn panicked(&self) {
+        if self.limits.explains {
+            let message = panics::last();
+            let (_, place) = message.rsplit_once(", at ").unwrap_or_default();
+            self.note_of_task(format!("panics at {place}"));
+        }
         if !self.limits.panics_are_allowed {
             self.fail(Cause::Panic(panics::last()));
+        }
+    }
+
+    fn explains(&self) -> bool {
+        self.limits.explains
+    }
+
+    fn note(&self, note: Note) {
+        match note {
+            Note::Task(text) => self.note_of_task(text),
+            Note::Network(text) => self.notes.borrow_mut().packet(self.moment(), text),
+            Note::Reason(text) => {
+                let mut notes = self.notes.borrow_mut();
+                let number = match text {
+                    Some(text) => notes.keep(text),
+                    None => notes.no_reason(),
+                };
+                trace::wakes_because(number);
+            }
         }
     }
 

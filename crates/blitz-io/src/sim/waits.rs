@@ -1,14 +1,22 @@
 //! The findings and waits of a run, and the explanation of a failure.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter::successors;
+use std::time::Duration;
 
+use blitz_io_inspect::trace::{Began, Known, Recording, Words};
 use blitz_io_inspect::{
-    Certainty, Finding, Snapshot, Task, Waiter, findings, report, snapshot_of_tasks,
+    Certainty, Finding, Snapshot, Task, Wait, Waiter, findings, renumber, report_of_failure,
+    short_place, snapshot_of_tasks,
 };
+use blitz_io_observe::trace;
 
-use super::events::{Steps, each_once};
+use super::events::{Steps, TEST, each_once};
 use super::failure::Cause;
 use super::members::Members;
+use super::notes::Notes;
+use super::places::is_internal;
 
 /// Scopes within scopes are followed so far.
 const DEPTH: usize = 64;
@@ -16,6 +24,8 @@ const DEPTH: usize = 64;
 /// The explanation of a failure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Explained {
+    /// The faults of the run, in lines.
+    pub(super) faults: String,
     pub(super) findings: Vec<Finding>,
     /// The findings and waits, in words.
     pub(super) waits: String,
@@ -25,24 +35,112 @@ pub(super) struct Explained {
     pub(super) system: String,
 }
 
-/// Explains a failure of the run with these tasks, which this thread runs. The first one is the test's own.
-pub(super) fn explain(tasks: &[u64], members: &Members, last_steps: &Steps) -> Explained {
-    let (snapshot, findings) = judge(tasks, members);
-    let of_findings = findings.iter().flat_map(|finding| &finding.waiters);
-    let of_findings = of_findings.filter_map(|&waiter| task_of(&snapshot, waiter));
-    let waiting = snapshot.waits.iter().filter(|_| findings.is_empty());
-    let waiting = waiting.filter_map(|wait| task_of(&snapshot, wait.waiter));
-    // Without findings, all tasks may be the reason, those that ran last most likely.
-    let all = last_steps.tasks();
-    let last = if findings.is_empty() { usize::MAX } else { 1 };
-    let last = all.take(last);
-    let involved = each_once(of_findings.chain(waiting).chain(last));
+impl Explained {
+    /// Gives a cause that is a finding the summary in which objects have the numbers of the events.
+    pub(super) fn name(&self, cause: &mut Cause) {
+        let Cause::Finding { kind, summary } = cause else {
+            return;
+        };
+        let mut certain = self.findings.iter();
+        let is_cause =
+            |found: &&Finding| found.certainty == Certainty::Certain && found.kind == *kind;
+        if let Some(found) = certain.find(is_cause) {
+            summary.clone_from(&found.summary);
+        }
+    }
+}
+
+/// The parts of a failed run that explain it.
+pub(super) struct AtFailure<'a> {
+    /// The tasks of the run. The first one is the test's own.
+    pub(super) tasks: &'a [u64],
+    pub(super) members: &'a Members,
+    pub(super) last_steps: &'a Steps,
+    pub(super) notes: &'a Notes,
+    /// The number in the run of the task that has failed.
+    pub(super) culprit: Option<u64>,
+    /// The simulated time.
+    pub(super) now: Duration,
+    /// The faults that have not ended, in words.
+    pub(super) lasting: &'a [String],
+}
+
+/// Explains a failure of the run, which this thread runs.
+pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
+    let recording = Recording::parse(trace::recording().as_bytes()).unwrap_or_default();
+    let words = words(&recording, of);
+    let (mut snapshot, mut findings) = judge(of.tasks, of.members, &words.objects);
+    let times = of.last_steps.times(&words.polls);
+    let began = |wait: &Wait| -> Option<Duration> {
+        let task = task_of(&snapshot, wait.waiter)?;
+        let began = words
+            .waits
+            .iter()
+            .rev()
+            .find(|began| is_of(began, task, wait))?;
+        *times.get(began.poll.checked_sub(1)?)?
+    };
+    let waited = snapshot.waits.iter().map(|wait| {
+        // Earlier events are lost.
+        let began = began(wait).unwrap_or_default();
+        let waited = of.now.saturating_sub(began).as_millis();
+        (wait.id, waited.try_into().unwrap_or(u64::MAX))
+    });
+    let waited: BTreeMap<u64, u64> = waited.collect();
+    let of_findings = findings.iter_mut().flat_map(|finding| &mut finding.waits);
+    for wait in snapshot.waits.iter_mut().chain(of_findings) {
+        wait.waiting_ms = waited.get(&wait.id).copied().unwrap_or(0);
+    }
+    let order = |wait: &Wait| (wait.waiter, Reverse(wait.waiting_ms), wait.location.clone());
+    snapshot.waits.sort_by_cached_key(order);
+    let involved = involved(of, &snapshot, &findings);
     Explained {
-        waits: report(&snapshot, &findings),
-        events: last_steps.describe(tasks, &involved, &snapshot),
+        faults: of.notes.faults(of.lasting),
+        waits: report_of_failure(&snapshot, &findings),
+        events: of
+            .last_steps
+            .describe(&words, of.notes, &involved, &snapshot),
         findings,
         system: String::new(),
     }
+}
+
+/// Returns `true` if an event of this task is the begin of a wait. A wait for a socket has the kind of its source.
+fn is_of(began: &Began, task: u64, wait: &Wait) -> bool {
+    let is_kind = began.kind == wait.kind || wait.source.is_some();
+    began.task == task && is_kind && began.location == short_place(&wait.location)
+}
+
+/// Returns the last events of the run's tasks.
+fn words(recording: &Recording, of: &AtFailure<'_>) -> Words {
+    let name = |task: u64| match of.members.name_of_host(task) {
+        Some(host) => format!("{host}: task {task}"),
+        None => format!("task {task}"),
+    };
+    recording.words(&Known {
+        tasks: &of.tasks.iter().copied().zip(1..).collect(),
+        name: &name,
+        notes: of.notes.sentences(),
+        is_hidden: &is_internal,
+    })
+}
+
+/// Returns the tasks that are involved in the failure, the first of which matter most.
+fn involved(of: &AtFailure<'_>, snapshot: &Snapshot, findings: &[Finding]) -> Vec<u64> {
+    let of_findings = findings.iter().flat_map(|finding| &finding.waiters);
+    let of_findings = of_findings.filter_map(|&waiter| task_of(snapshot, waiter));
+    let waiting = snapshot.waits.iter().filter(|_| findings.is_empty());
+    let waiting = waiting.filter_map(|wait| task_of(snapshot, wait.waiter));
+    // Without findings, all tasks may be the reason, those that ran last most likely.
+    let all = of.last_steps.tasks();
+    let last = if findings.is_empty() { usize::MAX } else { 1 };
+    let first = of.culprit.into_iter();
+    each_once(
+        first
+            .chain(of_findings)
+            .chain(waiting)
+            .chain(all.take(last)),
+    )
 }
 
 /// Returns the task, or for a child that a task polls itself that task, whose events are the child's.
@@ -60,7 +158,7 @@ fn task_of(snapshot: &Snapshot, waiter: Waiter) -> Option<u64> {
 
 /// Returns a failure if some of these tasks certainly wait for ever.
 pub(super) fn certain(tasks: &[u64], members: &Members) -> Option<Cause> {
-    let (_, findings) = judge(tasks, members);
+    let (_, findings) = judge(tasks, members, &BTreeMap::new());
     let mut certain = findings
         .into_iter()
         .filter(|finding| finding.certainty == Certainty::Certain);
@@ -68,18 +166,81 @@ pub(super) fn certain(tasks: &[u64], members: &Members) -> Option<Cause> {
     Some(Cause::Finding { kind, summary })
 }
 
-/// Returns the waits of these tasks, and their findings. Other tests of the process have theirs.
-fn judge(tasks: &[u64], members: &Members) -> (Snapshot, Vec<Finding>) {
+/// Returns the waits of these tasks, and their findings. Other tests of the process have theirs. `objects`: the objects
+/// that have a number in the run.
+fn judge(
+    tasks: &[u64],
+    members: &Members,
+    objects: &BTreeMap<u64, u64>,
+) -> (Snapshot, Vec<Finding>) {
     let all: BTreeSet<u64> = tasks.iter().copied().collect();
     let mut snapshot = snapshot_of_tasks(|task| all.contains(&task));
-    members.name_tasks(tasks, &mut snapshot);
-    // The test's own task is the first one. It was spawned here.
-    let is_own = |task: &&mut Task| Some(&task.id) == tasks.first();
-    if let Some(own) = snapshot.tasks.iter_mut().find(is_own) {
+    keep_own(&mut snapshot, &all);
+    give_numbers(&mut snapshot, tasks, objects);
+    let count = tasks.len() as u64;
+    members.name_tasks(count, &mut snapshot);
+    // The test's own task was spawned here.
+    if let Some(own) = snapshot.tasks.iter_mut().find(|task| task.id == TEST) {
         own.name = "the test".into();
         own.location.clear();
+    }
+    let internal = snapshot.tasks.iter_mut();
+    for task in internal.filter(|task| is_internal(&task.location)) {
+        task.name = "inject".into();
+        task.location.clear();
+    }
+    for wait in &mut snapshot.waits {
+        if is_internal(&wait.location) {
+            wait.location.clear();
+        }
     }
     // No task of the run is polled now, so a second snapshot would show the same waits.
     let findings = findings(&snapshot, &snapshot);
     (snapshot, findings)
+}
+
+/// Removes the records of other tests' tasks. While records are read, a task that begins in another thread may take the place
+/// of one that was chosen.
+fn keep_own(snapshot: &mut Snapshot, all: &BTreeSet<u64>) {
+    let owner = |task: &Task| Some((task.id, task.child_of?.owner.task()?));
+    let owners: BTreeMap<u64, u64> = snapshot.tasks.iter().filter_map(owner).collect();
+    let is_own = |task: u64| {
+        let around = successors(Some(task), |task| owners.get(task).copied());
+        around.take(DEPTH).any(|task| all.contains(&task))
+    };
+    snapshot.tasks.retain(|task| is_own(task.id));
+    snapshot.jobs.retain(|job| is_own(job.id));
+    let waits = &mut snapshot.waits;
+    waits.retain(|wait| wait.waiter.task().is_some_and(is_own));
+}
+
+/// Gives the tasks their numbers in the run, and objects numbers that do not depend on addresses.
+fn give_numbers(snapshot: &mut Snapshot, tasks: &[u64], objects: &BTreeMap<u64, u64>) {
+    let known = tasks.iter().copied().zip(1..);
+    let mut tasks = Numbers::new(known.collect());
+    let mut children = Numbers::new(BTreeMap::new());
+    let mut objects = Numbers::new(objects.clone());
+    renumber(
+        snapshot,
+        |task| tasks.of(task),
+        |child| children.of(child),
+        |object| objects.of(object),
+    );
+}
+
+/// Numbers in the order of the first use, after those that are given.
+struct Numbers(BTreeMap<u64, u64>, u64);
+
+impl Numbers {
+    fn new(given: BTreeMap<u64, u64>) -> Self {
+        let last = given.values().copied().max().unwrap_or(0);
+        Self(given, last)
+    }
+
+    fn of(&mut self, id: u64) -> u64 {
+        *self.0.entry(id).or_insert_with(|| {
+            self.1 += 1;
+            self.1
+        })
+    }
 }

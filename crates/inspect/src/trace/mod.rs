@@ -46,4 +46,4 @@ pub use what_if::{
     Estimate, Figures, NamedPrediction, Prediction, Scenario, ScenarioError, predict, predictions,
 };
 #[doc(hidden)]
-pub use words::Said;
+pub use words::{Began, Known, Said, Words};

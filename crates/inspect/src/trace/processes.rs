@@ -280,6 +280,10 @@ impl Moved {
             What::JobEnds { job } => What::JobEnds {
                 job: self.number(job),
             },
+            What::Noted { number, location } => What::Noted {
+                number,
+                location: self.location(location),
+            },
             What::Delay { thread, total } => What::Delay {
                 thread: self.number(thread),
                 total,
@@ -289,6 +293,7 @@ impl Moved {
             | What::Wake { .. }
             | What::Sent(_)
             | What::Received(_)
+            | What::Reason { .. }
             | What::Peer { .. } => what,
         }
     }

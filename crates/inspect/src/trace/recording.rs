@@ -28,6 +28,8 @@ pub struct Recording {
     pub(super) names: Vec<String>,
     pub(super) locations: Vec<Option<String>>,
     pub(super) objects: Vec<Option<String>>,
+    /// The numbers that a snapshot has for the objects; none if they are not known.
+    pub(super) ids: Vec<u64>,
     pub(super) threads: Vec<Thread>,
     /// Sorted by time.
     pub(super) events: Vec<Event>,
@@ -47,6 +49,7 @@ struct File {
     names: Vec<String>,
     locations: Vec<Option<String>>,
     objects: Vec<Option<String>>,
+    ids: Vec<u64>,
     threads: Vec<Thread>,
     events: Vec<Row>,
 }
@@ -133,6 +136,10 @@ pub(super) enum What {
     Peer { segment: u64, pid: u32 },
     /// The thread, which polls the task or is about to, was ready and did not run for `total` nanoseconds in all.
     Delay { thread: u64, total: u64 },
+    /// The simulation has a sentence with this number about the task.
+    Noted { number: u64, location: usize },
+    /// It has one about the reason of the wake-ups by the system that follow in this thread; 0 if it knows none.
+    Reason { number: u64 },
 }
 
 /// A message between processes. Its segment and its position there identify it, in all recordings.
@@ -227,6 +234,7 @@ impl Recording {
             names: file.names,
             locations: file.locations,
             objects: file.objects,
+            ids: file.ids,
             threads: file.threads,
             events,
         })
@@ -380,6 +388,11 @@ fn event(row: &Row, children: &Children) -> Option<Event> {
             thread: target,
             total: other,
         },
+        29 => What::Noted {
+            number: target,
+            location,
+        },
+        30 => What::Reason { number: target },
         // A newer version may have more.
         _ => return None,
     };

@@ -1,5 +1,6 @@
 //! `Link`: how a simulated network carries packets from one host to another.
 
+use std::fmt;
 use std::time::Duration;
 
 use blitz_io_observe::decisions::{happens, one_in, time_between};
@@ -95,6 +96,23 @@ impl Link {
 
     pub(super) fn is_split(&self) -> bool {
         happens(self.splits)
+    }
+}
+
+/// Writes the settings in the words of a report, such as `a latency of 1ms to 10ms, 1 of 50 packets lost`.
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a latency of {:?} to {:?}", self.least, self.most)?;
+        let faults = [
+            (self.loss, "packets lost"),
+            (self.duplication, "datagrams sent twice"),
+            (self.resets, "writes reset"),
+            (self.splits, "writes split"),
+        ];
+        for (one_in, what) in faults.iter().filter(|(one_in, _)| *one_in != 0) {
+            write!(f, ", 1 of {one_in} {what}")?;
+        }
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `link.rs` | latency and faults of a link |
 //! | `wire.rs` | hosts, ports, paths, and the events under way |
 //! | `tcp.rs`, `udp.rs` | the protocols |
+//! | `notes.rs` | sentences for reports |
 //! | `open.rs` | the sockets that the program has not closed |
 //! | `network.rs` | all of it together |
 //! | `socket.rs` | the handle of a socket, and the network of the thread |
@@ -21,6 +22,7 @@
 mod ids;
 mod link;
 mod network;
+mod notes;
 mod open;
 mod socket;
 mod tcp;
@@ -105,6 +107,12 @@ pub fn set_link(from: u32, to: u32, link: Link) {
 /// Sets all links.
 pub fn set_all_links(link: Link) {
     socket::with(|network| network.wire.set_all_links(link));
+}
+
+/// Returns the paths from one host to another that are cut.
+#[must_use]
+pub fn cut_paths() -> Vec<(u32, u32)> {
+    socket::with_used(|network| network.wire.cut_paths()).unwrap_or_default()
 }
 
 /// Returns the time until the network's next event. Called between steps of tasks.

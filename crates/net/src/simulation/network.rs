@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use blitz_io_driver::Driver;
+use blitz_io_observe::decisions;
 
 use super::open::{Kind, Open};
 use super::tcp::Tcp;
@@ -34,6 +35,7 @@ impl Network {
     /// Handles the events whose time has come.
     pub(super) fn deliver(&mut self) {
         while let Some(event) = self.wire.take_due() {
+            self.wire.forget_reason();
             match event {
                 Event::Segment(id) => self.tcp.arrive(&mut self.wire, id),
                 Event::Fail(id, why) => self.tcp.refused(&mut self.wire, id, why),
@@ -41,6 +43,15 @@ impl Network {
                 Event::Datagram(datagram) => self.udp.arrive(&mut self.wire, datagram),
             }
         }
+    }
+
+    /// Returns the name of the peer of a connection, for a report. `None` in a run that no report explains.
+    pub(super) fn peer(&self, id: Id) -> Option<String> {
+        if !decisions::explains() {
+            return None;
+        }
+        let (host, remote) = self.tcp.ends_at(id)?;
+        Some(self.wire.named(remote, host))
     }
 
     /// Ends all sockets of a host. Without power, it also hears nothing until it has some again.

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use blitz_io_driver::{Driver, waking};
 use blitz_io_observe::{Descriptor, decisions};
 
-use super::ids;
 use super::network::Network;
 use super::open::Kind;
-use super::wire::Id;
+use super::wire::{Id, Report};
+use super::{ids, notes};
 
 /// The network of a simulation, which the first use makes.
 enum Current {
@@ -79,13 +79,25 @@ fn use_current<R>(makes: bool, with: impl FnOnce(&mut Network) -> R) -> Option<R
     let (result, reports, driver) = used.ok().flatten()?;
     // Wakers run without the borrow.
     if let Some(driver) = driver.filter(|_| !reports.is_empty()) {
-        waking(|wakers| {
-            for (token, bits) in reports {
-                driver.report(token, bits, wakers);
-            }
-        });
+        for of_a_reason in reports.chunk_by(|one, other| one.reason == other.reason) {
+            report(&driver, of_a_reason);
+        }
     }
     Some(result)
+}
+
+/// Reports to the driver that sockets have become ready, all for one reason.
+fn report(driver: &Driver, reports: &[Report]) {
+    let reason = reports.first().and_then(|report| report.reason.as_deref());
+    notes::reason(reason);
+    waking(|wakers| {
+        for report in reports {
+            driver.report(report.token, report.bits, wakers);
+        }
+    });
+    if reason.is_some() {
+        notes::reason(None);
+    }
 }
 
 /// Uses the network for an operation.
@@ -105,7 +117,13 @@ pub(crate) fn driver() -> io::Result<Arc<Driver>> {
 pub(crate) fn connect(bound: Option<SocketAddr>, addr: SocketAddr) -> io::Result<Socket> {
     let (host, id) = (decisions::host(), ids::next());
     operate(|network| {
-        let local = (network.tcp).connect(&mut network.wire, host, bound, addr, id)?;
+        let connected = (network.tcp).connect(&mut network.wire, host, bound, addr, id);
+        let name = || network.wire.named(addr, host);
+        match &connected {
+            Ok(_) => notes::task(|| format!("connects to {}", name())),
+            Err(error) => notes::failed("connect to", error, name),
+        }
+        let local = connected?;
         network
             .open
             .add(id, host, Kind::Stream, (local, Some(addr)));
@@ -118,6 +136,7 @@ pub(crate) fn listen(addr: SocketAddr) -> io::Result<Socket> {
     let (host, id) = (decisions::host(), ids::next());
     operate(|network| {
         let local = network.tcp.listen(&mut network.wire, host, addr, id)?;
+        notes::task(|| format!("listens at port {}", local.port()));
         network.open.add(id, host, Kind::Listener, (local, None));
         Ok(Socket(id))
     })
@@ -163,21 +182,40 @@ impl Socket {
     }
 
     pub(crate) fn read(&self, bufs: &mut [IoSliceMut<'_>], is_peek: bool) -> io::Result<usize> {
-        operate(|network| (network.tcp).read(&mut network.wire, self.0, bufs, is_peek))
+        operate(|network| {
+            let peer = network.peer(self.0);
+            let result = (network.tcp).read(&mut network.wire, self.0, bufs, is_peek);
+            if !is_peek {
+                notes::read(&result, || notes::name(peer));
+            }
+            result
+        })
     }
 
     pub(crate) fn write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        operate(|network| network.tcp.write(&mut network.wire, self.0, bufs))
+        operate(|network| {
+            let peer = network.peer(self.0);
+            let result = network.tcp.write(&mut network.wire, self.0, bufs);
+            notes::written(&result, || notes::name(peer));
+            result
+        })
     }
 
     pub(crate) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        operate(|network| network.tcp.shutdown(&mut network.wire, self.0, how))
+        operate(|network| {
+            network.tcp.shutdown(&mut network.wire, self.0, how)?;
+            if let Some(peer) = network.peer(self.0) {
+                notes::task(|| format!("shuts its connection to {peer} down"));
+            }
+            Ok(())
+        })
     }
 
     pub(crate) fn accept(&self) -> io::Result<(Self, SocketAddr)> {
         let host = decisions::host();
         operate(|network| {
             let (id, local, from) = network.tcp.accept(self.0)?;
+            notes::task(|| format!("accepts a connection of {}", network.wire.named(from, host)));
             let addresses = (local, Some(from));
             network.open.add(id, host, Kind::Stream, addresses);
             Ok((Self(id), from))
@@ -185,8 +223,13 @@ impl Socket {
     }
 
     pub(crate) fn take_error(&self) -> Option<io::Error> {
-        let error = with(|network| network.tcp.take_error(self.0)).flatten();
-        error.map(io::Error::from)
+        let taken = with(|network| {
+            let peer = network.peer(self.0);
+            let error = io::Error::from(network.tcp.take_error(self.0)?);
+            notes::failed("connect to", &error, || notes::name(peer));
+            Some(error)
+        });
+        taken.flatten()
     }
 
     pub(crate) fn resets_when_closed(&self) {
@@ -218,7 +261,17 @@ impl Socket {
     }
 
     pub(crate) fn receive(&self, buf: &mut [u8], is_peek: bool) -> io::Result<(usize, SocketAddr)> {
-        operate(|network| network.udp.receive(self.0, buf, is_peek))
+        operate(|network| {
+            let received = network.udp.receive(self.0, buf, is_peek)?;
+            if !is_peek {
+                let (n, from) = received;
+                notes::task(|| {
+                    let from = network.wire.named(from, decisions::host());
+                    format!("receives a datagram of {from}, {}", notes::count(n))
+                });
+            }
+            Ok(received)
+        })
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -241,6 +294,9 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         with_used(|network| {
+            if let Some(peer) = network.peer(self.0) {
+                notes::task(|| format!("closes its connection to {peer}"));
+            }
             network.tcp.close(&mut network.wire, self.0);
             network.udp.close(&mut network.wire, self.0);
             network.open.remove(self.0);

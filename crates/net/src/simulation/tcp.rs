@@ -25,8 +25,8 @@ use std::time::Duration;
 
 use blitz_io_driver::bits;
 
-use super::ids;
 use super::wire::{Event, Id, Protocol, Wire, is_bound_to, source_for};
+use super::{ids, notes};
 
 /// Number of bytes that may be under way or unread.
 const WINDOW: usize = 64 << 10;
@@ -50,6 +50,25 @@ enum Segment {
     Credit(usize),
     End,
     Reset,
+}
+
+impl Segment {
+    /// Names the arrival of the segment, which a host has sent.
+    fn describe(&self, sender: &str) -> String {
+        match self {
+            Self::Open => format!("a packet of {sender}: a request to connect"),
+            Self::Accept => format!("a packet of {sender}: the connection is accepted"),
+            Self::Data(bytes) => format!("a packet of {sender}: {}", notes::count(bytes.len())),
+            Self::Credit(read) => {
+                format!(
+                    "a packet of {sender}: room for {} more",
+                    notes::count(*read)
+                )
+            }
+            Self::End => format!("a packet of {sender}: the end of the stream"),
+            Self::Reset => format!("a packet of {sender}: a reset"),
+        }
+    }
 }
 
 /// One end of a connection.
@@ -218,6 +237,12 @@ impl Tcp {
         Some(end.remote)
     }
 
+    /// Returns the host of an end of a connection, and the address of its peer.
+    pub(super) fn ends_at(&self, id: Id) -> Option<(u32, SocketAddr)> {
+        let end = self.ends.get(&id)?;
+        Some((end.host, end.remote))
+    }
+
     pub(super) fn take_error(&mut self, id: Id) -> Option<io::ErrorKind> {
         self.ends.get_mut(&id)?.error.take()
     }
@@ -286,6 +311,10 @@ impl Tcp {
         let (host, peer_host, peer) = (end.host, end.peer_host, end.peer);
         let link = wire.link(host, peer_host);
         if host != peer_host && link.is_reset() {
+            notes::network(|| {
+                let (one, other) = (wire.name_of(host), wire.name_of(peer_host));
+                format!("the link resets a connection of {one} and {other}")
+            });
             self.fail(wire, id, io::ErrorKind::ConnectionReset);
             if let Some(peer) = peer {
                 self.refuse(wire, peer, io::ErrorKind::ConnectionReset);
@@ -325,6 +354,14 @@ impl Tcp {
             let link = wire.link(end.host, end.peer_host);
             let losses = (0..LOSSES).take_while(|_| link.loses()).count();
             after += RETRANSMISSION * losses as u32;
+            if losses > 0 {
+                notes::network(|| {
+                    let from = wire.name_of(end.host);
+                    let to = wire.named(end.remote, end.host);
+                    let again = RETRANSMISSION * losses as u32;
+                    format!("a packet of {from} to {to} is lost, and sent again {again:?} later")
+                });
+            }
         }
         let due = (wire.now() + after).max(end.last_due);
         end.last_due = due;
@@ -344,6 +381,8 @@ impl Tcp {
             }
             end.stalled = None;
             if let Some((_, segment)) = end.outgoing.pop_front() {
+                let host = end.host;
+                wire.set_reason(|wire| segment.describe(wire.name_of(host)));
                 self.deliver(wire, id, segment);
             }
         }
@@ -353,6 +392,17 @@ impl Tcp {
     /// The segments of an end do not arrive. Their sender gives up at some time.
     fn stall(wire: &mut Wire, id: Id, end: &mut End) {
         if end.stalled.is_none() {
+            notes::network(|| {
+                let from = wire.name_of(end.host);
+                let to = wire.named(end.remote, end.host);
+                let what = if end.is_connected {
+                    format!("a packet of {from} to {to}")
+                } else {
+                    format!("the request of {from} to connect to {to}")
+                };
+                let why = wire.why_blocked(end.host, end.peer_host);
+                format!("{what} is held: {why}")
+            });
             let now = wire.now();
             let limit = if end.is_connected {
                 DATA_LIMIT
@@ -366,7 +416,19 @@ impl Tcp {
 
     /// An end has heard nothing since then, unless it has.
     pub(super) fn time_out(&mut self, wire: &mut Wire, id: Id, since: Duration) {
-        if self.ends.get(&id).and_then(|end| end.stalled) == Some(since) {
+        let Some(end) = self.ends.get(&id) else {
+            return;
+        };
+        if end.stalled == Some(since) {
+            let (host, remote) = (end.host, end.remote);
+            notes::network(|| {
+                let (from, to) = (wire.name_of(host), wire.named(remote, host));
+                let waited = wire.now_known().saturating_sub(since);
+                format!(
+                    "{from} gives its connection to {to} up, after {waited:?} without an answer"
+                )
+            });
+            wire.set_reason(|_| "the time limit of its connection".to_owned());
             self.fail(wire, id, io::ErrorKind::TimedOut);
         }
     }
@@ -375,6 +437,10 @@ impl Tcp {
     pub(super) fn go_on(&mut self, wire: &mut Wire, from: u32, to: u32) {
         for (id, end) in &self.ends {
             if end.stalled.is_some() && (end.host, end.peer_host) == (from, to) {
+                notes::network(|| {
+                    let (from, to) = (wire.name_of(from), wire.named(end.remote, end.host));
+                    format!("what {from} has sent to {to} is sent again")
+                });
                 let after = wire.latency(from, to);
                 wire.schedule(after, Event::Segment(*id));
             }
@@ -456,7 +522,12 @@ impl Tcp {
     pub(super) fn refused(&mut self, wire: &mut Wire, id: Id, why: io::ErrorKind) {
         match self.ends.get_mut(&id) {
             Some(end) if wire.is_blocked(end.peer_host, end.host) => Self::stall(wire, id, end),
-            _ => self.fail(wire, id, why),
+            Some(end) => {
+                let peer_host = end.peer_host;
+                wire.set_reason(|wire| format!("a packet of {}: {why}", wire.name_of(peer_host)));
+                self.fail(wire, id, why);
+            }
+            None => {}
         }
     }
 

@@ -12,6 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use blitz_io_driver::bits;
 
+use super::notes;
 use super::wire::{Datagram, Event, Id, Protocol, Wire, is_bound_to, source_for};
 
 /// The largest datagram of IPv4.
@@ -124,6 +125,10 @@ impl Udp {
         let Some(target) = wire.host_at(to.ip(), host) else {
             return Err(io::ErrorKind::HostUnreachable.into());
         };
+        notes::task(|| {
+            let to = wire.named(to, host);
+            format!("sends a datagram to {to}, {}", notes::count(bytes.len()))
+        });
         Self::carry(wire, from, (target, to), bytes);
         Ok(bytes.len())
     }
@@ -133,8 +138,11 @@ impl Udp {
         let bytes = bytes.to_vec();
         let (datagram, host, target) = (Datagram { from, to, bytes }, from.0, to.0);
         let link = wire.link(host, target);
-        if wire.is_blocked(host, target) || host != target && link.loses() {
-            return;
+        if wire.is_blocked(host, target) {
+            return lost(wire, &datagram, || wire.why_blocked(host, target));
+        }
+        if host != target && link.loses() {
+            return lost(wire, &datagram, || "the link loses it".to_owned());
         }
         if host != target && link.duplicates() {
             let after = wire.latency(host, target);
@@ -184,16 +192,27 @@ impl Udp {
     pub(super) fn arrive(&mut self, wire: &mut Wire, datagram: Datagram) {
         let (target, to) = datagram.to;
         if wire.is_blocked(datagram.from.0, target) {
-            return;
+            let from = datagram.from.0;
+            return lost(wire, &datagram, || wire.why_blocked(from, target));
         }
         let Some(socket) = self.receiver(wire, target, to) else {
-            return;
+            return lost(wire, &datagram, || "no socket is there".to_owned());
         };
-        let is_peer = socket.peer.is_none_or(|peer| peer == datagram.from.1);
-        if is_peer && socket.received.len() < QUEUE {
-            (socket.received).push_back((datagram.bytes, datagram.from.1));
-            wire.report(socket.token, bits::READABLE);
+        if socket.peer.is_some_and(|peer| peer != datagram.from.1) {
+            return lost(wire, &datagram, || {
+                "the socket there has another peer".to_owned()
+            });
         }
+        if socket.received.len() >= QUEUE {
+            return lost(wire, &datagram, || "the queue there is full".to_owned());
+        }
+        wire.set_reason(|wire| {
+            let from = wire.name_of(datagram.from.0);
+            let bytes = notes::count(datagram.bytes.len());
+            format!("a datagram of {from}: {bytes}")
+        });
+        (socket.received).push_back((datagram.bytes, datagram.from.1));
+        wire.report(socket.token, bits::READABLE);
     }
 
     /// Copies the first datagram. Bytes for which there is no room are lost.
@@ -227,4 +246,13 @@ impl Udp {
         let ids: Vec<Id> = sockets.map(|(id, _)| *id).collect();
         ids.into_iter().for_each(|id| self.close(wire, id));
     }
+}
+
+/// Notes that a datagram is lost.
+fn lost(wire: &Wire, datagram: &Datagram, why: impl FnOnce() -> String) {
+    notes::network(|| {
+        let from = wire.name_of(datagram.from.0);
+        let to = wire.named(datagram.to.1, datagram.to.0);
+        format!("a datagram of {from} to {to} is lost: {}", why())
+    });
 }

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use blitz_io_driver::bits::Bits;
@@ -75,8 +76,21 @@ pub(super) struct Wire {
     count: u64,
     /// The time of the runtime's clock at the first use.
     start: Option<Instant>,
-    /// The tokens of sockets that have become ready, and for what.
-    pub(super) reports: Vec<(usize, Bits)>,
+    /// The sockets that have become ready.
+    pub(super) reports: Vec<Report>,
+    /// The reason why sockets become ready now. Only while a report explains the run.
+    pub(super) reason: Reason,
+}
+
+/// The name of the reason why a socket becomes ready, in a report. None if no report explains the run.
+pub(super) type Reason = Option<Rc<str>>;
+
+/// A socket has become ready.
+pub(super) struct Report {
+    pub(super) token: usize,
+    /// The operations for which it is ready.
+    pub(super) bits: Bits,
+    pub(super) reason: Reason,
 }
 
 impl Wire {
@@ -89,6 +103,7 @@ impl Wire {
             count: 0,
             start: None,
             reports: Vec::new(),
+            reason: None,
         };
         wire.add_host("test");
         wire
@@ -148,6 +163,12 @@ impl Wire {
         now.saturating_duration_since(*self.start.get_or_insert(now))
     }
 
+    /// Returns the same, once the network has been used.
+    pub(super) fn now_known(&self) -> Duration {
+        let now = simulated_now();
+        now.saturating_duration_since(self.start.unwrap_or(now))
+    }
+
     /// Adds an event that happens after this time. Returns the moment.
     pub(super) fn schedule(&mut self, after: Duration, event: Event) -> Duration {
         let due = self.now() + after;
@@ -191,10 +212,18 @@ impl Wire {
         self.paths.entry((from, to)).or_default().is_cut = is_cut;
     }
 
+    pub(super) fn is_cut(&self, from: u32, to: u32) -> bool {
+        self.paths.get(&(from, to)).is_some_and(|path| path.is_cut)
+    }
+
+    pub(super) fn cut_paths(&self) -> Vec<(u32, u32)> {
+        let cut = self.paths.iter().filter(|(_, path)| path.is_cut);
+        cut.map(|(ends, _)| *ends).collect()
+    }
+
     /// Returns `true` if nothing that one host sends arrives at the other one.
     pub(super) fn is_blocked(&self, from: u32, to: u32) -> bool {
-        let is_cut = self.paths.get(&(from, to)).is_some_and(|path| path.is_cut);
-        is_cut || self.host(to).is_off
+        self.is_cut(from, to) || self.host(to).is_off
     }
 
     /// Draws the latency of a packet.
@@ -207,7 +236,11 @@ impl Wire {
 
     /// Records that a socket has become ready, if it is registered.
     pub(super) fn report(&mut self, token: Option<usize>, bits: Bits) {
-        self.reports.extend(token.map(|token| (token, bits)));
+        self.reports.extend(token.map(|token| Report {
+            token,
+            bits,
+            reason: self.reason.clone(),
+        }));
     }
 
     /// Binds a socket of a host to a local address. Port 0 stands for any free one.

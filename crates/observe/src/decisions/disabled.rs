@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Decider, DescribeSocket, Idle, Next};
+use super::{Decider, DescribeSocket, Idle, Next, Note};
 
 /// See `enabled.rs`.
 #[derive(Debug, Default)]
@@ -135,6 +135,17 @@ pub fn uses_system() -> bool {
 /// Does nothing.
 #[inline(always)]
 pub fn panicked() {}
+
+/// Returns `false`.
+#[inline(always)]
+#[must_use]
+pub const fn explains() -> bool {
+    false
+}
+
+/// Does nothing.
+#[inline(always)]
+pub fn note(_note: impl FnOnce() -> Note) {}
 
 /// Returns the number of the only host.
 #[inline(always)]

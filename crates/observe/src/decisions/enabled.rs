@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Decider, DescribeSocket, Idle, Next};
+use super::{Decider, DescribeSocket, Idle, Next, Note};
 
 /// A back end in use; see the module documentation.
 type Pointer = Option<NonNull<dyn Decider>>;
@@ -221,6 +221,22 @@ pub fn help() {
 /// A task has panicked.
 pub fn panicked() {
     ask(|decider| decider.panicked());
+}
+
+/// Returns `true` if the back end takes notes for a report.
+#[inline]
+#[must_use]
+pub fn explains() -> bool {
+    ask(|decider| decider.explains()).unwrap_or(false)
+}
+
+/// Gives the back end a note, if it takes notes.
+#[inline]
+pub fn note(note: impl FnOnce() -> Note) {
+    if explains() {
+        let note = note();
+        ask(|decider| decider.note(note));
+    }
 }
 
 /// Returns the number of the host on which the current code runs; 0 without a back end.

@@ -13,6 +13,7 @@
 //! | the fork-join pool runs a job | [`job`] | which job is next, whether it is stolen, and by which worker |
 //! | the fork-join pool gets a job for which no thread waits | [`run_later`] | nothing: it makes a task of it |
 //! | a task panics | [`panicked`] | nothing: it learns of it |
+//! | a report is to say what happened in the network | [`explains`], [`note`] | nothing: it learns of it |
 //! | the clock moves | [`advanced`] | nothing: it learns of it |
 //! | code uses the network, or a clock | [`host`], [`to_host`], [`when_host_shows`] | the host on which the code runs, and its clock |
 //!
@@ -36,15 +37,15 @@ use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
-    Numbered, advanced, describe_socket, describe_sockets_by, help, host, idle, is_on, job, next,
-    panicked, polled, preempts, random, ready, run_later, set_help, to_host, uses_system,
-    when_host_shows, with, with_system, worker,
+    Numbered, advanced, describe_socket, describe_sockets_by, explains, help, host, idle, is_on,
+    job, next, note, panicked, polled, preempts, random, ready, run_later, set_help, to_host,
+    uses_system, when_host_shows, with, with_system, worker,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
-    Numbered, advanced, describe_socket, describe_sockets_by, help, host, idle, is_on, job, next,
-    panicked, polled, preempts, random, ready, run_later, set_help, to_host, uses_system,
-    when_host_shows, with, with_system, worker,
+    Numbered, advanced, describe_socket, describe_sockets_by, explains, help, host, idle, is_on,
+    job, next, note, panicked, polled, preempts, random, ready, run_later, set_help, to_host,
+    uses_system, when_host_shows, with, with_system, worker,
 };
 
 pub use faults::{happens, one_in, time_between};
@@ -54,6 +55,17 @@ pub type DescribeSocket = fn(u64, bool) -> Option<String>;
 
 /// `true` if a back end may decide.
 pub const IS_DECIDED: bool = cfg!(feature = "sim");
+
+/// A note for the report of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// The current task has done this: a sentence without its subject.
+    Task(String),
+    /// A packet or a connection is held, lost or sent again: a sentence.
+    Network(String),
+    /// The name of what wakes the tasks that the network wakes from now on; `None` if it is not known.
+    Reason(Option<String>),
+}
 
 /// Number of workers that the thread of a simulation plays: the same on each machine, so that each replays the same
 /// runs.
@@ -135,6 +147,14 @@ pub trait Decider {
 
     /// The future of a task, or a closure for blocking work, has panicked.
     fn panicked(&self);
+
+    /// Returns `true` if it takes notes.
+    fn explains(&self) -> bool {
+        false
+    }
+
+    /// Takes a note. Called if [`explains`](Self::explains) returns `true`.
+    fn note(&self, _note: Note) {}
 
     /// Returns the number of the host on which the current code runs. Number 0 is the test itself.
     fn host(&self) -> u32 {

@@ -613,6 +613,14 @@ pub mod trace {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn noted(_task: u64, _number: u64) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn wakes_because(_number: u64) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn job_queued(_job: usize) {}
 
     /// See `jobs.rs`.

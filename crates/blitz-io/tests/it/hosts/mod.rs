@@ -2,12 +2,14 @@
 
 mod clocks;
 mod datagrams;
+mod ends;
 mod faults;
 #[cfg(feature = "fs")]
 mod files;
 mod left;
 #[cfg(feature = "fs")]
 mod replicated;
+mod reports;
 mod streams;
 mod waits;
 

@@ -103,6 +103,12 @@ pub(super) fn text(first: Pair) -> String {
             .iter()
             .map(|&(target, generation)| Name(name(target, generation))),
     );
+    // The numbers that a snapshot has for the objects.
+    list(
+        &mut text,
+        "ids",
+        objects.all.iter().map(|(target, _)| target),
+    );
     list(
         &mut text,
         "threads",
@@ -174,6 +180,8 @@ fn row(
         Code::WaitFor | Code::BlockFor | Code::WaitForEnd => {
             (event::number(event.target), 0, location(event.other))
         }
+        Code::Noted => (event::number(event.target), 0, location(event.other)),
+        Code::Reason => (event::number(event.target), 0, 0),
         Code::JobQueued | Code::JobBegins | Code::JobEnds => (event::number(event.target), 0, 0),
         Code::Spawn => (0, event.other, location(event.target)),
         _ => (event.target, event.other, 0),

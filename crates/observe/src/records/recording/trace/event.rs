@@ -88,10 +88,14 @@ pub(super) enum Code {
     Delay,
     /// The future of a scope begins to poll the child, in the task or thread of the other word.
     Child,
+    /// The simulation of the task has a sentence with the number that is the target about the task.
+    Noted,
+    /// The simulation of this thread has one with that number about the reason of the following wake-ups.
+    Reason,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 28] = [
+    pub(super) const ALL: [Self; 30] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -120,6 +124,8 @@ impl Code {
         Self::Peer,
         Self::Delay,
         Self::Child,
+        Self::Noted,
+        Self::Reason,
     ];
 }
 

@@ -8,6 +8,7 @@ use super::recorder::{is_on, record};
 use crate::Kind;
 use crate::records::Waiter;
 use crate::records::recording::block::Block;
+use crate::records::recording::caller::Caller;
 use crate::records::recording::local::LOCAL;
 use crate::records::recording::place::{Target, Value};
 use crate::records::recording::{current, lint, recorders};
@@ -228,4 +229,31 @@ pub(in crate::records::recording) fn operates(block: &'static Block) {
             of_place(None, block.generation()),
         )
     });
+}
+
+/// The simulation that runs this task has a sentence with this number about it.
+#[cold]
+pub fn noted(task: u64, number: u64) {
+    if is_on() {
+        record(Event {
+            target: of_number(number),
+            ..Event::new(
+                Code::Noted,
+                Waiter::task(task).word(),
+                of_place(Caller::of_call().location(), 0),
+            )
+        });
+    }
+}
+
+/// The simulation of this thread has a sentence with this number about the reason of the wake-ups by the system that
+/// follow. 0: no reason is known.
+#[cold]
+pub fn wakes_because(number: u64) {
+    if is_on() {
+        record(Event {
+            target: of_number(number),
+            ..Event::new(Code::Reason, Waiter::thread().word(), 0)
+        });
+    }
 }

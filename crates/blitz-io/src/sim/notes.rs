@@ -1,0 +1,325 @@
+//! `Notes`: what the recorder does not know of a run: faults, packets that are held or lost, and what tasks do with
+//! sockets.
+//!
+//! A run that is not explained has no notes. The sentences about tasks and the reasons of wake-ups have numbers, under which
+//! the recorder has them among its events, so that all are in the right order (`words.rs` in `blitz-io-inspect`).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use blitz_io_inspect::short_place;
+
+use super::places::is_internal;
+
+/// The number of faults that are shown.
+const FAULTS: usize = 20;
+/// The number of other events of the network that are shown.
+const PACKETS: usize = 10;
+/// The largest number of sentences that are kept. The recorder keeps fewer events.
+const SENTENCES: usize = 1 << 16;
+
+/// The number of the next sentence. No other run of the process has it, whose events the recorder has, too.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// A kind of fault that is counted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
+pub(super) enum Fault {
+    Crash,
+    Kill,
+    Pause,
+    Cut,
+    Links,
+    Clock,
+    Disk,
+}
+
+impl Fault {
+    fn count(self, count: u32) -> String {
+        let (one, more) = match self {
+            Self::Crash => ("crash", "crashes"),
+            Self::Kill => ("kill", "kills"),
+            Self::Pause => ("pause", "pauses"),
+            Self::Cut => ("cut", "cuts"),
+            Self::Links => ("change of links", "changes of links"),
+            Self::Clock => ("change of a clock", "changes of clocks"),
+            Self::Disk => ("change of a disk", "changes of disks"),
+        };
+        format!("{count} {}", if count == 1 { one } else { more })
+    }
+}
+
+/// A moment of a run.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Moment {
+    /// Number of the step.
+    pub(super) step: u64,
+    /// The simulated time since the run has begun.
+    pub(super) at: Duration,
+}
+
+/// Something that has happened to hosts or packets.
+struct Happened {
+    moment: Moment,
+    /// Place among all of these.
+    order: u64,
+    text: String,
+}
+
+/// The last ones of these events.
+struct Last {
+    limit: usize,
+    events: VecDeque<Happened>,
+    left_out: u64,
+}
+
+impl Last {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            events: VecDeque::new(),
+            left_out: 0,
+        }
+    }
+
+    fn push(&mut self, event: Happened) {
+        if self.events.len() == self.limit {
+            self.events.pop_front();
+            self.left_out += 1;
+        }
+        self.events.push_back(event);
+    }
+}
+
+/// See the module documentation.
+pub(super) struct Notes {
+    sentences: BTreeMap<u64, String>,
+    /// Their numbers, the oldest one first.
+    numbers: VecDeque<u64>,
+    /// The number of an empty one.
+    unknown: Option<u64>,
+    faults: Last,
+    packets: Last,
+    /// Number of events of both kinds.
+    happened: u64,
+    counts: BTreeMap<Fault, u32>,
+    /// The kinds of faults that the test injects, and whether this run has switched each one on.
+    injected: Vec<(&'static str, bool)>,
+    /// There is a host.
+    has_hosts: bool,
+}
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self {
+            sentences: BTreeMap::new(),
+            numbers: VecDeque::new(),
+            unknown: None,
+            faults: Last::new(FAULTS),
+            packets: Last::new(PACKETS),
+            happened: 0,
+            counts: BTreeMap::new(),
+            injected: Vec::new(),
+            has_hosts: false,
+        }
+    }
+}
+
+impl Notes {
+    /// Keeps a sentence, and returns its number.
+    pub(super) fn keep(&mut self, sentence: String) -> u64 {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        if self.numbers.len() == SENTENCES {
+            let oldest = self.numbers.pop_front();
+            oldest.and_then(|oldest| self.sentences.remove(&oldest));
+        }
+        self.numbers.push_back(number);
+        self.sentences.insert(number, sentence);
+        number
+    }
+
+    /// Returns the number that says that no reason is known.
+    pub(super) fn no_reason(&mut self) -> u64 {
+        match self.unknown {
+            Some(number) => number,
+            None => {
+                let number = NEXT.fetch_add(1, Ordering::Relaxed);
+                self.sentences.insert(number, String::new());
+                *self.unknown.insert(number)
+            }
+        }
+    }
+
+    /// Returns the sentences, by their numbers.
+    pub(super) fn sentences(&self) -> &BTreeMap<u64, String> {
+        &self.sentences
+    }
+
+    fn happened(&mut self, moment: Moment, text: String) -> Happened {
+        self.happened += 1;
+        Happened {
+            moment,
+            order: self.happened,
+            text,
+        }
+    }
+
+    /// A packet or a connection is held, lost or sent again.
+    pub(super) fn packet(&mut self, moment: Moment, text: String) {
+        let event = self.happened(moment, text);
+        self.packets.push(event);
+    }
+
+    /// A fault begins, if it is of a kind that is counted, or ends.
+    #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
+    pub(super) fn fault(
+        &mut self,
+        moment: Moment,
+        fault: Option<Fault>,
+        mut text: String,
+        at: Option<&Location<'_>>,
+    ) {
+        match at {
+            Some(at) if is_internal(at.file()) => text.push_str(", by inject"),
+            Some(at) => {
+                _ = write!(text, ", at {}:{}", short_place(at.file()), at.line());
+            }
+            None => {}
+        }
+        if let Some(fault) = fault {
+            *self.counts.entry(fault).or_default() += 1;
+        }
+        let event = self.happened(moment, text);
+        self.faults.push(event);
+    }
+
+    /// The test injects faults of this kind, or would, had this run not switched them off.
+    #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
+    pub(super) fn injects(&mut self, kind: &'static str, is_on: bool) {
+        self.injected.push((kind, is_on));
+    }
+
+    #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
+    pub(super) fn has_hosts(&mut self) {
+        self.has_hosts = true;
+    }
+
+    /// Returns lines about the faults of the run, for the head of a report. `last`: the faults that have not ended.
+    pub(super) fn faults(&self, last: &[String]) -> String {
+        let mut text = String::new();
+        let counts = self.counts.iter();
+        let counts: Vec<String> = counts.map(|(fault, count)| fault.count(*count)).collect();
+        if !counts.is_empty() {
+            _ = writeln!(text, "  faults of this run: {}", counts.join(", "));
+        } else if self.has_hosts {
+            text.push_str("  faults of this run: none\n");
+        }
+        if !self.injected.is_empty() {
+            let of = |wanted: bool| {
+                let kinds = self.injected.iter().filter(|(_, is_on)| *is_on == wanted);
+                let kinds: Vec<&str> = kinds.map(|(kind, _)| *kind).collect();
+                if kinds.is_empty() {
+                    "none".to_owned()
+                } else {
+                    kinds.join(", ")
+                }
+            };
+            _ = writeln!(
+                text,
+                "  injected: {}; switched off: {}",
+                of(true),
+                of(false)
+            );
+        }
+        if !last.is_empty() {
+            _ = writeln!(text, "  at the end: {}", last.join("; "));
+        }
+        text
+    }
+
+    /// Returns the last events of hosts and packets, in their order. `line` writes each one.
+    pub(super) fn describe(&self, line: impl Fn(&mut String, Moment, &str)) -> String {
+        let mut text = String::new();
+        let mut all: Vec<&Happened> = self.faults.events.iter().collect();
+        all.extend(&self.packets.events);
+        all.sort_by_key(|event| event.order);
+        if all.is_empty() {
+            return text;
+        }
+        text.push_str("  the hosts and the network\n");
+        for event in all {
+            line(&mut text, event.moment, &event.text);
+        }
+        if let more @ 1.. = self.faults.left_out + self.packets.left_out {
+            _ = writeln!(text, "    and {more} earlier ones");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(notes: &Notes) -> Vec<String> {
+        let text = notes.describe(|text, moment, what| {
+            _ = writeln!(text, "{} {what}", moment.step);
+        });
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn moment(step: u64) -> Moment {
+        Moment {
+            step,
+            ..Moment::default()
+        }
+    }
+
+    #[test]
+    fn packets_do_not_push_faults_out() {
+        let mut notes = Notes::default();
+        assert!(lines(&notes).is_empty() && notes.faults(&[]).is_empty());
+        notes.fault(moment(1), Some(Fault::Crash), "a crashes".into(), None);
+        for step in 2..40 {
+            notes.packet(moment(step), "a packet is lost".into());
+        }
+        notes.fault(moment(40), None, "a starts again".into(), None);
+        let lines = lines(&notes);
+        assert_eq!(lines[1], "1 a crashes");
+        assert_eq!(lines[2], "30 a packet is lost");
+        assert_eq!(lines[12], "40 a starts again");
+        assert_eq!(lines[13], "    and 28 earlier ones");
+    }
+
+    #[test]
+    fn the_head_of_a_report_has_the_faults() {
+        let mut notes = Notes::default();
+        notes.has_hosts();
+        assert_eq!(notes.faults(&[]), "  faults of this run: none\n");
+        for _ in 0..2 {
+            notes.fault(moment(1), Some(Fault::Crash), String::new(), None);
+        }
+        notes.fault(moment(1), Some(Fault::Cut), String::new(), None);
+        notes.injects("crashes", true);
+        notes.injects("kills", false);
+        assert_eq!(
+            notes.faults(&["a is paused".into()]),
+            "  faults of this run: 2 crashes, 1 cut\n  injected: crashes; switched off: kills\n  \
+             at the end: a is paused\n"
+        );
+    }
+
+    #[test]
+    fn only_the_last_sentences_are_kept() {
+        let mut notes = Notes::default();
+        let first = notes.keep("first".into());
+        for _ in 0..SENTENCES {
+            notes.keep("later".into());
+        }
+        assert!(!notes.sentences().contains_key(&first));
+        assert_eq!(notes.sentences().len(), SENTENCES);
+    }
+}
