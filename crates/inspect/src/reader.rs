@@ -455,6 +455,7 @@ fn object(facts: records::Facts) -> Object {
         readers: facts.readers.into_iter().map(waiter).collect(),
         unnamed: facts.unnamed,
         taken_at: facts.taken_at.map(place).unwrap_or_default(),
+        created_at: facts.created_at.map(place).unwrap_or_default(),
         sender: facts.sender.map(waiter),
         receiver: facts.receiver.map(waiter),
     }

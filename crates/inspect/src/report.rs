@@ -11,7 +11,8 @@ use crate::names::{
     within_process,
 };
 use crate::snapshot::{
-    Certainty, End, Fill, Finding, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter,
+    Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, Stack, TaskState, Wait,
+    Waiter,
 };
 use crate::{long_wait, own_lock};
 
@@ -308,6 +309,9 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
         describe_peers(text, snapshot, wait, end);
     }
     let Some(object) = &wait.object else { return };
+    if let Some(place) = of_creation(object) {
+        wrap(text, "    ", &format!("created at {place}"));
+    }
     let roles = [
         (HELD, object.holder),
         ("last sender", object.sender),
@@ -348,6 +352,14 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
     if object.unnamed != 0 {
         wrap(text, "    ", &format!("and {} {readers}", object.unnamed));
     }
+}
+
+/// Returns the place at which an object without a name was created, unless it is one of std: `Arc::default` creates what it
+/// contains.
+fn of_creation(object: &Object) -> Option<&str> {
+    let place = short(&object.created_at);
+    let says = object.name.is_none() && !place.is_empty() && !place.starts_with("library/");
+    says.then_some(place)
 }
 
 /// Describes how full a channel is, and how many ends it has.

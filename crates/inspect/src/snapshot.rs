@@ -572,6 +572,9 @@ pub struct Object {
     /// The location at which the object was taken last, or an empty string.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub taken_at: String,
+    /// The location at which the object was created, or an empty string.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub created_at: String,
     /// The last thread or task that sent to a channel.
     pub sender: Option<Waiter>,
     /// The last thread or task that received from it.
@@ -624,6 +627,14 @@ pub(crate) fn place(location: &std::panic::Location<'_>) -> String {
 /// Returns the id of a child with this number that the future of its scope polls; `None` if it is another task.
 pub(crate) fn id_of_child(number: u64) -> Option<u64> {
     blitz_io_observe::id_of_child(process_and_number(number).1)
+}
+
+/// Returns the id of the future with this number, for which a thread blocks; `None` if it is another task.
+pub(crate) fn id_of_root(number: u64) -> Option<u64> {
+    /// The numbers of such futures are above this one.
+    const BEFORE: u64 = 1 << 52;
+    let number = process_and_number(number).1;
+    (number > BEFORE && id_of_child(number).is_none()).then(|| number - BEFORE)
 }
 
 /// Returns the thread or task of a record.

@@ -31,6 +31,7 @@ impl Observed {
     pub fn here() -> Self {
         let this = Self::of(Resource::NONE, Caller::here());
         this.object.made_here();
+        this.object.created_at(this.made_at);
         this
     }
 
@@ -41,6 +42,7 @@ impl Observed {
     pub fn with_span(sort: Sort) -> Self {
         let this = Self::of(Resource::new(sort), Caller::here());
         this.object.made_here();
+        this.object.created_at(this.made_at);
         this
     }
 

@@ -65,6 +65,15 @@ fn a_cycle_of_three_is_one_finding_with_all_its_lines() {
 }
 
 #[test]
+fn a_future_of_block_on_is_named_so() {
+    let mut edge = locks(1, "a", "b");
+    edge.owner = Some(Waiter::Task((1 << 52) + 3));
+    let all = found(vec![edge, locks(2, "b", "a")]);
+    let text = all[0].text();
+    assert!(text.contains("block_on 3 holds"), "{text}");
+}
+
+#[test]
 fn modes_that_share_a_lock_are_no_joint_of_a_cycle() {
     use Kind::{Mutex, Read, ThreadRead, ThreadReadAgain, ThreadUpgradable, ThreadWrite, Write};
     let both = |held, wanted| {

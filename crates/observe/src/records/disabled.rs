@@ -114,6 +114,10 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn created_at(&self, _made_at: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn taken_at(&self, _caller: Caller) {}
 
     /// Does nothing.

@@ -54,6 +54,8 @@ pub struct Block {
     pub(super) name: AtomicPtr<&'static str>,
     /// The location at which the object was taken last, or null.
     pub(super) taken_at: AtomicPtr<Location<'static>>,
+    /// The location at which the object was created, or null.
+    pub(super) created_at: AtomicPtr<Location<'static>>,
     /// See `totals.rs`.
     totals: KindList<Totals>,
     /// Set while reports can read the fill of a channel. The last receiver or the last sender owns the slot.
@@ -95,6 +97,8 @@ pub struct Facts {
     pub is_given: bool,
     /// The location at which the object was taken last, if it is known.
     pub taken_at: Option<&'static Location<'static>>,
+    /// The location at which the object was created, if it is known.
+    pub created_at: Option<&'static Location<'static>>,
     /// The address in the waker of the future that the object was handed to; 0 if there is none.
     handed: usize,
     /// The readers that are known; of a set of tasks, its members.
@@ -139,6 +143,7 @@ impl Block {
                 owner: AtomicU64::new(0),
                 name: AtomicPtr::new(ptr::null_mut()),
                 taken_at: AtomicPtr::new(ptr::null_mut()),
+                created_at: AtomicPtr::new(ptr::null_mut()),
                 totals: KindList::new(),
                 fill: Slot::new(),
                 older: BLOCKS.load(Ordering::Relaxed),
@@ -177,6 +182,7 @@ impl Block {
         self.handed.store(0, Ordering::Relaxed);
         self.name.store(ptr::null_mut(), Ordering::Relaxed);
         self.taken_at.store(ptr::null_mut(), Ordering::Relaxed);
+        self.created_at.store(ptr::null_mut(), Ordering::Relaxed);
         totals::retire(&self.totals);
         POOL.lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -278,6 +284,8 @@ impl Block {
             is_movable: holder & MOVABLE != 0,
             is_beside_readers: holder & BESIDE_READERS != 0,
             taken_at: self.taken_at(),
+            // SAFETY: null, or from a `&'static`.
+            created_at: unsafe { self.created_at.load(Ordering::Relaxed).as_ref() },
             handed: self.handed.load(Ordering::Relaxed),
             readers: self.readers.iter().filter_map(waiter).collect(),
             unnamed: self.unnamed.load(Ordering::Relaxed),

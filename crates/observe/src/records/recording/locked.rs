@@ -10,6 +10,7 @@ impl Object {
     #[inline]
     pub fn locked(&self, kind: Kind, made_at: Caller, caller: Caller) {
         self.taken_at(caller);
+        self.created_at(made_at);
         if recorders::is_any_on() {
             self.note_lock(kind, made_at, caller, true);
         }
@@ -19,6 +20,7 @@ impl Object {
     #[inline]
     pub fn locked_at_once(&self, kind: Kind, made_at: Caller, caller: Caller) {
         self.taken_at(caller);
+        self.created_at(made_at);
         if recorders::is_any_on() {
             self.note_lock(kind, made_at, caller, false);
         }

@@ -134,6 +134,15 @@ impl Object {
         }
     }
 
+    /// Records the location at which the object was created.
+    #[inline]
+    pub fn created_at(&self, made_at: Caller) {
+        if let Some(location) = made_at.location() {
+            let location = ptr::from_ref(location).cast_mut();
+            self.block().created_at.store(location, Ordering::Relaxed);
+        }
+    }
+
     /// Records that the current task or thread has the object exclusively.
     #[inline]
     pub fn acquired(&self) {
