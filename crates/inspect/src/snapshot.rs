@@ -629,14 +629,6 @@ pub(crate) fn id_of_child(number: u64) -> Option<u64> {
     blitz_io_observe::id_of_child(process_and_number(number).1)
 }
 
-/// Returns the id of the future with this number, for which a thread blocks; `None` if it is another task.
-pub(crate) fn id_of_root(number: u64) -> Option<u64> {
-    /// The numbers of such futures are above this one.
-    const BEFORE: u64 = 1 << 52;
-    let number = process_and_number(number).1;
-    (number > BEFORE && id_of_child(number).is_none()).then(|| number - BEFORE)
-}
-
 /// Returns the thread or task of a record.
 #[cfg(feature = "records")]
 pub(crate) fn waiter(waiter: blitz_io_observe::Waiter) -> Waiter {

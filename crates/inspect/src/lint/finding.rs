@@ -9,7 +9,10 @@ use serde::{Serialize, Serializer};
 use super::explain;
 use super::run::{Side, Step};
 use crate::names::short;
-use crate::snapshot::{Certainty, Waiter, id_of_child, id_of_root};
+use crate::snapshot::{Certainty, Waiter, id_of_child};
+
+/// The numbers of futures for which threads block are above this one, and those of tasks are not.
+const ROOTS: u64 = 1 << 52;
 
 /// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -169,10 +172,10 @@ impl Finding {
         let mut text = format!("{certainty}: {}: {}\n", self.lint, self.summary);
         for step in &self.steps {
             let who = match step.who {
-                Some(Waiter::Task(number)) => match (id_of_child(number), id_of_root(number)) {
-                    (Some(id), _) => format!("child {id} of a scope"),
-                    (None, Some(id)) => format!("block_on {id}"),
-                    (None, None) => format!("task {number}"),
+                Some(Waiter::Task(number)) => match id_of_child(number) {
+                    Some(id) => format!("child {id} of a scope"),
+                    None if number > ROOTS => format!("block_on {}", number - ROOTS),
+                    None => format!("task {number}"),
                 },
                 Some(Waiter::Thread(id)) => format!("thread {id}"),
                 _ => "the holder".to_owned(),
