@@ -48,7 +48,7 @@ with more output in the program's log. `shrink` finds out which choices matter.
 A run fails if the program fails, if no thread can run any more (a deadlock; the report says which
 thread waits where), or if it makes a million calls without progress (a livelock; --limit). A call
 that cannot be simulated ends the run as `escaped`, with its name and place: it never passes in
-silence. Threads change at calls, and in loops that make none. With a fourth of the seeds, or with
+silence. Threads change at calls, and in loops that make none. With half of the seeds, or with
 --preempt all of them, they change between two calls, too, after a number of instructions that the
 seed draws. With --atomics they change at each atomic operation: the tests are then compiled with
 the thread sanitizer's instrumentation.
@@ -116,7 +116,7 @@ pub struct RunArguments {
     /// call or after the start of a thread. Finds races of memory that no call protects, if no call that
     /// matters to other threads comes before them. --atomics finds more races between two sections of a lock that is free: a lock
     /// of std or parking_lot makes no call then. Each of these instructions takes a microsecond or two.
-    /// There are too many places for exhaustive, which refuses this. Without the option, a fourth of the seeds do so: `some`.
+    /// There are too many places for exhaustive, which refuses this. Without the option, half of the seeds do so: `some`.
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_value = "some", default_missing_value = "all")]
     preempt: Preempt,
     /// Lets threads change at each atomic operation, too. All operations are in one order for all threads (sequentially
@@ -220,7 +220,7 @@ pub enum Files {
 pub enum Preempt {
     /// None of them.
     None,
-    /// A fourth, if atomic operations are no points.
+    /// Half of them, if atomic operations are no points.
     Some,
     /// All of them.
     All,
@@ -300,7 +300,7 @@ impl RunArguments {
         match self.preempt {
             Preempt::None => false,
             // Eight seeds in a row have all schedules of the portfolio.
-            Preempt::Some => !self.atomics && seed / 8 % 4 == 3,
+            Preempt::Some => !self.atomics && seed / 8 % 2 == 1,
             Preempt::All => true,
         }
     }

@@ -38,8 +38,8 @@ Threads changed at calls only, and a lock of std or parking_lot that is free mak
 impl RunArguments {
     /// Returns what the searches may not have tried.
     fn not_tried(&self) -> &'static str {
-        // With some of the seeds, 32 in a row have one that does.
-        let mut seeds = (0..self.seeds.min(32)).map(|at| self.seed.wrapping_add(at));
+        // With some of the seeds, 16 in a row have one that does.
+        let mut seeds = (0..self.seeds.min(16)).map(|at| self.seed.wrapping_add(at));
         let is_search = matches!(self.schedule, Chosen::Seeds(_));
         match is_search && seeds.any(|seed| self.preempts(seed)) {
             _ if self.atomics => "",

@@ -29,6 +29,8 @@ pub struct Strategy {
     lowest: u64,
     pos: Pos,
     surw: Surw,
+    /// One of how many opportunities has a window.
+    windows: u64,
     /// One of how many opportunities for a crash is taken, and their draws.
     rarity: u64,
     crashes: Random,
@@ -62,6 +64,8 @@ impl Strategy {
             lowest: 1 << 32,
             pos: Pos::default(),
             surw,
+            // A short run has few, and would have a window in few of its orders.
+            windows: (length / 4).clamp(2, 8),
             rarity,
             crashes,
         }
@@ -170,7 +174,7 @@ impl Strategy {
     /// as likely as long ones, because two accesses that belong together are often close.
     pub fn window(&mut self) -> usize {
         const BITS: u64 = WINDOWS.ilog2() as u64;
-        if matches!(self.strategy, SCRIPT | ROUND_ROBIN) || self.random.below(8) != 0 {
+        if matches!(self.strategy, SCRIPT | ROUND_ROBIN) || self.random.below(self.windows) != 0 {
             return 0;
         }
         let longest = (1 << (1 + self.random.below(BITS))) - 1;
