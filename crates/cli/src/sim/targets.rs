@@ -95,7 +95,12 @@ fn tests(
         .output()
         .map_err(|error| Exit::Failed(format!("cargo cannot be started: {error}")))?;
     if !built.status.success() {
-        return Err(Exit::Failed("cargo could not build the tests".to_owned()));
+        let needs = if atomics {
+            "; --atomics needs the sources of std: rustup component add rust-src"
+        } else {
+            ""
+        };
+        return Err(Exit::Failed(format!("cargo could not build the tests{needs}")));
     }
     let mut found = vec![];
     for line in String::from_utf8_lossy(&built.stdout).lines() {

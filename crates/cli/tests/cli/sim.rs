@@ -398,7 +398,7 @@ int main(void) {
     let run = [
         "sim", "run", "--seeds", "100", "--faults", "none", "--traces", at,
     ];
-    expect(0, &[&run[..], &["--", program]].concat());
+    expect(0, &[&run[..], &["--preempt=none", "--", program]].concat());
     let ran = expect(
         3,
         &[&run[..], &["--json", "--atomics", "--", program]].concat(),
