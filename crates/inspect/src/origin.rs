@@ -4,6 +4,7 @@ use crate::names::short;
 
 /// The part of a program from which a function is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Origin {
     /// std, or this library.
     System,

@@ -100,7 +100,9 @@ fn tests(
         } else {
             ""
         };
-        return Err(Exit::Failed(format!("cargo could not build the tests{needs}")));
+        return Err(Exit::Failed(format!(
+            "cargo could not build the tests{needs}"
+        )));
     }
     let mut found = vec![];
     for line in String::from_utf8_lossy(&built.stdout).lines() {
