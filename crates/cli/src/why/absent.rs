@@ -133,7 +133,7 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
         );
     }
     let no_runtime =
-        "it has not started a runtime yet, and has not called blitz_io::inspect::serve()";
+        "it has not started a runtime yet, and has not called blitz_io::inspect::serve_if_asked()";
     let why = if has_feature == Some(true) {
         format!("It is built with the feature `inspect`, but {no_runtime}.")
     } else {

@@ -62,7 +62,7 @@ A process answers if
   - it is built with the feature `inspect` of blitz-io, or of the package tokio that
     `blitz migrate` writes into Cargo.toml (cargo run --features tokio/inspect),
   - BLITZ_INSPECT=1 is in its environment,
-  - it has started a runtime, or has called blitz_io::inspect::serve(), and
+  - it has started a runtime, or has called blitz_io::inspect::serve_if_asked(), and
   - it belongs to the same user; root may ask all."
     };
 }
