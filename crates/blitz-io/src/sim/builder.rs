@@ -61,7 +61,7 @@ impl Builder {
     /// | `BLITZ_SIM_SEEDS=100000` | this number of runs |
     /// | `BLITZ_SIM_TIME=10m` | runs for this time: `ms`, `s`, `m`, `h`, or seconds; guided in place of the portfolio |
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
-    /// | `BLITZ_SIM_TRACE=1:4.1` | one run with the decisions of a [`Trace`] |
+    /// | `BLITZ_SIM_TRACE=1:4.1` | one run with the decisions of a [`Trace`]. If it passes without having had them all, it fails with [`Cause::OtherCode`](super::Cause::OtherCode) |
     ///
     /// The attribute [`sim`](../attr.sim.html) does this.
     ///
@@ -86,6 +86,7 @@ impl Builder {
         }
         if let Some(trace) = variable("BLITZ_SIM_TRACE") {
             self = self.trace(trace);
+            self.settings.checks_trace = true;
         }
         self
     }

@@ -107,7 +107,10 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
     let (mut report, mut earlier) = (Report::default(), Earlier::default());
     if let Some(trace) = &settings.trace {
         let plan = Plan::replay(trace);
-        let (executed, _) = test.execute(&execution, plan, Memory::default(), &mut report);
+        let (mut executed, _) = test.execute(&execution, plan, Memory::default(), &mut report);
+        if executed.cause.is_none() && settings.checks_trace && !executed.chooser.fits() {
+            executed.cause = Some(Cause::OtherCode);
+        }
         return match executed.cause {
             Some(_) => Err(fail(
                 settings,
@@ -201,7 +204,7 @@ fn fail(
         runs,
         schedule,
     };
-    if failure.cause == Cause::NotDeterministic {
+    if matches!(failure.cause, Cause::NotDeterministic | Cause::OtherCode) {
         return Box::new(failure);
     }
     let mut execution = Execution {

@@ -55,6 +55,8 @@ pub enum Cause {
     /// Equal decisions led to different alternatives: the test uses a clock, random numbers or threads that are
     /// no part of the simulation.
     NotDeterministic,
+    /// The run of `BLITZ_SIM_TRACE` has passed, but has not had all decisions of the trace: that is of other code.
+    OtherCode,
 }
 
 impl Cause {
@@ -122,6 +124,10 @@ impl fmt::Display for Cause {
             Self::NotDeterministic => f.write_str(
                 "the test is not deterministic: it uses a clock, random numbers or threads that are no \
                  part of the simulation",
+            ),
+            Self::OtherCode => f.write_str(
+                "the run passes, but it has not had all decisions of BLITZ_SIM_TRACE: these are of other code. So this \
+                 does not show that the failure is mended; search again without that variable",
             ),
         }
     }

@@ -32,6 +32,8 @@ pub(super) struct Settings {
     pub(super) schedule: Schedule,
     /// The decisions to replay.
     pub(super) trace: Option<Trace>,
+    /// A run that passes fails if the trace does not fit it.
+    pub(super) checks_trace: bool,
     pub(super) shrinks: bool,
     pub(super) checks_determinism: bool,
     pub(super) leaks: Leaks,
@@ -46,6 +48,7 @@ impl Settings {
             time_limit: None,
             schedule: Schedule::Portfolio,
             trace: None,
+            checks_trace: false,
             shrinks: true,
             checks_determinism: false,
             leaks: Leaks::Fail,

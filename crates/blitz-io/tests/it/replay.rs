@@ -148,6 +148,36 @@ fn a_trace_of_another_test_still_runs() {
     assert_eq!(report.runs(), 1);
 }
 
+/// Also a program for the next test.
+#[test]
+fn runs_are_those_of_the_environment() {
+    let builder = Builder::new().seeds(3).from_env();
+    builder.run(|| logged(Rc::default()));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn a_trace_of_other_code_does_not_pass() {
+    for (trace, fits) in [("1:", true), ("1:100000.4", false), ("1:0.99", false)] {
+        let ran = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "replay::runs_are_those_of_the_environment",
+                "--nocapture",
+            ])
+            .env("BLITZ_SIM_TRACE", trace)
+            .output()
+            .unwrap();
+        assert_eq!(ran.status.success(), fits, "{trace}: {ran:?}");
+        let text = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(
+            text.contains("these are of other code"),
+            !fits,
+            "{trace}: {text}"
+        );
+    }
+}
+
 #[test]
 fn a_failure_leaves_nothing_behind() {
     for _ in 0..3 {

@@ -198,6 +198,14 @@ impl Chooser {
         Self::Replay(replay::Replay::new(trace.clone()))
     }
 
+    /// Returns `false` if a replayed trace has decisions that the run has not had.
+    pub(super) fn fits(&self) -> bool {
+        match self {
+            Self::Replay(replay) => replay.fits(),
+            _ => true,
+        }
+    }
+
     /// Selects one of at least two alternatives.
     #[inline]
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {

@@ -9,6 +9,8 @@ pub(in crate::sim) struct Replay {
     taken: usize,
     /// Number of decisions so far.
     decisions: u64,
+    /// The trace has chosen an alternative that there was not.
+    is_over: bool,
 }
 
 impl Replay {
@@ -17,6 +19,7 @@ impl Replay {
             trace,
             taken: 0,
             decisions: 0,
+            is_over: false,
         }
     }
 
@@ -26,9 +29,15 @@ impl Replay {
         match self.trace.decisions.get(self.taken) {
             Some(&(index, alternative)) if index == at => {
                 self.taken += 1;
+                self.is_over |= alternative >= choice.of;
                 alternative.min(choice.of - 1)
             }
             _ => 0,
         }
+    }
+
+    /// Returns `true` if the run had each decision of the trace, with that alternative.
+    pub(super) fn fits(&self) -> bool {
+        !self.is_over && self.taken == self.trace.decisions.len()
     }
 }
