@@ -89,7 +89,9 @@ use crate::names::{of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
 use crate::overdue::overdue_timers;
 use crate::own_lock::{is_movable, is_movable_of_owner};
-use crate::snapshot::{Certainty, Finding, Object, Snapshot, TaskState, Wait, Waiter, id_of_child};
+use crate::snapshot::{
+    Certainty, Finding, Object, Snapshot, Spawned, TaskState, Wait, Waiter, id_of_child,
+};
 use crate::stays::{Stuck, wait_stays};
 
 /// A woken task that is not polled for this time is a finding, in milliseconds.
@@ -328,16 +330,35 @@ fn of_own(wait: &Wait) -> String {
     }
 }
 
-/// Returns the assumption behind a cycle with a wait for the end of an object which its maker may have given away.
-fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> &'static str {
-    let mut waits = cycle.iter();
-    let rests = waits
-        .any(|(_, wait)| graph.maker_of(wait).is_some() && graph.enders(wait).waiters.is_empty());
-    if rests {
-        ", and so does each task that was spawned with what they wait for"
-    } else {
-        ""
+/// Returns the assumption behind a cycle with a wait for the end of an object which its maker may have given away, with the tasks
+/// that the maker has spawned since: they are stuck, too.
+fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> String {
+    /// So many tasks are named.
+    const NAMED: usize = 4;
+    let rests = |wait: &&Wait| graph.enders(wait).waiters.is_empty();
+    let waits = cycle.iter().map(|&(_, wait)| wait).filter(rests);
+    let made: Vec<_> = waits.filter_map(|wait| graph.maker_of(wait)).collect();
+    if made.is_empty() {
+        return String::new();
     }
+    let has_one = |spawned: &&Spawned| {
+        let mut made = made.iter();
+        made.any(|maker| spawned.by == Some(maker.maker) && spawned.number >= maker.number)
+    };
+    let spawned = graph.snapshot.spawned.iter().filter(has_one);
+    let mut later: Vec<Waiter> = spawned.map(|spawned| Waiter::Task(spawned.task)).collect();
+    later.retain(|&task| cycle.iter().all(|&(waiter, _)| waiter != task));
+    later.sort_unstable();
+    let named = later.iter().take(NAMED);
+    let mut names: Vec<String> = named.map(|&task| of_waiter(graph.snapshot, task)).collect();
+    if later.len() > NAMED {
+        names.push(format!("{} more", later.len() - NAMED));
+    }
+    let mut text = ", and so does each task that was spawned with what they wait for".to_owned();
+    if !names.is_empty() {
+        text += &format!(" ({})", names.join(", "));
+    }
+    text
 }
 
 /// Finds locks that were handed to a future which its task does not poll, although the task may proceed.

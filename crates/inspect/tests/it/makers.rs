@@ -68,6 +68,23 @@ fn a_maker_that_waits_for_the_task_with_the_other_end_is_found_beside_a_live_tas
     assert!(text.contains("each task that was"), "{text}");
 }
 
+/// Task 4 has got an end, too, and waits for the channel of another one.
+#[test]
+fn the_tasks_that_may_have_the_other_end_are_named() {
+    let mut snapshot = sender_kept();
+    snapshot.tasks.push(task(4, 1));
+    snapshot.waits.push(wait(4, T(4), Kind::OneshotReceive));
+    snapshot.makers.push(Maker {
+        wait: 4,
+        maker: T(1),
+        number: 5,
+    });
+    snapshot.spawned.push(spawned(4, T(1), 6));
+    let found = of(&snapshot);
+    let names = |finding: &Finding| finding.summary.contains("with what they wait for (task");
+    assert!(found.iter().any(names), "{found:#?}");
+}
+
 /// A child of a scope got the receiver from its task, and another task the sender.
 #[test]
 fn a_child_may_wait_for_what_its_task_has_made() {
