@@ -300,8 +300,9 @@ pub async fn scope_of_sleepers() {
 /// A child of a scope on a thread returns a guard, which the scope keeps, while a task waits for the lock.
 pub async fn guard_of_child() {
     let lock = Arc::new(Mutex::new(()));
-    _ = spawn("owner", async move {
-        let waits = task::scope_blocking(|scope| {
+    // In a task, it would be a long poll.
+    let owner = task::spawn_blocking(move || {
+        task::scope_blocking(|scope| {
             let child = scope.spawn(lock.lock());
             let guard = scope.block_on(child);
             let wanted = lock.clone();
@@ -309,10 +310,11 @@ pub async fn guard_of_child() {
             scope.block_on(time::sleep(LONG));
             drop(guard);
             waits
-        });
+        })
+    });
+    if let Ok(waits) = owner.await {
         _ = waits.await;
-    })
-    .await;
+    }
 }
 
 /// A task returns a guard to another one, which keeps it while a third one waits for the lock.

@@ -64,7 +64,9 @@ pub(super) struct Sources {
 impl Sources {
     /// Returns the source of a wait of this kind for this descriptor or signal, if the kind is that of such waits.
     pub(super) fn of(&mut self, kind: Kind, number: u64) -> Option<Source> {
-        if number & SIMULATED != 0 {
+        // Other kinds have numbers of tasks here, which may have that bit.
+        let is_of_socket = matches!(kind, Kind::Readable | Kind::Writable);
+        if is_of_socket && number & SIMULATED != 0 {
             let number = number - SIMULATED;
             let what = decisions::describe_socket(number, kind == Kind::Writable);
             let what = what.unwrap_or_else(|| "continue with a simulated socket".into());
