@@ -34,6 +34,7 @@ pub(super) enum Fault {
     Cut,
     Links,
     Clock,
+    #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "hosts have no files"))]
     Disk,
 }
 
