@@ -217,6 +217,14 @@ fn of_object(object: &Object) -> String {
     }
 }
 
+/// Returns `true` for a line of Rust's own libraries.
+pub(crate) fn is_of_std(line: &str) -> bool {
+    let crates = ["alloc", "core", "std"];
+    crates
+        .iter()
+        .any(|name| line.contains(&format!("/library/{name}/src/")))
+}
+
 /// Returns a place in a program without the folders of a registry or compiler before it, such as
 /// `axum-0.8.9/src/serve/mod.rs:275`. Other places stay as they are.
 ///

@@ -2,18 +2,18 @@
 
 use crate::names::short;
 
-/// The part of a program from which a function is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The part of a program from which a function is. Those that say more to its reader are first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Origin {
-    /// std, or this library.
-    System,
-    /// A package of a registry or a repository.
-    Package,
     /// The program itself.
     Program,
+    /// A package of a registry or a repository.
+    Package,
     /// It has no line.
     Unknown,
+    /// std, or this library.
+    System,
 }
 
 /// Names of functions of std begin with one of these.

@@ -24,34 +24,17 @@ fn frames(_: u64) -> Vec<Frame> {
 /// innermost first.
 pub fn own_call(addresses: &[usize]) -> Option<String> {
     let folder = std::env::current_dir().unwrap_or_default();
-    let mut best: Option<(Rank, Frame)> = None;
+    let mut best: Option<(Origin, Frame)> = None;
     for frame in addresses.iter().flat_map(|&address| frames(address as u64)) {
-        let Some(rank) = rank(&frame) else { continue };
-        if best.as_ref().is_none_or(|(other, _)| rank < *other) {
-            best = Some((rank, frame));
+        let of = origin(&frame.function, &frame.location);
+        if of != Origin::System && best.as_ref().is_none_or(|(other, _)| of < *other) {
+            best = Some((of, frame));
         }
-        if rank == Rank::Program {
+        if of == Origin::Program {
             break;
         }
     }
     best.map(|(_, frame)| named(frame, &folder))
-}
-
-/// The better ones are first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    Program,
-    Package,
-    Unknown,
-}
-
-fn rank(frame: &Frame) -> Option<Rank> {
-    match origin(&frame.function, &frame.location) {
-        Origin::System => None,
-        Origin::Program => Some(Rank::Program),
-        Origin::Package => Some(Rank::Package),
-        Origin::Unknown => Some(Rank::Unknown),
-    }
 }
 
 /// Returns the line, from the current folder or its package on; otherwise the function.

@@ -7,8 +7,8 @@ use blitz_io_observe::{Kind, Mode};
 use crate::alike::{blocks, without_waits};
 use crate::graph::Graph;
 use crate::names::{
-    of_members, of_target, of_time, of_waiter, role_of_reader, short, since_taken, with_role,
-    within_process,
+    is_of_std, of_members, of_target, of_time, of_waiter, role_of_reader, short, since_taken,
+    with_role, within_process,
 };
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, Stack, TaskState, Wait,
@@ -357,9 +357,9 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
 /// Returns the place at which an object without a name was created, unless it is one of std: `Arc::default` creates what it
 /// contains.
 fn of_creation(object: &Object) -> Option<&str> {
-    let place = short(&object.created_at);
-    let says = object.name.is_none() && !place.is_empty() && !place.starts_with("library/");
-    says.then_some(place)
+    let place = object.created_at.as_str();
+    let says = object.name.is_none() && !place.is_empty() && !is_of_std(place);
+    says.then(|| short(place))
 }
 
 /// Describes how full a channel is, and how many ends it has.

@@ -41,10 +41,12 @@ impl RunArguments {
         // With some of the seeds, 16 in a row have one that does.
         let mut seeds = (0..self.seeds.min(16)).map(|at| self.seed.wrapping_add(at));
         let is_search = matches!(self.schedule, Chosen::Seeds(_));
-        match is_search && seeds.any(|seed| self.preempts(seed)) {
-            _ if self.atomics => "",
-            true => RARELY_TRIED,
-            false => NOT_TRIED,
+        if self.atomics {
+            ""
+        } else if is_search && seeds.any(|seed| self.preempts(seed)) {
+            RARELY_TRIED
+        } else {
+            NOT_TRIED
         }
     }
 
@@ -163,16 +165,12 @@ fn finish(
     bar: &ProgressBar,
 ) -> Result<Row, Exit> {
     let mut row = Row {
-        test: target.name,
         schedules: searched.runs,
         seconds: searched.took.as_secs_f64(),
         complete: searched.complete,
         stopped: searched.stopped,
         points: searched.points,
-        verdict: Verdict::Passed,
-        seed: None,
-        trace: None,
-        details: String::new(),
+        ..Row::not_run(target.name)
     };
     let Some((plan, outcome)) = searched.failure else {
         if !searched.report.is_empty() {

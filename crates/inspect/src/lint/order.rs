@@ -47,6 +47,7 @@ use blitz_io_observe::Mode;
 
 use super::finding::{Finding, Lint, name};
 use super::run::{Edge, Run, Side, Step, Write};
+use crate::names::is_of_std;
 use crate::snapshot::Certainty;
 
 /// The most locks of a cycle.
@@ -99,14 +100,6 @@ pub(super) fn orders(run: &Run) -> Vec<Finding> {
 fn class(side: &Side) -> String {
     let line = side.made_at.as_deref().filter(|line| !is_of_std(line));
     line.unwrap_or(&side.lock).to_owned()
-}
-
-/// Returns `true` for a line of Rust's own libraries.
-fn is_of_std(line: &str) -> bool {
-    let crates = ["alloc", "core", "std"];
-    crates
-        .iter()
-        .any(|name| line.contains(&format!("/library/{name}/src/")))
 }
 
 /// Returns `true` if a lock that is held in one mode keeps out another mode.
