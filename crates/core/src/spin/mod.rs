@@ -37,7 +37,8 @@
 //! sleep through it, and are woken elsewhere.
 //!
 //! Under the model checker there is one turn: it explores every schedule anyway, and more
-//! turns would only give it more of the same ones.
+//! turns would only give it more of the same ones. So it is in a simulation, whose tasks all run on this
+//! thread: nothing happens while it yields, except that it loses its time slice.
 
 pub use blitz_io_futex::yield_now;
 
@@ -45,6 +46,8 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use blitz_io_observe::decisions;
 
 use crate::attempts::Attempts;
 use crate::processors::processors;
@@ -177,7 +180,7 @@ impl Spin {
     #[cold]
     #[inline(never)]
     pub fn turn(&mut self) -> bool {
-        if cfg!(loom) {
+        if cfg!(loom) || decisions::is_on() {
             return std::mem::replace(&mut self.pause, 0) != 0;
         }
         if self.memory == Memory::Asks && self.is_skipped() {
