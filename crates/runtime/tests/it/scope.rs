@@ -13,7 +13,7 @@ use blitz_io_channel::{mpsc, oneshot};
 use blitz_io_runtime::runtime::{Builder, Runtime};
 use blitz_io_runtime::sync::CancellationToken;
 use blitz_io_runtime::task::{
-    self, Scope, ScopedJoinHandle, parallel_scope, scope, scope_blocking,
+    self, Scope, ScopedJoinHandle, blocking_scope, parallel_scope, scope,
 };
 use blitz_io_testing::{Wakings, poll_once};
 
@@ -462,7 +462,7 @@ fn blocking_scopes_run_in_parallel() {
         let numbers: Vec<usize> = (0..1000).collect();
         let sum = AtomicUsize::new(0);
         let met = std::sync::Barrier::new(2);
-        scope_blocking(|s| {
+        blocking_scope(|s| {
             // Two that only end if they run at the same time.
             for half in numbers.chunks(500) {
                 let (sum, met) = (&sum, &met);
@@ -482,7 +482,7 @@ fn blocking_scopes_nest_and_have_results() {
     let runtime = workers(2);
     let output = runtime.block_on(runtime.spawn(async {
         let base = 10;
-        scope_blocking(|s| {
+        blocking_scope(|s| {
             let child = s.spawn(async {
                 let grandchild = s.spawn(async { base + 1 });
                 grandchild.await.unwrap() + 1
@@ -504,7 +504,7 @@ fn blocking_scopes_wait_also_when_they_panic() {
     let task = runtime.spawn(async move {
         let in_time = AtomicUsize::new(0);
         let scoped = catch_unwind(AssertUnwindSafe(|| {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 for _ in 0..4 {
                     let counted = Counted(&in_time);
                     s.spawn(async move {
@@ -524,7 +524,7 @@ fn blocking_scopes_wait_also_when_they_panic() {
     let task = runtime.spawn(async {
         let slow = AtomicUsize::new(0);
         let scoped = catch_unwind(AssertUnwindSafe(|| {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 s.spawn(async { panic!("a child") });
                 s.spawn(async {
                     std::thread::sleep(Duration::from_millis(20));
@@ -545,7 +545,7 @@ fn a_blocking_scope_that_panics_aborts_late_children() {
         let dropped = AtomicUsize::new(0);
         let (started, has_started) = std::sync::mpsc::channel();
         let scoped = catch_unwind(AssertUnwindSafe(|| {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 let counted = Counted(&dropped);
                 s.spawn(async move {
                     started.send(()).unwrap();
@@ -570,7 +570,7 @@ fn blocking_scopes_refuse_to_block_the_only_thread() {
     let started = AtomicUsize::new(0);
     let refused = catch_unwind(AssertUnwindSafe(|| {
         runtime.block_on(async {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 s.spawn(async { started.fetch_add(1, Ordering::SeqCst) });
             });
         });
@@ -588,7 +588,7 @@ fn a_blocking_scope_ends_with_its_runtime() {
     let outside = std::thread::spawn(move || {
         let _entered = handle.enter();
         let dropped = AtomicUsize::new(0);
-        scope_blocking(|s| {
+        blocking_scope(|s| {
             let counted = Counted(&dropped);
             s.spawn(async move {
                 let _counted = counted;
