@@ -458,6 +458,42 @@ fn a_program_that_pins_a_version_stays_as_it_is() {
     assert_eq!(world.files(), before);
 }
 
+/// As "When a newer Tokio is out" of book/src/moving/tokio.md describes it.
+#[test]
+fn a_library_that_needs_a_newer_tokio_is_named() {
+    let world = World::new("needs = \"1\"\ntokio = \"1\"\n");
+    world
+        .publish("tokio", "1.28.0", None)
+        .publish("needs", "1.0.0", Some(("tokio", "1.28")))
+        .checkout("")
+        .lock();
+    world.migrate(0);
+    world
+        .publish("tokio", "1.55.0", None)
+        .publish("needs", "1.1.0", Some(("tokio", "1.55")));
+    // The lock file keeps the library, and with it the package in Tokio's place.
+    world.is_current();
+    world.blitz(0, &["--check"]);
+    // The library's new version takes Tokio from the registry for the whole program.
+    world.cargo(&["update"]);
+    let updated = world.files();
+    assert!(updated.1.contains("name = \"needs\"\nversion = \"1.1.0\""));
+    let ran = world.blitz(1, &["--check"]);
+    assert!(
+        ran.out.contains("not replaced: 1.55.0 of the registry"),
+        "{}",
+        ran.out
+    );
+    let ran = world.blitz(1, &["--path", "../blitz-io"]);
+    assert!(ran.err.contains("needs v1.1.0"), "{}", ran.err);
+    assert_eq!(world.files(), updated);
+    // The last version of the library that the package is new enough for.
+    world.cargo(&["update", "needs", "--precise", "1.0.0"]);
+    world.migrate(0);
+    world.is_current();
+    world.blitz(0, &["--check"]);
+}
+
 /// Cargo creates the lock file when it is asked, and it goes again.
 #[test]
 fn a_program_that_pins_a_version_gets_no_lock_file() {
