@@ -470,11 +470,26 @@ fn a_library_that_needs_a_newer_tokio_is_named() {
     world.migrate(0);
     world
         .publish("tokio", "1.55.0", None)
-        .publish("needs", "1.1.0", Some(("tokio", "1.55")));
+        .publish("needs", "1.1.0", Some(("tokio", "1.55")))
+        .publish("newer", "1.0.0", Some(("tokio", "1.55")));
     // The lock file keeps the library, and with it the package in Tokio's place.
     world.is_current();
     world.blitz(0, &["--check"]);
-    // The library's new version takes Tokio from the registry for the whole program.
+    let migrated = world.read("Cargo.toml");
+    // Another library that needs it takes Tokio from the registry for the whole program, also with the lock file.
+    let both = migrated.replace("needs = \"1\"", "needs = \"1\"\nnewer = \"1\"");
+    write(&world.at("program/Cargo.toml"), &both);
+    world.cargo(&["update", "--workspace"]);
+    let lock = world.read("Cargo.lock");
+    assert!(lock.contains("[[patch.unused]]"), "{lock}");
+    let ran = world.blitz(1, &["--check"]);
+    assert!(
+        ran.out.contains("not replaced: 1.55.0 of the registry"),
+        "{}",
+        ran.out
+    );
+    write(&world.at("program/Cargo.toml"), &migrated);
+    // So does the new version of the library that is there.
     world.cargo(&["update"]);
     let updated = world.files();
     assert!(updated.1.contains("name = \"needs\"\nversion = \"1.1.0\""));
