@@ -51,7 +51,7 @@ mod recorded;
 
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -113,8 +113,9 @@ pub struct Scope<'env> {
 ///
 /// # Panics
 ///
-/// If the closure's future panics: the children are dropped then. If a child panics, and
-/// its handle is not awaited: when all other children have ended.
+/// If the closure's future panics. If a child panics and its handle has been dropped, then or later. In both cases
+/// the rest is dropped at once, the closure's future and all children, and the panic continues. A handle that is kept has the
+/// panic as its error, and the scope goes on.
 ///
 /// # Cancel safety
 ///
@@ -260,10 +261,16 @@ where
                     body.set(None);
                 }
             }
-            match children.poll(context) {
+            let polled = children.poll(context);
+            if let Some(panic) = shared.unclaimed.lock().take() {
+                return Poll::Ready(Err(panic));
+            }
+            match polled {
                 Poll::Ready(()) => {
                     record.end();
-                    output.take().map_or(Poll::Pending, Poll::Ready)
+                    output
+                        .take()
+                        .map_or(Poll::Pending, |output| Poll::Ready(Ok(output)))
                 }
                 Poll::Pending => {
                     let kind = WaitKind::new(Kind::Scope);
@@ -272,12 +279,16 @@ where
                 }
             }
         });
-        let output = output.await;
-        let panic = shared.unclaimed.lock().take();
-        if let Some(panic) = panic {
-            resume_unwind(panic);
+        match output.await {
+            Ok(output) => output,
+            Err(panic) => {
+                // In the order of a scope that is dropped. A panic of a destructor is ignored: it is not the first, and
+                // during the one that continues it would end the process.
+                _ = catch_unwind(AssertUnwindSafe(|| drop(children)));
+                _ = catch_unwind(AssertUnwindSafe(|| body.set(None)));
+                resume_unwind(panic)
+            }
         }
-        output
     }
 }
 
