@@ -9,7 +9,7 @@ async fn main() {
     let mut lengths = vec![0; words.len()];
 
     // No `Arc`, no `clone`: the scope ends after all its children. They run concurrently in
-    // this task; `scope_blocking` runs children in parallel and blocks its thread.
+    // this task; `blocking_scope` runs children in parallel and blocks its thread.
     // `async |scope|` borrows; `|scope| async move` would move the variables in.
     task::scope(async |scope| {
         for (word, length) in words.iter().zip(&mut lengths) {

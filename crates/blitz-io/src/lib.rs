@@ -322,9 +322,9 @@
 //! | **Compatibility** | |
 //! | `portable` | a table of locks instead of the system's futex, for sandboxes that forbid it |
 //! | `send_guard` | guards of the locks of [`thread`] can be sent to another thread, as with parking_lot's feature of that name |
-//!
-//! Tokio's features `rt-multi-thread`, `sync`, `test-util` and `time` have no counterpart: what they
-//! add is in `rt`, or always there.
+//! | **Tokio's names** | aliases, so that a program keeps its list of features |
+//! | `rt-multi-thread`, `test-util`, `time` | the same as `rt` |
+//! | `sync`, `parking_lot`, `io-uring` | nothing: the locks and channels are always there, and io_uring is used where the system has it |
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 

@@ -875,7 +875,7 @@ fn children_wait_for_each_others_messages() {
 
 #[test]
 fn children_that_are_tasks_take_two_mutexes() {
-    for program in ["scope_blocking_two_mutexes", "parallel_scope_two_mutexes"] {
+    for program in ["blocking_scope_two_mutexes", "parallel_scope_two_mutexes"] {
         let (answer, finding) = finds(program, Certainty::Certain, "deadlock", 2);
         assert_eq!(names(&answer, &finding).1, ["accounts", "audit"]);
         at(&finding, "scopes.rs");

@@ -67,8 +67,8 @@ Exit codes:
   0    no finding, or each is allowed
   1    the program could not be run or has failed, or has written no record; or a file is missing,
        cannot be read or written, or is not what it should be
-  2    the arguments are wrong
-  3    there are findings";
+  3    there are findings
+  64   the arguments are wrong";
 
 #[derive(Args)]
 #[command(after_help = HELP)]

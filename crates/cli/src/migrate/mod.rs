@@ -57,7 +57,7 @@ Exit codes:
   1    one is not, or comes from another place (the report says why); there is none, or nothing to
        take back; or a file is missing, as Cargo.toml may be, cannot be read or written, or is not
        what it should be
-  2    the arguments are wrong";
+  64   the arguments are wrong";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

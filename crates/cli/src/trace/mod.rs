@@ -39,8 +39,8 @@ Examples:
 Exit codes:
   0    the report is printed
   1    a file is missing, cannot be read or written, or is no recording
-  2    the arguments are wrong
-  3    the recordings have no request that has ended";
+  3    the recordings have no request that has ended
+  64   the arguments are wrong";
 
 const HELP: &str = "\
 Examples:
@@ -91,8 +91,8 @@ Exit codes:
   0    the report is printed
   1    the program could not be run or has failed, has written no record, or does not answer; or
        a file is missing, cannot be read or written, or is no recording
-  2    the arguments are wrong
-  3    the recording has no request that has ended: the report is about tasks";
+  3    the recording has no request that has ended: the report is about tasks
+  64   the arguments are wrong";
 
 const RECORDER: Recorder = Recorder {
     name: "trace",

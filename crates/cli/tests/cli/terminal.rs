@@ -234,7 +234,7 @@ fn no_arguments_are_greeted_on_a_terminal_only() {
     assert_eq!(code, Some(0));
     // A script that forgot the command gets an error.
     let forgotten = blitz(&[]).output().unwrap();
-    assert_eq!(forgotten.status.code(), Some(2));
+    assert_eq!(forgotten.status.code(), Some(64));
     assert!(forgotten.stdout.is_empty());
 }
 

@@ -162,10 +162,10 @@ fn a_change_is_predicted() {
         RECORD,
         "",
     );
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(ran.code, Some(64), "{ran:?}");
     assert!(ran.err.contains("timer Sleep src/main.rs:7"), "{ran:?}");
     let ran = trace(folder.path(), &["--what-if", "be faster"], RECORD, "");
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(ran.code, Some(64), "{ran:?}");
     assert!(ran.err.contains("workers 8"), "{ran:?}");
     // Without a request the report says what to do.
     let ran = trace(
@@ -269,13 +269,13 @@ fn without_requests_tasks_are_reported() {
 
 #[test]
 fn wrong_arguments_are_refused() {
-    expect(2, &["trace", "--events", "7"]);
-    expect(2, &["trace", "report"]);
-    expect(2, &["trace", "1", "--for", "ten"]);
-    expect(2, &["trace", "1", "--for", "1s", "--last", "1s"]);
-    expect(2, &["trace", "1", "--", "true"]);
-    expect(2, &["trace", "--last", "1s", "--", "true"]);
-    let path = expect(2, &["trace", "target/debug/server"]);
+    expect(64, &["trace", "--events", "7"]);
+    expect(64, &["trace", "report"]);
+    expect(64, &["trace", "1", "--for", "ten"]);
+    expect(64, &["trace", "1", "--for", "1s", "--last", "1s"]);
+    expect(64, &["trace", "1", "--", "true"]);
+    expect(64, &["trace", "--last", "1s", "--", "true"]);
+    let path = expect(64, &["trace", "target/debug/server"]);
     assert!(
         path.err.ends_with("blitz trace -- target/debug/server\n"),
         "{path:?}"
@@ -338,5 +338,5 @@ fn recordings_of_two_processes_are_one_report() {
     }
     assert!(!both.out.contains("not recorded"), "{both:?}");
     let wrong = ["trace", "report", &front, &back, "--what-if", "workers 8"];
-    expect(2, &wrong);
+    expect(64, &wrong);
 }

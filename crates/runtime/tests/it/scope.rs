@@ -13,7 +13,7 @@ use blitz_io_channel::{mpsc, oneshot};
 use blitz_io_runtime::runtime::{Builder, Runtime};
 use blitz_io_runtime::sync::CancellationToken;
 use blitz_io_runtime::task::{
-    self, Scope, ScopedJoinHandle, parallel_scope, scope, scope_blocking,
+    self, Scope, ScopedJoinHandle, blocking_scope, parallel_scope, scope,
 };
 use blitz_io_testing::{Wakings, poll_once};
 
@@ -442,6 +442,16 @@ fn of_several_panics_the_first_one_continues() {
         assert_eq!(message(panic.unwrap_err()), "the first", "{who}");
         assert_eq!(dropped.load(Ordering::SeqCst), 3, "{who}");
     }
+    // The closure has ended, and its output is dropped.
+    let scoped = scope(async |s| {
+        s.spawn(async {
+            pause().await;
+            panic!("the first");
+        });
+        Explosive("the output")
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| pollster::block_on(scoped).0));
+    assert_eq!(message(panic.unwrap_err()), "the first");
 }
 
 /// The scope's task is woken once for all that are woken before it is polled.
@@ -543,7 +553,7 @@ fn blocking_scopes_run_in_parallel() {
         let numbers: Vec<usize> = (0..1000).collect();
         let sum = AtomicUsize::new(0);
         let met = std::sync::Barrier::new(2);
-        scope_blocking(|s| {
+        blocking_scope(|s| {
             // Two that only end if they run at the same time.
             for half in numbers.chunks(500) {
                 let (sum, met) = (&sum, &met);
@@ -563,7 +573,7 @@ fn blocking_scopes_nest_and_have_results() {
     let runtime = workers(2);
     let output = runtime.block_on(runtime.spawn(async {
         let base = 10;
-        scope_blocking(|s| {
+        blocking_scope(|s| {
             let child = s.spawn(async {
                 let grandchild = s.spawn(async { base + 1 });
                 grandchild.await.unwrap() + 1
@@ -585,7 +595,7 @@ fn blocking_scopes_wait_also_when_they_panic() {
     let task = runtime.spawn(async move {
         let in_time = AtomicUsize::new(0);
         let scoped = catch_unwind(AssertUnwindSafe(|| {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 for _ in 0..4 {
                     let counted = Counted(&in_time);
                     s.spawn(async move {
@@ -605,7 +615,7 @@ fn blocking_scopes_wait_also_when_they_panic() {
     let task = runtime.spawn(async {
         let slow = AtomicUsize::new(0);
         let scoped = catch_unwind(AssertUnwindSafe(|| {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 s.spawn(async { panic!("a child") });
                 s.spawn(async {
                     std::thread::sleep(Duration::from_millis(20));
@@ -626,7 +636,7 @@ fn a_blocking_scope_that_panics_aborts_late_children() {
         let dropped = AtomicUsize::new(0);
         let (started, has_started) = std::sync::mpsc::channel();
         let scoped = catch_unwind(AssertUnwindSafe(|| {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 let counted = Counted(&dropped);
                 s.spawn(async move {
                     started.send(()).unwrap();
@@ -651,7 +661,7 @@ fn blocking_scopes_refuse_to_block_the_only_thread() {
     let started = AtomicUsize::new(0);
     let refused = catch_unwind(AssertUnwindSafe(|| {
         runtime.block_on(async {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 s.spawn(async { started.fetch_add(1, Ordering::SeqCst) });
             });
         });
@@ -669,7 +679,7 @@ fn a_blocking_scope_ends_with_its_runtime() {
     let outside = std::thread::spawn(move || {
         let _entered = handle.enter();
         let dropped = AtomicUsize::new(0);
-        scope_blocking(|s| {
+        blocking_scope(|s| {
             let counted = Counted(&dropped);
             s.spawn(async move {
                 let _counted = counted;
