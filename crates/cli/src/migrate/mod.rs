@@ -236,6 +236,17 @@ pub fn inspect_feature(folder: &Path) -> Option<Feature> {
     Some(Lock::read(&lock).ok()??.inspect_feature())
 }
 
+/// Returns the command that adds the package `blitz-io` with these features to the program of this folder, from where its
+/// Tokio comes; `None` if Tokio is not replaced.
+pub fn add_command(folder: &Path, features: &str) -> Option<String> {
+    let project = Project::find(folder).ok()?;
+    let manifest = Manifest::read(&project.manifest).ok()?;
+    let options = manifest.options_to_add("tokio", |path| normal(&project.folder.join(path)))?;
+    let words = ["cargo", "add", "blitz-io", "--features", features];
+    let words = words.into_iter().map(str::to_owned).chain(options);
+    Some(shell::line(words))
+}
+
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let project = Project::find(&arguments.folder)?;
     if arguments.undo {

@@ -36,8 +36,15 @@ fn findings_have_an_exit_code_of_their_own_and_both_lines() {
     ] {
         assert!(ran.out.contains(part), "{ran:?}");
     }
+    assert!(!ran.out.contains("of std"), "{ran:?}");
     let ran = lint(&[], "{\"format\":1}", "", None);
     assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("locks of std are not seen"), "{ran:?}");
+    assert!(
+        expect(0, &["lint", "--help"])
+            .out
+            .contains("Locks of std are not seen")
+    );
 }
 
 #[test]
