@@ -68,8 +68,8 @@ fn text([earlier, later]: &[Snapshot; 2], root: u64) -> Option<String> {
     Some(report(later, std::slice::from_ref(&finding)))
 }
 
-/// Returns the snapshot without what the reader of the report does not need: a certain finding needs no thread that sleeps
-/// without a record, such as that of a test harness, and the program has one future, and not two.
+/// Returns the snapshot without two things that tell the reader nothing. A certain finding needs no thread that sleeps without
+/// a record, such as that of a test harness. And the future that judges is no future of the program.
 fn concise(snapshot: &Snapshot, root: u64, outer: Option<u64>) -> Snapshot {
     let mut snapshot = snapshot.clone();
     snapshot.waits.retain(|wait| !is_unknown(wait));

@@ -334,8 +334,8 @@ fn of_own(wait: &Wait) -> String {
     }
 }
 
-/// Returns the tasks outside of the cycle that may have the end for which a waiter of the cycle waits: the maker of that has
-/// spawned them since, and they are stuck, too. The second value is the text about them.
+/// Returns the tasks outside of the cycle that may have what a waiter of the cycle waits for. Its maker has spawned them since,
+/// and they are stuck, too. The second value is the text about them.
 fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> (Vec<Waiter>, String) {
     /// So many tasks are named.
     const NAMED: usize = 4;
