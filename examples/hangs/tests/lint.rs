@@ -74,6 +74,10 @@ fn two_locks_in_both_orders() {
     assert_eq!(finding.certainty, Certain);
     assert!(finding.summary.contains("\"a\"") && finding.summary.contains("\"b\""));
     has_lines(&finding, 2);
+    for step in &finding.steps {
+        let spawned_at = step.spawned_at.as_deref().unwrap_or_default();
+        assert!(spawned_at.contains("blitz-io-lints.rs:"), "{finding:#?}");
+    }
     finds_nothing("one_order");
 }
 

@@ -129,6 +129,26 @@ impl Manifest {
         Some(Patch { text, is_ours })
     }
 
+    /// Returns the options with which `cargo add` takes the package `blitz-io` from where the package of this name comes.
+    /// `whole` makes the path of a line, from the folder of the manifest, one for any folder.
+    pub fn options_to_add(
+        &self,
+        name: &str,
+        whole: impl Fn(&Path) -> PathBuf,
+    ) -> Option<Vec<String>> {
+        let line = self
+            .line(name)
+            .filter(|_| self.patch(name).is_some_and(|patch| patch.is_ours))?;
+        if let Some(path) = word(line, "path") {
+            let root = whole(Path::new(path)).parent()?.parent()?.to_owned();
+            let path = root.join("crates").join("blitz-io");
+            return Some(vec!["--path".into(), path.to_str()?.into()]);
+        }
+        let keys = ["git", "rev", "tag", "branch", "registry"].into_iter();
+        let options = keys.filter_map(|key| Some([format!("--{key}"), word(line, key)?.into()]));
+        Some(options.flatten().collect())
+    }
+
     /// Returns `true` if the line of this package names `source`. `whole` makes the path of a line, from the folder of
     /// the manifest, one that can be compared.
     pub fn is_from(

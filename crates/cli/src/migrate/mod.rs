@@ -65,7 +65,7 @@ Exit codes:
   1    one is not, or comes from another place (the report says why); there is none, or nothing to
        take back; or a file is missing, as Cargo.toml may be, cannot be read or written, or is not
        what it should be. If Tokio cannot be replaced, nothing is changed
-  2    the arguments are wrong";
+  64   the arguments are wrong";
 
 #[derive(Args)]
 #[command(after_help = after_help())]
@@ -234,6 +234,17 @@ pub fn inspect_feature(folder: &Path) -> Option<Feature> {
     let mut locks = folder.ancestors().map(|folder| folder.join("Cargo.lock"));
     let lock = locks.find(|lock| lock.is_file())?;
     Some(Lock::read(&lock).ok()??.inspect_feature())
+}
+
+/// Returns the command that adds the package `blitz-io` with these features to the program of this folder, from where its
+/// Tokio comes; `None` if Tokio is not replaced.
+pub fn add_command(folder: &Path, features: &str) -> Option<String> {
+    let project = Project::find(folder).ok()?;
+    let manifest = Manifest::read(&project.manifest).ok()?;
+    let options = manifest.options_to_add("tokio", |path| normal(&project.folder.join(path)))?;
+    let words = ["cargo", "add", "blitz-io", "--features", features];
+    let words = words.into_iter().map(str::to_owned).chain(options);
+    Some(shell::line(words))
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {

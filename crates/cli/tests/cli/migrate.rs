@@ -722,8 +722,8 @@ fn wrong_arguments_are_told_from_failures() {
     assert!(ran.err.contains("is not a folder"), "{}", ran.err);
     let ran = world.blitz(1, &["--path", empty]);
     assert!(ran.err.contains("has no drop-in/tokio"), "{}", ran.err);
-    world.blitz(2, &["--only", "serde"]);
-    world.blitz(2, &["--check", "--undo"]);
+    world.blitz(64, &["--only", "serde"]);
+    world.blitz(64, &["--check", "--undo"]);
 
     // A file that is not TOML.
     write(&world.at("program/Cargo.lock"), "[[package]\n");

@@ -51,7 +51,7 @@ mod recorded;
 
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -113,8 +113,9 @@ pub struct Scope<'env> {
 ///
 /// # Panics
 ///
-/// If the closure's future panics: the children are dropped then. If a child panics, and
-/// its handle is not awaited: when all other children have ended.
+/// If the closure's future panics. If a child panics and its handle has been dropped, then or later. In both cases
+/// the rest is dropped at once, the closure's future and all children, and the panic continues. A handle that is kept has the
+/// panic as its error, and the scope goes on.
 ///
 /// # Cancel safety
 ///
@@ -251,19 +252,24 @@ where
         let mut body = pin!(Some(f(scope)));
         // Dropped before the body.
         let mut children = children;
-        let mut output = None;
+        let mut ended = None;
         let output = poll_fn(|context| {
             shared.members.awaited();
             if let Some(running) = body.as_mut().as_pin_mut() {
                 if let Poll::Ready(ready) = running.poll(context) {
-                    output = Some(ready);
+                    ended = Some(ready);
                     body.set(None);
                 }
             }
-            match children.poll(context) {
+            let polled = children.poll(context);
+            if let Some(panic) = shared.unclaimed.lock().take() {
+                return Poll::Ready(Err(panic));
+            }
+            match polled {
                 Poll::Ready(()) => {
                     record.end();
-                    output.take().map_or(Poll::Pending, Poll::Ready)
+                    let output = ended.take();
+                    output.map_or(Poll::Pending, |output| Poll::Ready(Ok(output)))
                 }
                 Poll::Pending => {
                     let kind = WaitKind::new(Kind::Scope);
@@ -272,12 +278,17 @@ where
                 }
             }
         });
-        let output = output.await;
-        let panic = shared.unclaimed.lock().take();
-        if let Some(panic) = panic {
-            resume_unwind(panic);
+        match output.await {
+            Ok(output) => output,
+            Err(panic) => {
+                // In the order of a scope that is dropped. A panic of a destructor is ignored: it is not the first, and
+                // during the one that continues it would end the process.
+                _ = catch_unwind(AssertUnwindSafe(|| drop(children)));
+                _ = catch_unwind(AssertUnwindSafe(|| body.set(None)));
+                _ = catch_unwind(AssertUnwindSafe(|| drop(ended)));
+                resume_unwind(panic)
+            }
         }
-        output
     }
 }
 
