@@ -1,4 +1,4 @@
-//! Compares the features of `Cargo.toml` with their documentation.
+//! Compares the features of `Cargo.toml` and the modules with their documentation.
 
 const MANIFEST: &str = include_str!("../Cargo.toml");
 const DOCUMENTATION: &str = include_str!("../src/lib.rs");
@@ -148,5 +148,27 @@ fn the_names_of_tokio_are_one_group() {
     let (_, section) = BOOK.split_once("\n## Tokio's names\n").unwrap();
     for name in TOKIO_NAMES {
         assert!(section.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+/// Returns the name of the module that this line of `lib.rs` declares or takes from another crate, if it does.
+fn module(line: &str) -> Option<&str> {
+    if let Some(name) = line.strip_prefix("pub mod ") {
+        return name.strip_suffix(';');
+    }
+    let path = line.strip_prefix("pub use blitz_io_")?.strip_suffix(';')?;
+    let is_list = path.contains('{');
+    let name = path.rsplit([' ', ':']).next()?;
+    (!is_list).then_some(name)
+}
+
+#[test]
+fn every_module_is_in_the_list_at_the_head() {
+    let (head, _) = DOCUMENTATION.split_once("//! # The runtime").unwrap();
+    let modules: Vec<_> = DOCUMENTATION.lines().filter_map(module).collect();
+    assert!(modules.len() > 20, "{modules:?}");
+    // It is hidden: what it has is in the root.
+    for module in modules.iter().filter(|&&name| name != "macros") {
+        assert!(head.contains(&format!("[`{module}`]")), "{module}");
     }
 }

@@ -78,9 +78,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::all_asleep::all_asleep;
 use crate::graph::{
-    Graph, is_for_failure, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown,
-    polls_children,
+    Graph, is_for_failure, is_pipeline_worker, is_queued_job, is_task_lock, polls_children,
 };
 use crate::handed::{self, of_handed};
 use crate::held_cycle::held_cycles;
@@ -448,56 +448,6 @@ fn may_have_heir(snapshot: &Snapshot, object: &Object, holder: u64) -> bool {
     let by = Some(Waiter::Task(holder));
     let mut spawned = snapshot.spawned.iter();
     object.is_movable && (snapshot.left_out.is_some() || spawned.any(|spawned| spawned.by == by))
-}
-
-/// Threads none of which is left to wake another one.
-fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
-    let snapshot = later.snapshot;
-    let has_lasted = snapshot.all_asleep == earlier.snapshot.all_asleep;
-    let mut others = found.iter();
-    let is_explained = others.any(|finding| finding.certainty == Certainty::Certain);
-    if snapshot.all_asleep.is_none() || !has_lasted || is_explained {
-        return;
-    }
-    let mut waits: Vec<Wait> = snapshot.waits.clone();
-    waits.retain(|wait| wait.blocks_thread);
-    // Those say more that have a record.
-    waits.sort_by_key(is_unknown);
-    let mut waiters: Vec<Waiter> = Vec::new();
-    for wait in &waits {
-        if !waiters.contains(&wait.waiter) {
-            waiters.push(wait.waiter);
-        }
-    }
-    // All threads may be idle, in a program without work.
-    if waiters.is_empty() {
-        return;
-    }
-    let names: Vec<String> = waiters
-        .iter()
-        .map(|&waiter| of_waiter(snapshot, waiter))
-        .collect();
-    found.push(Finding {
-        certainty: if snapshot.handles_signals {
-            Certainty::Probable
-        } else {
-            Certainty::Certain
-        },
-        kind: "all-asleep".into(),
-        summary: format!(
-            "{} {}, and no thread is left that could wake {}{}",
-            names.join(", "),
-            if names.len() == 1 { "sleeps" } else { "sleep" },
-            if names.len() == 1 { "it" } else { "one" },
-            if snapshot.handles_signals {
-                "; only a handler of a signal could"
-            } else {
-                ""
-            },
-        ),
-        waiters,
-        waits,
-    });
 }
 
 /// Waits that only stopped processes can end.

@@ -16,6 +16,7 @@
 //! shared memory into other processes, and [`join`] makes one snapshot of theirs.
 
 mod alike;
+mod all_asleep;
 mod chain;
 mod dot;
 mod families;

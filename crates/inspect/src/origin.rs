@@ -12,9 +12,26 @@ pub enum Origin {
     Package,
     /// It has no line.
     Unknown,
-    /// std, or this library.
+    /// This library, or one of its drop-in packages.
+    Library,
+    /// std.
     System,
 }
+
+/// The packages of this library have names that begin with `blitz_io_`, and a program's own may, too.
+const OF_LIBRARY: [&str; 15] = [
+    "aio", "channel", "core", "driver", "fiber", "futex", "inspect", "ipc", "net", "observe", "os",
+    "pipeline", "pool", "runtime", "sync",
+];
+
+/// The folders of the drop-in packages, in a checkout.
+const DROP_INS: [&str; 5] = [
+    "/drop-in/tokio/src/",
+    "/drop-in/parking_lot/src/",
+    "/drop-in/parking_lot_core/src/",
+    "/drop-in/rayon-core/src/",
+    "/drop-in/atomic-wait/src/",
+];
 
 /// Names of functions of std begin with one of these.
 const OF_STD: [&str; 13] = [
@@ -35,6 +52,9 @@ const OF_STD: [&str; 13] = [
 
 /// Returns the origin of a function, by its line if that is known, such as `/u/me/app/src/lib.rs:7`.
 pub fn origin(function: &str, place: &str) -> Origin {
+    if is_of_library(function) {
+        return Origin::Library;
+    }
     if place.is_empty() {
         let is_std = OF_STD.iter().any(|known| function.starts_with(known));
         return if is_std {
@@ -47,8 +67,64 @@ pub fn origin(function: &str, place: &str) -> Origin {
         return Origin::System;
     }
     match short(place) {
+        short if short.starts_with("blitz-io-") => Origin::Library,
+        _ if DROP_INS.iter().any(|folder| place.contains(folder)) => Origin::Library,
         short if short == place => Origin::Program,
-        short if short.starts_with("blitz-io-") => Origin::System,
         _ => Origin::Package,
+    }
+}
+
+/// Returns `true` for a function of this library, wherever its source is: also in a checkout, whose files look as those of the
+/// program. The library's own unit tests are programs.
+fn is_of_library(function: &str) -> bool {
+    let path = function.trim_start_matches(['<', '&']);
+    let Some((package, rest)) = path.split_once("::") else {
+        return false;
+    };
+    let part = package.strip_prefix("blitz_io");
+    let is_own = part.is_some_and(|part| match part.strip_prefix('_') {
+        Some(part) => OF_LIBRARY.contains(&part),
+        None => part.is_empty(),
+    });
+    is_own && !rest.contains("tests::")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_the_library_are_known_by_their_names_and_others_by_their_places() {
+        let registry = "/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
+        let of = |function: &str, place: &str| origin(function, place);
+        let checkout = "/u/blitz-io/crates/core/src/parker.rs:70";
+        for function in [
+            "blitz_io_core::parker::Parker::wait",
+            "<blitz_io_runtime::api::Root as blitz_io_core::Sleeper>::sleep",
+            "blitz_io::sim::system::syscall",
+        ] {
+            assert_eq!(of(function, checkout), Origin::Library, "{function}");
+            assert_eq!(of(function, ""), Origin::Library, "{function}");
+        }
+        for function in [
+            "app::main",
+            "blitz_io_app::main",
+            "blitz_iota::main",
+            "<app::Both as core::future::Future>::poll",
+            "blitz_io_core::parker::tests::a_test",
+        ] {
+            let place = "/u/app/src/lib.rs:7";
+            assert_eq!(of(function, place), Origin::Program, "{function}");
+        }
+        let drop_in = "/u/blitz-io/drop-in/tokio/src/lib.rs:9";
+        assert_eq!(of("tokio::task::spawn", drop_in), Origin::Library);
+        let own = format!("{registry}/blitz-io-sync-0.2.0/src/lib.rs:3");
+        assert_eq!(of("", &own), Origin::Library);
+        let other = format!("{registry}/axum-0.8.9/src/lib.rs:3");
+        assert_eq!(of("axum::serve", &other), Origin::Package);
+        let std = "/rustc/59807616e/library/std/src/lib.rs:1";
+        assert_eq!(of("std::thread::park", std), Origin::System);
+        assert_eq!(of("core::ops::call", ""), Origin::System);
+        assert_eq!(of("main", ""), Origin::Unknown);
     }
 }

@@ -27,7 +27,7 @@ pub fn own_call(addresses: &[usize]) -> Option<String> {
     let mut best: Option<(Origin, Frame)> = None;
     for frame in addresses.iter().flat_map(|&address| frames(address as u64)) {
         let of = origin(&frame.function, &frame.location);
-        if of != Origin::System && best.as_ref().is_none_or(|(other, _)| of < *other) {
+        if of < Origin::Library && best.as_ref().is_none_or(|(other, _)| of < *other) {
             best = Some((of, frame));
         }
         if of == Origin::Program {

@@ -9,16 +9,38 @@ use quote::quote_spanned;
 
 use crate::manifest;
 
+/// The packages with these attributes.
+const PACKAGES: [&str; 2] = ["blitz-io", "tokio"];
+
 /// Returns the identifier of `package` in the package that is being compiled: its own, or the one
 /// that its `Cargo.toml` gives to the dependency. Returns `None` outside of cargo too.
 fn crate_name(package: &str) -> Option<String> {
     if env::var("CARGO_PKG_NAME").is_ok_and(|own| own == package) {
         return Some(package.replace('-', "_"));
     }
+    Some(dependency_on(package)?.replace('-', "_"))
+}
+
+/// Returns the name that the `Cargo.toml` of the package that is being compiled gives to this dependency.
+fn dependency_on(package: &str) -> Option<String> {
+    let (text, root) = own_manifest()?;
+    manifest::name_of(&text, package, root)
+}
+
+/// Returns the name of the dependency that has this library: of `blitz-io`, or of the package that stands in for Tokio.
+pub(crate) fn dependency() -> Option<String> {
+    let is_own = |package: &&str| env::var("CARGO_PKG_NAME").is_ok_and(|own| own == **package);
+    if PACKAGES.iter().any(|package| is_own(&package)) {
+        return None;
+    }
+    PACKAGES.iter().find_map(|package| dependency_on(package))
+}
+
+/// Returns the manifest of the package that is being compiled, and a function for that of its workspace.
+pub(crate) fn own_manifest() -> Option<(String, impl Fn() -> Option<String>)> {
     let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
     let text = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
-    let name = manifest::name_of(&text, package, || workspace(&folder))?;
-    Some(name.replace('-', "_"))
+    Some((text, move || workspace(&folder)))
 }
 
 /// Returns the manifest of the workspace around a package.
@@ -35,7 +57,7 @@ fn workspace(folder: &Path) -> Option<String> {
 /// with only `tokio` uses these attributes only if its `tokio` is a drop-in package that
 /// re-exports `blitz-io`, and then `tokio::runtime` is the path that the attribute needs.
 pub(crate) fn found(span: Span) -> TokenStream {
-    for package in ["blitz-io", "tokio"] {
+    for package in PACKAGES {
         if let Some(name) = crate_name(package) {
             let name = Ident::new(&name, span);
             return quote_spanned!(span=> ::#name);

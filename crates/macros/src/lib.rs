@@ -13,6 +13,7 @@ mod expand;
 mod function;
 mod join;
 mod manifest;
+mod options;
 mod pattern;
 mod plain_data;
 mod purpose;
@@ -193,7 +194,7 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | `crate = "…"` | the path of `blitz_io` |
 ///
 /// The environment has precedence: `BLITZ_SIM_SEED`, `BLITZ_SIM_SEEDS`, `BLITZ_SIM_TIME`, `BLITZ_SIM_SCHEDULE` and
-/// `BLITZ_SIM_TRACE`.
+/// `BLITZ_SIM_TRACE`. `BLITZ_SIM_EVENTS=all` lets the text of a failure have all events.
 ///
 /// # Examples
 ///
@@ -210,7 +211,11 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_attribute]
 pub fn sim(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    simulate::attribute(crate_path::found, arguments.into(), item.into()).into()
+    let around = simulate::Around {
+        path: crate_path::found,
+        options: options::of_cargo,
+    };
+    simulate::attribute(around, arguments.into(), item.into()).into()
 }
 
 /// Implements `PlainData` for a struct, so that its values can be messages between processes.

@@ -1,7 +1,9 @@
-//! The name that a `Cargo.toml` gives to a package that it depends on.
+//! The name that a `Cargo.toml` gives to a package that it depends on, and features.
 //!
-//! This reads the tables of dependencies and nothing else: a whole parser of TOML would be ten packages
+//! This reads the tables of dependencies and features, and nothing else: a whole parser of TOML would be ten packages
 //! more below each program.
+
+use std::collections::BTreeMap;
 
 /// One entry of a table of dependencies.
 #[derive(Debug, Default, PartialEq)]
@@ -12,6 +14,8 @@ struct Dependency {
     package: Option<String>,
     /// The entry has `workspace = true`.
     is_inherited: bool,
+    /// All texts of the entry, its features among them.
+    texts: Vec<String>,
 }
 
 impl Dependency {
@@ -42,6 +46,54 @@ pub(crate) fn name_of(
             .iter()
             .any(|entry| entry.key == *name && entry.is_for(package))
     })
+}
+
+/// Returns `true` if `manifest` switches on the feature of the dependency `name`, or the entry of the workspace does that it
+/// inherits. `root` returns the manifest of the workspace.
+pub(crate) fn has_feature(
+    manifest: &str,
+    name: &str,
+    feature: &str,
+    root: impl FnOnce() -> Option<String>,
+) -> bool {
+    let has = |entries: &[Dependency]| {
+        let mut named = entries.iter().filter(|entry| entry.key == name);
+        named.any(|entry| entry.texts.iter().any(|text| text == feature))
+    };
+    let own = dependencies(manifest, false);
+    let is_inherited = || {
+        own.iter()
+            .any(|entry| entry.key == name && entry.is_inherited)
+    };
+    has(&own) || is_inherited() && root().is_some_and(|root| has(&dependencies(&root, true)))
+}
+
+/// Returns the features of a manifest, each with those that it switches on.
+pub(crate) fn features(manifest: &str) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut last = None;
+    let mut is_inside = false;
+    for line in manifest.lines().map(without_comment) {
+        if let Some(header) = header(line) {
+            is_inside = header == "features";
+            continue;
+        }
+        if !is_inside {
+            continue;
+        }
+        let rest = match entry(line) {
+            Some((key, rest)) => {
+                last = Some(key.to_owned());
+                rest
+            }
+            // Another line of the array above.
+            None => line,
+        };
+        if let Some(key) = &last {
+            found.entry(key.clone()).or_default().extend(texts(rest));
+        }
+    }
+    found
 }
 
 /// Returns `true` if the manifest is the root of a workspace.
@@ -88,6 +140,7 @@ fn dependencies(manifest: &str, of_workspace: bool) -> Vec<Dependency> {
                 last.package = Some(value.trim_matches(['"', '\'']).to_owned());
             }
             last.is_inherited |= value_of(rest, "workspace") == Some("true");
+            last.texts.extend(texts(rest));
         }
     }
     found
@@ -153,6 +206,13 @@ fn value_of<'a>(text: &'a str, field: &str) -> Option<&'a str> {
             (!before.ends_with(is_word)).then(|| value[..end].trim())
         })
         .next()
+}
+
+/// Returns the texts in quotes.
+fn texts(line: &str) -> impl Iterator<Item = String> {
+    // Every second part is between quotes.
+    let parts = line.split(['"', '\'']).skip(1).step_by(2);
+    parts.map(str::to_owned)
 }
 
 fn unquoted(name: &str) -> &str {
@@ -225,6 +285,28 @@ mod tests {
         ] {
             assert_eq!(alone(manifest), None, "{manifest}");
         }
+    }
+
+    #[test]
+    fn features_of_a_dependency_are_found_where_they_are_switched_on() {
+        let has =
+            |manifest, root: &str| has_feature(manifest, "tokio", "sim", || Some(root.to_owned()));
+        for manifest in [
+            "[dev-dependencies]\ntokio = { version = \"1\", features = [\"full\", \"sim\"] }",
+            "[dependencies.tokio]\nversion = \"1\"\nfeatures = [\n  'sim',\n]",
+            "[dependencies]\ntokio.features = [\"sim\"]",
+            "[dependencies]\ntokio = \"1\"\n[dev-dependencies]\ntokio = { features = [\"sim\"] }",
+        ] {
+            assert!(has(manifest, ""), "{manifest}");
+        }
+        let inherits = "[dependencies]\ntokio.workspace = true";
+        let root = "[workspace.dependencies]\ntokio = { features = [\"sim\"] }";
+        assert!(has(inherits, root) && !has(inherits, ""));
+        assert!(!has("[dependencies]\ntokio = \"1\"", root));
+        assert!(!has(
+            "[dependencies]\nother = { features = [\"sim\"] }\ntokio = \"1\"",
+            root
+        ));
     }
 
     #[test]

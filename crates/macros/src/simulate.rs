@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The body is in a closure, because each run needs a future of its own. With `threads = "all"`, the last line is
-//! `.run_threads(NAME, || …)`, with the name of the test in its program.
+//! `.run_threads(NAME, || …)`, with the name of the test in its program. If Cargo has got options, such as `--features
+//! tokio/sim`, `.cargo_options(…)` comes before it, for the command that repeats a failure.
 
 use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -54,19 +55,24 @@ struct Arguments {
     crate_path: Option<Path>,
 }
 
+/// What the code around a test decides.
+#[derive(Clone, Copy)]
+pub(crate) struct Around {
+    /// Returns the path of the library.
+    pub(crate) path: fn(Span) -> TokenStream,
+    /// Returns the options of Cargo for a test that needs this feature.
+    pub(crate) options: fn(&str) -> String,
+}
+
 /// Expands the attribute.
-pub(crate) fn attribute(
-    default_path: fn(Span) -> TokenStream,
-    arguments: TokenStream,
-    item: TokenStream,
-) -> TokenStream {
+pub(crate) fn attribute(around: Around, arguments: TokenStream, item: TokenStream) -> TokenStream {
     let function: Function = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(error) => return beside(item, error),
     };
     match understand(arguments, &function) {
-        Ok(arguments) => expand(default_path, arguments, function),
-        Err(error) => beside(expand(default_path, Arguments::default(), function), error),
+        Ok(arguments) => expand(around, arguments, function),
+        Err(error) => beside(expand(around, Arguments::default(), function), error),
     }
 }
 
@@ -172,14 +178,10 @@ impl Arguments {
     }
 }
 
-fn expand(
-    default_path: fn(Span) -> TokenStream,
-    arguments: Arguments,
-    mut function: Function,
-) -> TokenStream {
+fn expand(around: Around, arguments: Arguments, mut function: Function) -> TokenStream {
     let (first, last) = function.last_statement();
     let krate = arguments.crate_path.as_ref().map_or_else(
-        || default_path(Span::call_site().located_at(first)),
+        || (around.path)(Span::call_site().located_at(first)),
         ToTokens::to_token_stream,
     );
     let output = match std::mem::replace(&mut function.signature.output, ReturnType::Default) {
@@ -208,12 +210,21 @@ fn expand(
     } else {
         quote!(.run_on_new_threads(test))
     };
+    let needed = if arguments.threads {
+        "sim-threads"
+    } else {
+        "sim"
+    };
+    let options = match (around.options)(needed) {
+        none if none.is_empty() => quote!(),
+        options => quote!(.cargo_options(#options)),
+    };
     let future = quote!(dyn ::core::future::Future<Output = #output>);
     let run = quote_spanned! {last=>
         let test = || -> ::core::pin::Pin<::std::boxed::Box<#future>> {
             ::std::boxed::Box::pin(async move #body)
         };
-        #krate::sim::Builder::new()#calls.from_env()#run;
+        #krate::sim::Builder::new()#calls.from_env()#options #run;
     };
     let mut inside = Group::new(proc_macro2::Delimiter::Brace, run);
     inside.set_span(body.span());
@@ -226,8 +237,11 @@ mod tests {
 
     fn expanded(arguments: &str, function: &str) -> String {
         let parse = |source: &str| -> TokenStream { source.parse().unwrap() };
-        let path = |_| quote!(::blitz_io);
-        let tokens = attribute(path, parse(arguments), parse(function));
+        let around = Around {
+            path: |_| quote!(::blitz_io),
+            options: |_| String::new(),
+        };
+        let tokens = attribute(around, parse(arguments), parse(function));
         tokens.to_string().replace(' ', "")
     }
 
@@ -284,6 +298,35 @@ mod tests {
         assert!(text.contains("module_path!(),\"::\",\"some\")"), "{text}");
         assert!(text.contains(".from_env().run_threads({"), "{text}");
         assert!(!text.contains("Guided"), "{text}");
+    }
+
+    #[test]
+    fn the_command_of_a_failure_has_the_options_of_cargo() {
+        let around = Around {
+            path: |_| quote!(::tokio),
+            options: |feature| format!("--features tokio/{feature} "),
+        };
+        for (arguments, call) in [
+            (
+                quote!(),
+                ".cargo_options(\"--features tokio/sim \").run_on_new_threads(",
+            ),
+            (
+                quote!(threads = "all"),
+                ".cargo_options(\"--features tokio/sim-threads \").run_threads(",
+            ),
+        ] {
+            let text = attribute(
+                around,
+                arguments,
+                quote!(
+                    async fn some() {}
+                ),
+            )
+            .to_string();
+            let (text, call) = (text.replace(' ', ""), call.replace(' ', ""));
+            assert!(text.contains(&call), "{text}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::plan::Faults;
 use crate::shared::region::{Decision, Scripted};
 
 /// How a run ended.
@@ -125,9 +126,22 @@ pub struct Outcome {
     pub nanoseconds: u64,
     /// Loops without a call in which threads were preempted: a part of the plan that repeats the run.
     pub loops: Vec<u64>,
+    /// Number of threads that have run.
+    pub threads: u32,
+    /// Families of faults of which the run has had an opportunity, also those that the plan does not have.
+    pub opportunities: Faults,
+    /// The program has got random numbers, which follow from the seed.
+    pub is_random: bool,
 }
 
 impl Outcome {
+    /// Returns `true` if a run with any other seed and some of these faults is the same one: the program has one thread,
+    /// and nothing in it was left to the seed.
+    pub fn is_only_one(&self, faults: Faults) -> bool {
+        let is_faulty = self.opportunities.0 & faults.0 != 0;
+        self.threads == 1 && self.decisions.is_empty() && !is_faulty && !self.is_random
+    }
+
     /// Returns the choices that are not 0: with them, the run can be replayed.
     pub fn script(&self) -> Vec<Scripted> {
         let all = self.decisions.iter().enumerate();

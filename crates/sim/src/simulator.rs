@@ -348,6 +348,8 @@ impl Simulator {
         region.hash = 0;
         region.now = 0;
         region.threads = 1;
+        region.opportunities = 0;
+        region.randomness = 0;
         region.crashes = 0;
         region.restarts = 0;
         region.text_length = 0;
@@ -418,6 +420,9 @@ impl Simulator {
             points: region.points.load(Ordering::Relaxed),
             nanoseconds: region.now,
             loops: loops.to_vec(),
+            threads: region.threads,
+            opportunities: Faults(region.opportunities),
+            is_random: region.randomness != 0,
         };
         Ok((outcome, mark))
     }

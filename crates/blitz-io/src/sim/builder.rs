@@ -5,6 +5,7 @@ use std::future::Future;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::events;
 use super::explore;
 use super::failure::Failure;
 use super::outcome::Outcome;
@@ -61,6 +62,7 @@ impl Builder {
     /// | `BLITZ_SIM_SEEDS=100000` | this number of runs |
     /// | `BLITZ_SIM_TIME=10m` | runs for this time: `ms`, `s`, `m`, `h`, or seconds; guided in place of the portfolio |
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
+    /// | `BLITZ_SIM_EVENTS=all` | the number of events of each task in the text of a failure; by default the last 20. `all` also has those of all tasks |
     /// | `BLITZ_SIM_TRACE=1:4.1` | one run with the decisions of a [`Trace`]. If it passes without having had them all, it fails with [`Cause::OtherCode`](super::Cause::OtherCode) |
     ///
     /// The attribute [`sim`](../attr.sim.html) does this.
@@ -83,6 +85,9 @@ impl Builder {
         }
         if let Some(schedule) = variable("BLITZ_SIM_SCHEDULE") {
             self = self.schedule(schedule);
+        }
+        if let Some(shown) = variable(events::VARIABLE) {
+            self.settings.limits.shown = shown;
         }
         if let Some(trace) = variable("BLITZ_SIM_TRACE") {
             self = self.trace(trace);
@@ -185,6 +190,14 @@ impl Builder {
     /// Sets the simulated time after which a run fails, because it does not seem to end. By default a year.
     pub fn max_time(mut self, time: Duration) -> Self {
         self.settings.limits.time = time;
+        self
+    }
+
+    /// Sets the options of `cargo test` in the command that repeats a failure, with a space at the end. The attribute
+    /// [`sim`](macro@crate::sim) does this.
+    #[doc(hidden)]
+    pub fn cargo_options(mut self, options: &'static str) -> Self {
+        self.settings.cargo_options = options;
         self
     }
 

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
+use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,15 +16,44 @@ use blitz_io_inspect::{Snapshot, Waiter, of_waiter, short_place};
 use blitz_io_observe::trace;
 
 use super::notes::{Moment, Notes};
+use super::trace::ParseError;
 
 /// The number of the test's own task in a run.
 pub(super) const TEST: u64 = 1;
-/// The number of events of each task.
-const EVENTS: usize = 20;
-/// The largest number of tasks.
+/// The variable of the environment with the number of events of each task.
+pub(super) const VARIABLE: &str = "BLITZ_SIM_EVENTS";
+/// The largest number of tasks, unless all events are shown.
 const TASKS: usize = 8;
 /// The largest number of steps that are kept. The recorder keeps fewer events.
 const STEPS: usize = 1 << 16;
+
+/// The number of events of each task that are shown, from the last one back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Shown(usize);
+
+impl Shown {
+    pub(super) const LAST: Self = Self(20);
+    /// Also the events of all tasks.
+    const ALL: Self = Self(usize::MAX);
+
+    fn tasks(self) -> usize {
+        if self == Self::ALL { usize::MAX } else { TASKS }
+    }
+}
+
+impl FromStr for Shown {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        match text.parse() {
+            _ if text == "all" => Ok(Self::ALL),
+            Ok(number) => Ok(Self(number)),
+            Err(_) => Err(ParseError(format!(
+                "`{text}` is neither a number nor `all`"
+            ))),
+        }
+    }
+}
 
 /// Number of runs that are explained at this moment, and whether the recorder was off before.
 static USERS: Mutex<(usize, bool)> = Mutex::new((0, false));
@@ -117,15 +147,22 @@ impl Steps {
         notes: &Notes,
         involved: &[u64],
         snapshot: &Snapshot,
+        shown: Shown,
     ) -> String {
+        let mut is_shortened = false;
         let steps = self.of_polls(&words.polls);
         let mut text = String::from("\nthe last events\n");
         text.push_str(&notes.describe(|text, moment, what| line(text, Some(moment), what)));
-        for &task in involved.iter().take(TASKS) {
+        for &task in involved.iter().take(shown.tasks()) {
             let own = words.said.iter().filter(|said| said.task == task);
             let own: Vec<&Said> = own.collect();
             _ = writeln!(text, "  {}", title(task, snapshot));
-            for said in &own[own.len().saturating_sub(EVENTS)..] {
+            let earlier = own.len().saturating_sub(shown.0);
+            if earlier > 0 {
+                is_shortened = true;
+                _ = writeln!(text, "    … {}", counted(earlier, "earlier event"));
+            }
+            for said in &own[earlier..] {
                 let poll = said.poll.checked_sub(usize::from(!said.is_later));
                 let step = poll.and_then(|poll| steps.get(poll).copied().flatten());
                 let is_preempted = said.yields && step.is_some_and(|step| step.is_preempted);
@@ -137,10 +174,22 @@ impl Steps {
                 line(&mut text, step.map(|step| step.moment), what);
             }
         }
-        if let more @ 1.. = involved.len().saturating_sub(TASKS) {
-            _ = writeln!(text, "  and {more} more tasks");
+        if let more @ 1.. = involved.len().saturating_sub(shown.tasks()) {
+            is_shortened = true;
+            _ = writeln!(text, "  and {}", counted(more, "more task"));
+        }
+        if is_shortened {
+            _ = writeln!(text, "  {VARIABLE}=all shows all events");
         }
         text
+    }
+}
+
+/// Returns a number of things in words.
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
     }
 }
 
@@ -220,6 +269,19 @@ mod tests {
         assert_eq!(numbers(&steps, &[7, 8, 7, 9]), all);
         assert_eq!(numbers(&steps, &[5, 7, 8, 7, 9])[0], None);
         assert_eq!(each_once(steps.tasks()), [9, 7, 8]);
+    }
+
+    #[test]
+    fn the_number_of_shown_events_is_a_number_or_all() {
+        assert_eq!("all".parse(), Ok(Shown::ALL));
+        assert_eq!("7".parse(), Ok(Shown(7)));
+        for wrong in ["", "every", "-1"] {
+            assert!(wrong.parse::<Shown>().is_err(), "{wrong}");
+        }
+        assert_eq!(
+            (Shown::LAST.tasks(), Shown::ALL.tasks()),
+            (TASKS, usize::MAX)
+        );
     }
 
     #[test]

@@ -199,6 +199,7 @@ fn fail(
         steps: executed.steps,
         explained: Explained::default(),
         test: std::thread::current().name().map(str::to_owned),
+        cargo_options: settings.cargo_options,
         cause,
         seed,
         runs,

@@ -176,6 +176,8 @@ pub struct Failure {
     pub(super) explained: Explained,
     /// The name of the test, for the command.
     pub(super) test: Option<String>,
+    /// The options of `cargo test`, for that command, with a space at the end.
+    pub(super) cargo_options: &'static str,
 }
 
 impl Failure {
@@ -241,7 +243,8 @@ impl Failure {
     /// Returns the last events in words. First come those of the hosts and the network: crashes, cuts and other faults, and
     /// packets that were held or lost. Then the last twenty of each task that is involved: the task that has panicked, the tasks
     /// of the findings, and the task that ran last. If there are no findings, all tasks may be involved: those that wait, and
-    /// up to eight in all that ran last. Each line has the number of the step, the simulated time since the run has
+    /// up to eight in all that ran last. The text says how many events it leaves out; with the variable
+    /// `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it has more, or all of them. Each line has the number of the step, the simulated time since the run has
     /// begun, and the line of the source.
     #[must_use]
     pub fn events(&self) -> &str {
@@ -263,14 +266,17 @@ impl fmt::Display for Failure {
             self.steps
         )?;
         let test = self.test.as_deref().unwrap_or_default();
-        let trace = &self.trace;
+        let (trace, options) = (&self.trace, self.cargo_options);
         if trace.len() <= MOST {
-            writeln!(f, "  to replay: BLITZ_SIM_TRACE={trace} cargo test {test}")?;
+            writeln!(
+                f,
+                "  to replay: BLITZ_SIM_TRACE={trace} cargo test {options}{test}"
+            )?;
         } else {
             let first = self.seed.wrapping_sub(self.runs - 1);
             writeln!(
                 f,
-                "  to replay: `Failure::trace`, or the same runs from seed {first} on: cargo test {test}"
+                "  to replay: `Failure::trace`, or the same runs from seed {first} on: cargo test {options}{test}"
             )?;
         }
         f.write_str(&self.explained.faults)?;

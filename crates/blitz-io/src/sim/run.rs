@@ -60,7 +60,7 @@ use blitz_io_observe::trace;
 use blitz_io_runtime::internals::abort_tasks;
 
 use super::clock::Clock;
-use super::events::Steps;
+use super::events::{Shown, Steps};
 use super::failure::Cause;
 #[cfg(feature = "net")]
 use super::members::Named;
@@ -91,6 +91,8 @@ pub(super) struct Limits {
     pub(super) panics_are_allowed: bool,
     /// The last steps are kept, for a report.
     pub(super) explains: bool,
+    /// The events in that report.
+    pub(super) shown: Shown,
 }
 
 /// Lists of a run, whose memory the next one uses again.
@@ -480,6 +482,7 @@ impl Run {
             culprit: self.culprit.get(),
             now: self.time.get(),
             lasting,
+            shown: self.limits.shown,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::events::Shown;
 use super::run::Limits;
 use super::schedule::Schedule;
 use super::trace::Trace;
@@ -38,6 +39,8 @@ pub(super) struct Settings {
     pub(super) checks_determinism: bool,
     pub(super) leaks: Leaks,
     pub(super) limits: Limits,
+    /// Options of `cargo test`, with a space at the end.
+    pub(super) cargo_options: &'static str,
 }
 
 impl Settings {
@@ -58,7 +61,9 @@ impl Settings {
                 early_timers: false,
                 panics_are_allowed: false,
                 explains: false,
+                shown: Shown::LAST,
             },
+            cargo_options: "",
         }
     }
 }

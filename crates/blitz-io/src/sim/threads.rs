@@ -95,7 +95,7 @@ impl Builder {
         }
         match search(&self.settings, name) {
             Ok(Ok(report)) => report,
-            Ok(Err(failed)) => panic!("{}", describe(name, &failed)),
+            Ok(Err(failed)) => panic!("{}", describe(name, &failed, self.settings.cargo_options)),
             Err(error) => panic!("the threads of `{name}` cannot be simulated: {error}"),
         }
     }
@@ -249,7 +249,7 @@ fn search(settings: &Settings, name: &str) -> io::Result<Result<Report, Box<Fail
 }
 
 /// Keeps the run in a file, and returns what is to be said about it.
-fn describe(name: &str, failed: &Failed) -> String {
+fn describe(name: &str, failed: &Failed, options: &str) -> String {
     let Failed {
         plan,
         outcome,
@@ -266,7 +266,10 @@ fn describe(name: &str, failed: &Failed) -> String {
     // An exhaustive search has no seeds.
     if plan.script.is_empty() {
         let seed = plan.seed;
-        let _ = writeln!(text, "  to replay: BLITZ_SIM_SEED={seed} cargo test {name}");
+        let _ = writeln!(
+            text,
+            "  to replay: BLITZ_SIM_SEED={seed} cargo test {options}{name}"
+        );
     }
     let _ = match keep(name, failed) {
         Ok(file) => writeln!(text, "  to replay: blitz sim replay {}", file.display()),

@@ -12,7 +12,7 @@ use blitz_io_inspect::{
 };
 use blitz_io_observe::trace;
 
-use super::events::{Steps, TEST, each_once};
+use super::events::{Shown, Steps, TEST, each_once};
 use super::failure::Cause;
 use super::members::Members;
 use super::notes::Notes;
@@ -63,6 +63,7 @@ pub(super) struct AtFailure<'a> {
     pub(super) now: Duration,
     /// The faults that have not ended, in words.
     pub(super) lasting: &'a [String],
+    pub(super) shown: Shown,
 }
 
 /// Explains a failure of the run, which this thread runs.
@@ -99,7 +100,7 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
         waits: report_of_failure(&snapshot, &findings),
         events: of
             .last_steps
-            .describe(&words, of.notes, &involved, &snapshot),
+            .describe(&words, of.notes, &involved, &snapshot, of.shown),
         findings,
         system: String::new(),
     }

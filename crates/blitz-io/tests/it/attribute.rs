@@ -32,9 +32,7 @@ async fn a_deadlock_is_a_panic() {
 }
 
 #[blitz_io::sim]
-#[should_panic(
-    expected = "to replay: BLITZ_SIM_TRACE=1: cargo test attribute::the_panic_says_how_to_replay"
-)]
+#[should_panic(expected = "to replay: BLITZ_SIM_TRACE=1: cargo test --")]
 async fn the_panic_says_how_to_replay() {
     panic!("on purpose");
 }

@@ -120,9 +120,15 @@ fn only_the_last_twenty_events_are_shown() {
         }
     });
     let events = failure.events();
-    // The title, and at most twenty lines for each of the two tasks and its name.
+    // The title, at most twenty lines for each of the two tasks, its name and what is left out, and how to see that.
     let lines = events.lines().filter(|line| !line.is_empty()).count();
-    assert!((12..=1 + 2 * 21).contains(&lines), "{events}");
+    assert!((12..=2 + 2 * 22).contains(&lines), "{events}");
+    let left_out = |line: &str| line.starts_with("    … ") && line.ends_with(" earlier events");
+    assert!(events.lines().any(left_out), "{events}");
+    assert!(
+        events.ends_with("  BLITZ_SIM_EVENTS=all shows all events\n"),
+        "{events}"
+    );
 }
 
 #[test]

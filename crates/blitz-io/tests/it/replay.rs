@@ -178,6 +178,47 @@ fn a_trace_of_other_code_does_not_pass() {
     }
 }
 
+/// Also a program for the next test.
+#[test]
+#[should_panic(expected = "a task has panicked")]
+fn a_failure_has_the_events_of_the_environment() {
+    Builder::new().from_env().run(|| async {
+        let (sender, mut receiver) = mpsc::channel(1);
+        task::spawn(async move {
+            for number in 0..100 {
+                sender.send(number).await.unwrap();
+            }
+        });
+        while let Some(number) = receiver.recv().await {
+            assert!(number < 80, "on purpose");
+        }
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn the_environment_says_how_many_events_are_shown() {
+    for (events, left_out) in [("all", false), ("1000", false), ("2", true)] {
+        let ran = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "replay::a_failure_has_the_events_of_the_environment",
+                "--nocapture",
+            ])
+            .env("BLITZ_SIM_EVENTS", events)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(
+            text.contains(" earlier events"),
+            left_out,
+            "{events}: {text}"
+        );
+        let lines = text.matches("\n    step ").count();
+        assert_eq!(lines > 40, !left_out, "{events}: {text}");
+    }
+}
+
 #[test]
 fn a_failure_leaves_nothing_behind() {
     for _ in 0..3 {

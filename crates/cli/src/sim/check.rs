@@ -1,8 +1,10 @@
 //! `blitz sim check`: each seed twice.
 
-use blitz_io_sim::{Outcome, Simulator};
+use std::collections::BTreeMap;
 
-use super::{Chosen, RunArguments, failed};
+use blitz_io_sim::{Outcome, Simulator, Verdict};
+
+use super::{Chosen, RunArguments, exit_of, failed};
 use crate::exit::Exit;
 use crate::output;
 
@@ -16,6 +18,8 @@ pub fn check(arguments: &RunArguments) -> Result<Exit, Exit> {
     };
     let targets = arguments.targets()?;
     let (mut pairs, mut differ) = (0, 0);
+    let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut incomplete = None;
     for target in &targets {
         let mut first = Simulator::start(&target.program).map_err(failed)?;
         let mut second = Simulator::start(&target.program).map_err(failed)?;
@@ -28,6 +32,12 @@ pub fn check(arguments: &RunArguments) -> Result<Exit, Exit> {
             again.loops.clone_from(&one.loops);
             let two = second.run(&again).map_err(failed)?;
             pairs += 1;
+            if one.verdict.is_incomplete() {
+                incomplete = incomplete.or(Some((one.verdict, target.name.clone())));
+            }
+            if one.verdict != Verdict::Passed {
+                *verdicts.entry(one.verdict.to_string()).or_default() += 1;
+            }
             let equal =
                 one.hash == two.hash && one.verdict == two.verdict && one.output == two.output;
             if !equal {
@@ -42,10 +52,37 @@ pub fn check(arguments: &RunArguments) -> Result<Exit, Exit> {
         }
     }
     output::print(&format!(
-        "{pairs} seeds ran twice; {differ} of {} programs differed\n",
-        targets.len()
+        "{pairs} seeds ran twice; {differ} of {} programs differed{}\n",
+        targets.len(),
+        not_passed(&verdicts, pairs)
     ))?;
-    Ok(if differ == 0 { Exit::Done } else { Exit::Found })
+    Ok(match incomplete {
+        _ if differ > 0 => Exit::Found,
+        // What follows such a run was not compared.
+        Some((verdict, name)) => exit_of(verdict, &name),
+        None => Exit::Done,
+    })
+}
+
+/// Says how runs have ended that did not pass: runs that fail alike are equal, and so is one that cannot begin.
+fn not_passed(verdicts: &BTreeMap<String, usize>, pairs: usize) -> String {
+    let mut all = verdicts.iter();
+    match (all.next(), all.next()) {
+        (None, _) => String::new(),
+        (Some((verdict, count)), None) if *count == pairs => {
+            format!("; no run passed: each {verdict}, which `blitz sim run` reports")
+        }
+        _ => {
+            let all = verdicts.iter();
+            let all: Vec<String> = all
+                .map(|(verdict, count)| format!("{count} {verdict}"))
+                .collect();
+            format!(
+                "; not passed, which `blitz sim run` reports: {}",
+                all.join(", ")
+            )
+        }
+    }
 }
 
 /// Returns the first difference of two runs.
@@ -65,4 +102,26 @@ fn difference(one: &Outcome, two: &Outcome) -> String {
         );
     }
     "the same events, but other output".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_fail_alike_are_told() {
+        let of = |verdicts: &[(&str, usize)]| {
+            let verdicts = verdicts.iter();
+            not_passed(
+                &verdicts
+                    .map(|(verdict, count)| ((*verdict).to_owned(), *count))
+                    .collect(),
+                9,
+            )
+        };
+        assert_eq!(of(&[]), "");
+        assert!(of(&[("failed with status 1", 9)]).contains("each failed with status 1,"));
+        assert!(of(&[("deadlock", 2)]).ends_with(": 2 deadlock"));
+        assert!(of(&[("deadlock", 2), ("livelock", 7)]).ends_with(": 2 deadlock, 7 livelock"));
+    }
 }

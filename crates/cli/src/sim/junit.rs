@@ -86,16 +86,14 @@ mod tests {
     #[test]
     fn each_verdict_has_its_element() {
         let row = |test: &str, verdict| Row {
-            test: test.to_owned(),
             schedules: 12,
             seconds: 0.5,
-            complete: false,
             stopped: false,
             points: 7,
             verdict,
             seed: Some(11),
-            trace: None,
             details: "a < b\u{1b}[0m".to_owned(),
+            ..Row::not_run(test.to_owned())
         };
         let rows = [
             row("app::passes", Verdict::Passed),

@@ -538,7 +538,7 @@ fn wait(kind: &str, object: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use blitz_io_sim::{Choice, Verdict};
+    use blitz_io_sim::{Choice, Faults, Verdict};
 
     use super::*;
 
@@ -553,6 +553,9 @@ mod tests {
             points: 0,
             nanoseconds: 0,
             loops: vec![],
+            threads: 2,
+            opportunities: Faults::NONE,
+            is_random: false,
         }
     }
 

@@ -19,6 +19,10 @@ pub struct Row {
     pub seconds: f64,
     /// All orders were tried.
     pub complete: bool,
+    /// There is one order.
+    pub only_one: bool,
+    /// The most threads of one run.
+    pub threads: u32,
     /// The run of another test has failed before this one was done.
     pub stopped: bool,
     /// The most calls of one run.
@@ -44,6 +48,8 @@ impl Row {
             schedules: 0,
             seconds: 0.0,
             complete: false,
+            only_one: false,
+            threads: 0,
             stopped: true,
             points: 0,
             verdict: Verdict::Passed,
@@ -58,6 +64,7 @@ impl Row {
         match (self.stopped, self.complete) {
             (true, _) if self.schedules == 0 => "not run".to_owned(),
             (true, _) => "stopped".to_owned(),
+            (false, true) if self.only_one => format!("{} (its only order)", self.verdict),
             (false, true) => format!("{} ({orders})", self.verdict),
             (false, false) => self.verdict.to_string(),
         }

@@ -23,19 +23,47 @@ use crate::output;
 /// What a search between calls with some seeds may not have tried, for a program that has passed.
 const RARELY_TRIED: &str = "\
 Threads changed at calls, and with some seeds between two. A short section between two calls, or of
-a lock that is free, is rarely interrupted so: --preempt does it with each seed, --atomics tries
-each atomic operation. For tasks, locks and channels of blitz-io or its package tokio, a test with
-#[blitz_io::sim] or #[tokio::sim] changes at each of their operations.
+a lock that is free, is rarely interrupted so: --preempt does it with each seed, and --atomics tries
+each atomic operation (once: rustup component add rust-src). For tasks, locks and channels of blitz-io
+or its package tokio, a test with #[blitz_io::sim] or #[tokio::sim] changes at each of their operations.
 ";
 
 /// What a search at calls only has not tried, for a program that has passed.
 const NOT_TRIED: &str = "\
 Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
---preempt tries orders between two calls, too, and --atomics those of atomic operations. A test with
-#[blitz_io::sim] or #[tokio::sim] changes tasks at each operation of their locks and channels.
+--preempt tries orders between two calls, too, and --atomics those of atomic operations (once: rustup
+component add rust-src). A test with #[blitz_io::sim] or #[tokio::sim] changes tasks at each operation
+of their locks and channels.
+";
+
+/// Said if each program that has passed has one thread, and random numbers or faults differ.
+const ONE_THREAD: &str = "\
+The program has one thread, so there is one order. The seeds have decided its random numbers and faults.
+";
+
+/// Said if nothing in the programs that have passed differs from seed to seed.
+const ONE_ORDER: &str = "\
+The program has one thread: there is one order, and nothing in it is left to a seed.
 ";
 
 impl RunArguments {
+    /// Returns what a reader has to know of the programs that have passed.
+    fn hint(&self, rows: &[Row]) -> &'static str {
+        let passed = || {
+            let passed = |row: &&Row| row.verdict == Verdict::Passed && !row.stopped;
+            rows.iter().filter(passed)
+        };
+        if passed().next().is_none() {
+            ""
+        } else if passed().all(|row| row.only_one) {
+            ONE_ORDER
+        } else if passed().all(|row| row.threads == 1) {
+            ONE_THREAD
+        } else {
+            self.not_tried()
+        }
+    }
+
     /// Returns what the searches may not have tried.
     fn not_tried(&self) -> &'static str {
         // With some of the seeds, 16 in a row have one that does.
@@ -80,12 +108,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     } else {
         output::print(&report::table(&rows, arguments.orders()))?;
     }
-    if rows
-        .iter()
-        .any(|row| row.verdict == Verdict::Passed && !row.stopped)
-    {
-        output::tell(arguments.not_tried());
-    }
+    output::tell(arguments.hint(&rows));
     let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
     let row = first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete));
     Ok(row.map_or(Exit::Done, |row| exit_of(row.verdict, &row.test)))
@@ -168,6 +191,8 @@ fn finish(
         schedules: searched.runs,
         seconds: searched.took.as_secs_f64(),
         complete: searched.complete,
+        only_one: searched.only_one,
+        threads: searched.threads,
         stopped: searched.stopped,
         points: searched.points,
         ..Row::not_run(target.name)

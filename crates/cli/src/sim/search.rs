@@ -13,6 +13,10 @@ pub struct Searched {
     pub took: Duration,
     /// All orders were tried.
     pub complete: bool,
+    /// There is one order: nothing in the first run was left to its seed.
+    pub only_one: bool,
+    /// The most threads of a run.
+    pub threads: u32,
     /// It ended before it was done, because the search of another program has failed.
     pub stopped: bool,
     /// The most points of a run.
@@ -36,6 +40,8 @@ pub fn search(
         runs: 0,
         took: Duration::ZERO,
         complete: false,
+        only_one: false,
+        threads: 0,
         stopped: false,
         points: 0,
         report: String::new(),
@@ -79,6 +85,8 @@ pub fn search(
         let outcome = simulator.run(&plan)?;
         searched.runs += 1;
         searched.points = searched.points.max(outcome.points);
+        searched.threads = searched.threads.max(outcome.threads);
+        searched.only_one = outcome.is_only_one(arguments.faults) && !arguments.allow_exec;
         // Changes of priority are spread over a run as long as the first one.
         if searched.runs == 1 {
             length = outcome.decisions.len().max(1) as u64;
@@ -97,6 +105,10 @@ pub fn search(
             .filter(|line| line.starts_with("outside: "))
             .map(|line| format!("{line}\n"))
             .collect();
+        if searched.only_one {
+            searched.complete = true;
+            break;
+        }
     }
     searched.took = start.elapsed();
     Ok(searched)

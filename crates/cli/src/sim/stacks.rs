@@ -1,8 +1,9 @@
 //! Reports of the simulator about threads, for people.
 //!
 //! The simulator writes, for each thread, what it waits for, and the addresses on its stack. Here the addresses become
-//! lines of the program's source. Frames of std, libc and this library are left out. The threads that matter are first. A thread
-//! that only waits for the end of others comes after them, and the main thread of a test program is one line at the end.
+//! lines of the program's source. Frames of std, libc and this library are left out. What the program says of itself (`blitz why`) is
+//! at the top. Then come the threads, first those that matter. A thread that only waits for the end of others comes after them.
+//! A worker without tasks is one line, and so is the main thread of a test program, at the end.
 
 use std::env;
 use std::fmt::Write;
@@ -21,6 +22,31 @@ const OF_PACKAGES: usize = 4;
 const NAME: usize = 15;
 /// What follows is the program's own report, which has its places already.
 const EXPLAINED: &str = "what `blitz why` says:";
+/// The line between that report and the threads.
+const THREADS: &str = "what the threads do:";
+const WORKER: &str = "is a worker without tasks";
+/// Said of a program with tasks that does not say what these wait for.
+const INSPECT: &str = "with the feature `inspect` (`--features tokio/inspect`), this report says what the tasks wait for";
+/// Parts of the names of functions in which a thread of this library waits if it has nothing to do, and what it is then.
+const IDLE: [(&str, &str, &str); 3] = [
+    ("blitz_io_runtime::kernel::idle::", "", WORKER),
+    (
+        "blitz_io_runtime::kernel::job_queue::",
+        "",
+        "is a thread of the blocking pool without work",
+    ),
+    (
+        "blitz_io_pool::worker::",
+        "wait_for_work",
+        "is a worker of the fork-join pool without jobs",
+    ),
+];
+/// Parts of the names of functions of this library in which every wait ends. The ones that call them say more.
+const WAITS: [&str; 3] = [
+    "blitz_io::sim::",
+    "blitz_io_futex::",
+    "blitz_io_core::parker::",
+];
 
 /// A line of a report, and the stack below it.
 #[derive(Debug, Default)]
@@ -35,7 +61,8 @@ struct Part {
 #[derive(Debug, Default)]
 pub struct Report {
     parts: Vec<Part>,
-    rest: String,
+    /// The program's own report, with its head.
+    own: String,
 }
 
 impl Report {
@@ -45,7 +72,7 @@ impl Report {
         for line in lines.by_ref() {
             let line = line.trim_end_matches('\n');
             if line == EXPLAINED {
-                _ = writeln!(report.rest, "{line}");
+                _ = writeln!(report.own, "{line}");
                 break;
             }
             let address = line.strip_prefix("    ").and_then(parse_address);
@@ -58,7 +85,7 @@ impl Report {
                 }),
             }
         }
-        report.rest.extend(lines);
+        report.own.extend(lines);
         report
     }
 
@@ -192,7 +219,11 @@ impl Names {
             None if of(Origin::Package).next().is_some() => {
                 of(Origin::Package).take(OF_PACKAGES).collect()
             }
-            None => of(Origin::Unknown).collect(),
+            None if of(Origin::Unknown).next().is_some() => of(Origin::Unknown).collect(),
+            None => {
+                let calls = of(Origin::Library).filter(|(.., frame)| !is_in(frame, &WAITS));
+                calls.take(OF_PACKAGES).collect()
+            }
         };
         let mut lines: Vec<String> = shown
             .iter()
@@ -233,11 +264,18 @@ impl Names {
         if let (Some(first), Some(last)) = (first, last) {
             parts[first..=last].sort_by_key(|(rank, _)| *rank);
         }
-        let mut text = String::new();
+        let mut text = report.own.clone();
+        if !text.is_empty() {
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            _ = writeln!(text, "{end}\n{THREADS}");
+        }
+        let is_unexplained =
+            report.own.is_empty() && parts.iter().any(|(rank, _)| *rank == Rank::Idle(WORKER));
         for (rank, part) in parts {
-            if rank == Rank::Harness {
-                let line = "of the test harness waits for the end of the test";
-                _ = writeln!(text, "thread {} {line}", part.thread.unwrap_or(0));
+            if let Rank::Idle(what) = rank {
+                let line = self.line(&part.line, &names);
+                let name = line.split_once(" waits ").map_or(&*line, |(name, _)| name);
+                _ = writeln!(text, "{name} {what}");
                 continue;
             }
             _ = writeln!(text, "{}", self.line(&part.line, &names));
@@ -245,7 +283,9 @@ impl Names {
                 _ = writeln!(text, "    {line}");
             }
         }
-        text.push_str(&report.rest);
+        if is_unexplained {
+            _ = writeln!(text, "{INSPECT}");
+        }
         text
     }
 
@@ -319,9 +359,12 @@ enum Rank {
     Matters,
     /// The thread only waits for the end of others.
     Joins,
-    /// It is the main thread of a test program.
-    Harness,
+    /// The thread is no part of the program's own work, and is this.
+    Idle(&'static str),
 }
+
+/// The main thread of a test program.
+const HARNESS: &str = "of the test harness waits for the end of the test";
 
 fn rank(part: &Part, frames: &Frames) -> Rank {
     let is = |name: &str| part.line.contains(name);
@@ -334,13 +377,41 @@ fn rank(part: &Part, frames: &Frames) -> Rank {
     };
     let is_harness = |function: &str| function.starts_with("test::console::run_tests");
     if part.thread == Some(0) && functions().any(is_harness) {
-        return Rank::Harness;
+        return Rank::Idle(HARNESS);
+    }
+    if let Some(what) = idle(part, frames) {
+        return Rank::Idle(what);
     }
     let ends_scope = |function: &str| function.starts_with("std::thread::scoped::scope");
     if is(" waits for the end of a thread") || functions().any(ends_scope) {
         return Rank::Joins;
     }
     Rank::Matters
+}
+
+/// Says what a thread is that executes nothing but code of this library, if it has nothing to do there.
+fn idle(part: &Part, frames: &Frames) -> Option<&'static str> {
+    let mut found = None;
+    for address in &part.stack {
+        for frame in frames.get(address).into_iter().flatten() {
+            match origin(address, frame) {
+                Origin::System => {}
+                Origin::Library => {
+                    let is = |(module, name, _): &&(&str, &str, &str)| {
+                        frame.function.contains(module) && frame.function.contains(name)
+                    };
+                    found = found.or(IDLE.iter().find(is).map(|(.., what)| *what));
+                }
+                _ => return None,
+            }
+        }
+    }
+    found
+}
+
+/// Returns `true` if the function's name has one of these parts.
+fn is_in(frame: &Frame, parts: &[&str]) -> bool {
+    parts.iter().any(|part| frame.function.contains(part))
 }
 
 /// Returns the number and the name of the thread that a part is about.
@@ -442,6 +513,11 @@ thread 1 waits
         assert_eq!(
             names().report(&report, &frames),
             "\
+what `blitz why` says:
+thread 1 waits
+    /app/deps/app-01+0x1
+
+what the threads do:
 step 9 of a run
 thread 2 \"worker\" waits for a mutex at 0x20, held by thread 3, in pthread_mutex_lock
     lock_api::lock at lock_api-0.4.1/src/b.rs:2
@@ -452,11 +528,66 @@ thread 1 \"modules::of::a_test\" waits for the end of thread 2 \"worker\", in pt
     app::a_test at src/lib.rs:7
 thread 0 of the test harness waits for the end of the test
 crash at step 4
-what `blitz why` says:
-thread 1 waits
-    /app/deps/app-01+0x1
 "
         );
+    }
+
+    #[test]
+    fn a_worker_without_tasks_is_one_line_and_one_with_a_task_has_its_lines() {
+        let text = "\
+thread 1 waits for a word of memory at 0x10, in futex wait
+    /app/deps/app-01+0x1
+    /app/deps/app-01+0x2
+thread 2 \"tokio-rt-worker\" waits for a word of memory at 0x20, in futex wait
+    /app/deps/app-01+0x1
+thread 3 \"tokio-rt-worker\" waits for a word of memory at 0x30, in futex wait
+    /app/deps/app-01+0x3
+";
+        let checkout = "/u/blitz-io/crates/some/src/lib.rs:1";
+        let library = |function| frame(function, checkout);
+        let std = frame("std::thread::start", "/rustc/0123/library/std/src/lib.rs:1");
+        let idle = "blitz_io_runtime::kernel::idle::Idle::sleep";
+        let (park, run) = (
+            "blitz_io_core::parker::Parker::park",
+            "blitz_io_runtime::run",
+        );
+        let frames = [
+            (1, vec![library(park), library(idle), library(run), std]),
+            (
+                2,
+                vec![frame("app::main", "/app/src/main.rs:3"), library(run)],
+            ),
+            (
+                3,
+                vec![
+                    library(park),
+                    library("<blitz_io_runtime::Queue>::lock"),
+                    library(run),
+                ],
+            ),
+        ];
+        let address = |offset| Address {
+            file: "/app/deps/app-01".to_owned(),
+            offset,
+        };
+        let frames: Frames = frames
+            .into_iter()
+            .map(|(offset, frames)| (address(offset), frames))
+            .collect();
+        let shown = names().report(&Report::parse(text), &frames);
+        // One that the library itself keeps waiting is none without tasks.
+        let expected = format!(
+            "\
+thread 1 waits for a word of memory at 0x10, in futex wait
+    app::main at src/main.rs:3
+thread 3 \"tokio-rt-worker\" waits for a word of memory at 0x30, in futex wait
+    <blitz_io_runtime::Queue>::lock at {checkout}
+    blitz_io_runtime::run at {checkout}
+thread 2 \"tokio-rt-worker\" is a worker without tasks
+{INSPECT}
+"
+        );
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use blitz_io_sim::Trace;
 use super::common::{Ran, blitz, expect};
 
 /// Two threads that lose an update if one comes between the other's read and write; with an argument, two
-/// that lock two mutexes in two orders.
+/// that lock two mutexes in two orders; with two arguments, two that do nothing wrong.
 const PROGRAM: &str = r#"
 #include <assert.h>
 #include <pthread.h>
@@ -27,7 +27,9 @@ int main(int argc, char **argv) {
     pthread_t t;
     puts("hello");
     fflush(stdout);
-    if (argc > 1) {
+    if (argc > 2) {
+        pthread_create(&t, 0, add, 0); pthread_join(t, 0);
+    } else if (argc > 1) {
         pthread_create(&t, 0, locks, 0); both(&m, &n); pthread_join(t, 0);
     } else {
         pthread_create(&t, 0, add, 0); add(0); pthread_join(t, 0);
@@ -37,8 +39,12 @@ int main(int argc, char **argv) {
 }"#;
 
 fn compile(folder: &Path) -> String {
+    compile_text(PROGRAM, folder)
+}
+
+fn compile_text(text: &str, folder: &Path) -> String {
     let (source, program) = (folder.join("program.c"), folder.join("program"));
-    fs::write(&source, PROGRAM).unwrap();
+    fs::write(&source, text).unwrap();
     let status = Command::new("cc")
         .args(["-g", "-pthread", "-o"])
         .arg(&program)
@@ -111,19 +117,38 @@ fn a_failure_is_found_kept_replayed_and_shrunk() {
 #[test]
 fn a_search_that_passes_says_what_it_has_not_tried() {
     let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path());
     let traces = folder.path().to_str().unwrap();
     let run = ["sim", "run", "--seeds", "1", "--traces", traces];
-    let ran = expect(0, &[&run[..], &["--", "true"]].concat());
+    let passes = ["--", &program, "two", "threads"];
+    let ran = expect(0, &[&run[..], &passes].concat());
     assert!(ran.err.contains("--preempt tries orders"), "{ran:?}");
-    assert!(ran.err.contains("--atomics"), "{ran:?}");
+    assert!(ran.err.contains("rust-src"), "{ran:?}");
     // Seed 8 is the first whose threads change between two calls, if no option says otherwise.
     for some in [&["--preempt"][..], &["--seed", "8"]] {
-        let ran = expect(0, &[&run[..], some, &["--", "true"]].concat());
+        let ran = expect(0, &[&run[..], some, &passes].concat());
         assert!(ran.err.contains("with some seeds between two"), "{ran:?}");
     }
-    let none = ["--seed", "8", "--preempt=none", "--", "true"];
-    let ran = expect(0, &[&run[..], &none].concat());
+    let none = ["--seed", "8", "--preempt=none"];
+    let ran = expect(0, &[&run[..], &none, &passes].concat());
     assert!(ran.err.contains("--preempt tries orders"), "{ran:?}");
+}
+
+#[test]
+fn a_program_with_one_thread_has_one_order() {
+    let ran = expect(0, &["sim", "run", "--", "true"]);
+    assert!(ran.out.contains("passed (its only order)"), "{ran:?}");
+    assert!(ran.out.contains("; 1 schedule\n"), "{ran:?}");
+    assert!(ran.err.contains("there is one order"), "{ran:?}");
+    assert!(!ran.err.contains("--preempt"), "{ran:?}");
+    // Its random numbers differ from seed to seed.
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        "#include <sys/random.h>\nint main(void) { char c; return getrandom(&c, 1, 0) != 1; }";
+    let program = compile_text(text, folder.path());
+    let ran = expect(0, &["sim", "run", "--seeds", "3", "--", &program]);
+    assert!(ran.out.contains("; 3 schedules\n"), "{ran:?}");
+    assert!(ran.err.contains("has one thread"), "{ran:?}");
 }
 
 #[test]
@@ -216,6 +241,22 @@ fn each_seed_runs_twice_alike() {
         "{}",
         ran.out
     );
+    // Runs that fail alike are equal, and a reader has to know that they fail.
+    let ran = expect(0, &["sim", "check", "--seeds", "3", "--", "false"]);
+    let told = "; no run passed: each failed with status 1";
+    assert!(ran.out.contains(told), "{}", ran.out);
+    let escapes = [
+        "sim",
+        "check",
+        "--seeds",
+        "1",
+        "--",
+        "sh",
+        "-c",
+        "true | true",
+    ];
+    let ran = expect(1, &escapes);
+    assert!(ran.out.contains("each escaped"), "{}", ran.out);
 }
 
 #[test]

@@ -239,6 +239,17 @@ fn no_arguments_are_greeted_on_a_terminal_only() {
 }
 
 #[test]
+fn a_report_of_waits_fits_the_terminal() {
+    let home = super::why::process(&super::why::stuck());
+    let (code, screen) = Session::start_in(&["why"], home.path()).end();
+    assert_eq!(code, Some(3), "{screen:?}");
+    assert!(screen.len() > 4, "{screen:?}");
+    for line in screen {
+        assert!(line.chars().count() <= usize::from(COLUMNS), "{line:?}");
+    }
+}
+
+#[test]
 fn ctrl_c_clears_the_bar() {
     let mut session = Session::start(&[
         "bench",

@@ -905,3 +905,51 @@ fn semantics_of_another_version() {
     let older: Snapshot = serde_json::from_str(&older).unwrap();
     assert_eq!(older.waits[0].semantics, Semantics::default());
 }
+
+/// Thread 1 drives future 5, which awaits task 6, which waits for an answer.
+#[test]
+fn threads_that_are_all_asleep_have_the_innermost_waits() {
+    let awaits = |id, waiter, kind, task| Wait {
+        task: Some(task),
+        ..wait_of(id, waiter, kind)
+    };
+    let answer = Wait {
+        location: "main.rs:6".into(),
+        ..wait(3, T(6), Kind::OneshotReceive, lock(10, None))
+    };
+    let root = Task {
+        is_root: true,
+        ..task(5, 1)
+    };
+    let waits = vec![
+        awaits(1, H(1), Kind::BlockOn, 5),
+        awaits(2, T(5), Kind::Join, 6),
+        answer.clone(),
+    ];
+    let asleep = |handles_signals| {
+        let snapshot = Snapshot {
+            all_asleep: Some(1),
+            handles_signals,
+            ..snapshot(vec![root.clone(), task(6, 1)], waits.clone())
+        };
+        let [finding] = &*findings(&snapshot, &snapshot) else {
+            panic!("one finding is expected");
+        };
+        finding.clone()
+    };
+    let finding = asleep(false);
+    assert_eq!(
+        (finding.certainty, &*finding.kind),
+        (Certainty::Certain, "all-asleep")
+    );
+    let summary = "thread 1 sleeps, and no thread is left that could wake it: task 6 \"t6\" waits for oneshot::Receiver 0xa at \
+                   main.rs:6";
+    assert_eq!(finding.summary, summary);
+    assert_eq!(finding.waits, [waits[0].clone(), answer]);
+    let finding = asleep(true);
+    assert_eq!(finding.certainty, Certainty::Probable);
+    assert_eq!(
+        finding.summary,
+        format!("{summary}; only a handler of a signal could")
+    );
+}

@@ -635,6 +635,7 @@ pub unsafe fn has_fault(family: u32) -> bool {
 
 /// Returns which fault of this family occurs now, from 1 to `count`; 0 if none does.
 pub unsafe fn fault_of(family: u32, count: usize) -> usize {
+    sim().region().opportunities |= 1 << family;
     if sim().region().faults & (1 << family) == 0 || !sim().ending.is_empty() {
         return 0;
     }
@@ -714,7 +715,8 @@ unsafe fn record(kind: u16, count: usize, choice: usize) {
         kind,
         count: count as u16,
         choice: choice as u16,
-        alone: u16::from(kind == kind::SWITCH && is_alone()),
+        alone: u8::from(kind == kind::SWITCH && is_alone()),
+        thread: u8::try_from(s.current).unwrap_or(u8::MAX),
     };
     region.decided += 1;
     if at % CHECKPOINT == 0 {

@@ -5,6 +5,7 @@ use crate::state::sim;
 /// Fills `count` bytes.
 pub unsafe fn fill(to: *mut u8, count: usize) {
     let s = sim();
+    s.region().randomness = 1;
     let mut left = count;
     while left > 0 {
         let bytes = s.entropy.next().to_le_bytes();

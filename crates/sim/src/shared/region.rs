@@ -183,7 +183,9 @@ pub struct Decision {
     pub choice: u16,
     /// 1 if the running thread's atomic operation concerns no other thread: it repeats one that has changed nothing, or its
     /// object is known to be of one thread. An exhaustive search does not take the processor away there.
-    pub alone: u16,
+    pub alone: u8,
+    /// Number of the running thread, or the highest one that fits.
+    pub thread: u8,
 }
 
 /// A choice that a replay prescribes.
@@ -282,6 +284,10 @@ pub struct Region {
     pub now: u64,
     /// Number of threads that were started.
     pub threads: u32,
+    /// Families of faults, as bits, of which the run has had an opportunity, also those that are not enabled.
+    pub opportunities: u32,
+    /// Not zero: the program has got random numbers.
+    pub randomness: u32,
     /// Crashes so far. Each starts the program again.
     pub crashes: u32,
     /// Not zero: the process has ended by a crash.
