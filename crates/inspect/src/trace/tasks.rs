@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::cause::Category;
+use super::contended::{Contended, contended, waits};
 use super::lives::{Did, Life, Lives};
 use super::processes::is_root;
 use super::recording::{Recording, sum};
-use super::report::{Contended, contended, waits};
 use super::split::{Piece, Splitter};
 use crate::snapshot::Waiter;
 
