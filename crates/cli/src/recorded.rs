@@ -97,9 +97,14 @@ impl Recorder {
                 feature::missing(&begin, self.name, words)
             } else {
                 let command = self.name;
-                Exit::Failed(format!(
+                let exit = Exit::Failed(format!(
                     "{begin}: it failed before its end; see blitz {command} --help"
-                ))
+                ));
+                if feature::is_missing_tokio(words) {
+                    exit.with_advice("Tokio has its feature `inspect` after `blitz migrate`.")
+                } else {
+                    exit
+                }
             });
         }
         Ok(Ran { status, files })
