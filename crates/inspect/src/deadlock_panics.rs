@@ -13,7 +13,7 @@ use blitz_io_observe::{Caller, Root};
 use crate::findings::finding_of;
 use crate::graph::is_unknown;
 use crate::report::report;
-use crate::snapshot::{Finding, Snapshot, Waiter};
+use crate::snapshot::{Snapshot, Waiter};
 use crate::watchdog::Watchdog;
 
 /// The time between the snapshots that are compared.
@@ -42,11 +42,12 @@ pub fn panic_on_deadlock<F: Future>(future: F) -> DeadlockPanics<F> {
     let shared = Arc::new(Mutex::new(Shared::default()));
     let (id, found) = (root.id(), shared.clone());
     let watchdog = Watchdog::with_judge(INTERVAL, move |earlier: &Snapshot, later: &Snapshot| {
-        let Some(finding) = finding_of(earlier, later, Waiter::Task(id)) else {
+        if finding_of(earlier, later, Waiter::Task(id)).is_none() {
             return;
-        };
+        }
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = text(&finding, later, id, found.outer);
+        let both = [earlier, later].map(|snapshot| concise(snapshot, id, found.outer));
+        let Some(text) = text(&both, id) else { return };
         found.report = Some(text);
         let waker = found.waker.take();
         drop(found);
@@ -61,15 +62,21 @@ pub fn panic_on_deadlock<F: Future>(future: F) -> DeadlockPanics<F> {
     }
 }
 
-/// Returns the report. A certain finding needs no thread that sleeps without a record, such as that of a test harness, and
-/// the reader knows of one future only.
-fn text(finding: &Finding, snapshot: &Snapshot, root: u64, outer: Option<u64>) -> String {
+/// Returns the report about a future that never ends.
+fn text([earlier, later]: &[Snapshot; 2], root: u64) -> Option<String> {
+    let finding = finding_of(earlier, later, Waiter::Task(root))?;
+    Some(report(later, std::slice::from_ref(&finding)))
+}
+
+/// Returns the snapshot without two things that tell the reader nothing. A certain finding needs no thread that sleeps without
+/// a record, such as that of a test harness. And the future that judges is no future of the program.
+fn concise(snapshot: &Snapshot, root: u64, outer: Option<u64>) -> Snapshot {
     let mut snapshot = snapshot.clone();
     snapshot.waits.retain(|wait| !is_unknown(wait));
     if let Some(outer) = outer {
         merge(&mut snapshot, root, outer);
     }
-    report(&snapshot, std::slice::from_ref(finding))
+    snapshot
 }
 
 /// Leaves out the future of the `block_on` that polls a `DeadlockPanics`, unless it waits for something else, too. The
@@ -147,7 +154,7 @@ mod tests {
     use blitz_io_observe::Kind;
 
     use super::*;
-    use crate::snapshot::{Task, TaskState, Wait};
+    use crate::snapshot::{Object, Task, TaskState, Wait};
 
     fn root(id: u64) -> Task {
         Task {
@@ -185,13 +192,26 @@ mod tests {
         }
     }
 
+    /// Future 3 waits for a lock of its own.
+    fn own_lock() -> Wait {
+        let object = Object {
+            id: 10,
+            holder: Some(Waiter::Task(3)),
+            ..Object::default()
+        };
+        Wait {
+            object: Some(object),
+            ..wait(2, Waiter::Task(3), Kind::Mutex, None)
+        }
+    }
+
     /// A thread blocks for future 2, which polls future 3; the thread of the harness sleeps.
     fn snapshot() -> Snapshot {
         Snapshot {
             tasks: vec![root(2), root(3)],
             waits: vec![
                 wait(1, Waiter::Thread(1), Kind::BlockOn, Some(2)),
-                wait(2, Waiter::Task(3), Kind::Mutex, None),
+                own_lock(),
                 wait(3, Waiter::Thread(5), Kind::UnknownFutex, None),
             ],
             ..Snapshot::default()
@@ -199,14 +219,8 @@ mod tests {
     }
 
     fn text_of(snapshot: &Snapshot) -> String {
-        let finding = Finding {
-            certainty: crate::snapshot::Certainty::Certain,
-            kind: "self-wait".into(),
-            summary: "…".into(),
-            waiters: vec![Waiter::Task(3)],
-            waits: Vec::new(),
-        };
-        text(&finding, snapshot, 3, Some(2))
+        let both = [snapshot, snapshot].map(|snapshot| concise(snapshot, 3, Some(2)));
+        text(&both, 3).unwrap()
     }
 
     #[test]

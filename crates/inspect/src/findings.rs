@@ -334,8 +334,8 @@ fn of_own(wait: &Wait) -> String {
     }
 }
 
-/// Returns the tasks that may have the other end of what a waiter of the cycle waits for, as its maker has spawned them since, and
-/// which are in no cycle; and the words that say so. They are stuck, too.
+/// Returns the tasks outside of the cycle that may have what a waiter of the cycle waits for. Its maker has spawned them since,
+/// and they are stuck, too. The second value is the text about them.
 fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> (Vec<Waiter>, String) {
     /// So many tasks are named.
     const NAMED: usize = 4;

@@ -1,9 +1,9 @@
-//! What a `futurelock` says: which future of a task was handed a lock, permit, notification or place, and is not polled.
+//! The text of a `futurelock`: the future that was handed a lock, permit, notification or place, and is not polled.
 //!
-//! The record of a handed object has the address in the waker of the future. Futures that a task polls itself have the same waker, so
-//! their records do not tell which one it was. But a release takes the first of the queue, and a future joins the queue when it is
-//! polled first: of futures of one task that wait for the same object, it is the one that has waited for longest.
-//! `Notify` can also choose the last one.
+//! The record of a handed object has the address in the waker of the future. Futures that a task polls itself have the same
+//! waker, so their records do not tell which of them it was. But a release takes the first of the queue, which a future joins
+//! with its first poll. So of several futures of one task, it is that with the longest wait for the object. Only `Notify` can
+//! also choose the last one.
 
 use blitz_io_observe::{Kind, Mode, SOCKET};
 
@@ -19,27 +19,25 @@ pub(crate) fn of_handed(graph: &Graph<'_>, wait: &Wait) -> String {
     let snapshot = graph.snapshot;
     let all = of_object(graph, wait);
     let chosen = chosen(&all);
-    let target = of_target(snapshot, wait);
     let task = of_waiter(snapshot, wait.waiter);
-    let mut text = match chosen.filter(|chosen| !chosen.location.is_empty()) {
-        Some(chosen) => format!(
-            "{target} was handed to the future at {}, which {task} does not poll",
-            short(&chosen.location)
-        ),
-        None => format!("{target} was handed to a future of {task} that the task does not poll"),
+    let mut text = of_target(snapshot, wait);
+    let object = wait.object.as_ref().filter(|_| is_task_lock(wait));
+    if let Some(object) = object.filter(|object| !object.taken_at.is_empty()) {
+        text += &format!(", taken before at {},", short(&object.taken_at));
+    }
+    text += &match chosen.filter(|chosen| !chosen.location.is_empty()) {
+        Some(chosen) => {
+            let place = short(&chosen.location);
+            format!(" was handed to the future at {place}, which {task} does not poll")
+        }
+        None => format!(" was handed to a future of {task} that the task does not poll"),
     };
     let mut others = all
         .iter()
         .filter(|other| chosen.is_some_and(|chosen| chosen.id != other.id));
     if let Some(other) = others.find(|other| !other.location.is_empty()) {
-        text += &format!(" while it waits for it again at {}", short(&other.location));
-    }
-    let object = wait.object.as_ref().filter(|_| is_task_lock(wait));
-    if let Some(object) = object.filter(|object| !object.taken_at.is_empty()) {
-        text += &format!(
-            "; the guard before was taken at {}",
-            short(&object.taken_at)
-        );
+        let place = short(&other.location);
+        text += &format!(" while it waits for it again at {place}");
     }
     text
 }
@@ -82,7 +80,7 @@ pub(crate) fn other_ends(graph: &Graph<'_>, wait: &Wait) -> String {
 }
 
 /// Returns what gives the object another permit, notification or place.
-fn of_more(wait: &Wait) -> Option<&'static str> {
+pub(crate) fn of_more(wait: &Wait) -> Option<&'static str> {
     match wait.semantics.mode {
         _ if is_task_lock(wait) => None,
         Mode::Permit => Some("another permit comes back"),
@@ -109,7 +107,7 @@ fn of_object<'a>(graph: &Graph<'a>, wait: &Wait) -> Vec<&'a Wait> {
         .collect()
 }
 
-/// Returns the one that was handed the object, if that is known.
+/// Returns the wait of the future that was handed the object, if it is known.
 fn chosen<'a>(all: &[&'a Wait]) -> Option<&'a Wait> {
     let mut marked: Vec<&Wait> = all.iter().filter(|wait| wait.is_handed).copied().collect();
     if marked.is_empty() {

@@ -2,25 +2,26 @@
 
 use blitz_io_observe::{EndedBy, Mode};
 
-use crate::graph::{Graph, is_for_guard, is_queued_job};
-use crate::names::of_waiter;
+use crate::graph::{Enders, Graph, is_for_guard, is_queued_job};
+use crate::handed::of_more;
+use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Wait, Waiter};
+
+/// So many are named.
+const WAYS: usize = 4;
 
 /// Returns what else could end one of these waits, as the end of a sentence.
 pub(crate) fn other_ends(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> String {
     let mut ways: Vec<String> = Vec::new();
     for &(waiter, wait) in cycle {
         let of_waiter = of_unrecorded(graph, waiter);
-        for way in of_wait(graph, wait)
-            .map(str::to_owned)
-            .into_iter()
-            .chain(of_waiter)
-        {
+        for way in of_wait(graph, wait).into_iter().chain(of_waiter) {
             if !ways.contains(&way) {
                 ways.push(way);
             }
         }
     }
+    ways.truncate(WAYS);
     if ways.is_empty() {
         ways.push("something without a record ends one of these waits".into());
     }
@@ -28,10 +29,27 @@ pub(crate) fn other_ends(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> String
 }
 
 /// Returns the ender of a wait that the records do not name.
-fn of_wait(graph: &Graph<'_>, wait: &Wait) -> Option<&'static str> {
+fn of_wait(graph: &Graph<'_>, wait: &Wait) -> Option<String> {
     let enders = graph.enders(wait);
     if enders.waiters.is_empty() {
-        return Some("another task has got it from something that tasks share, such as a map");
+        return Some(of_made(graph, wait));
+    }
+    of_enders(graph, wait, &enders).map(str::to_owned)
+}
+
+/// Describes how another task may have got what ends the wait (`makers.rs`).
+fn of_made(graph: &Graph<'_>, wait: &Wait) -> String {
+    let end = match wait.semantics.mode {
+        Mode::Send | Mode::Receive | Mode::Closed => "the other end of ",
+        _ => "",
+    };
+    let target = of_target(graph.snapshot, wait);
+    format!("another task has got {end}{target} from something that tasks share, such as a map")
+}
+
+fn of_enders(graph: &Graph<'_>, wait: &Wait, enders: &Enders) -> Option<&'static str> {
+    if let Some(more) = of_more(wait).filter(|_| graph.is_handed(wait)) {
+        return Some(more);
     }
     if is_queued_job(wait) {
         return Some("the runtime has another thread for blocking work");
@@ -52,9 +70,12 @@ fn of_wait(graph: &Graph<'_>, wait: &Wait) -> Option<&'static str> {
     })
 }
 
-/// Returns what a waiter waits for without a record, if it does.
+/// Describes a wait without a record, which a future may have that has a waker of its own or that another library drives.
 fn of_unrecorded(graph: &Graph<'_>, waiter: Waiter) -> Option<String> {
-    let is_explained = matches!(waiter, Waiter::Process(_)) || graph.has_records_only(waiter, true);
+    let waits = graph.waits(waiter);
+    let has_foreign_waker = waits.iter().all(|wait| !wait.blocks_thread)
+        && waits.iter().any(|wait| !wait.is_direct)
+        && !graph.has_records_only(waiter, true);
     let name = of_waiter(graph.snapshot, waiter);
-    (!is_explained).then(|| format!("{name} also waits for something without a record"))
+    has_foreign_waker.then(|| format!("{name} also waits for something without a record"))
 }

@@ -151,6 +151,14 @@ fn futurelock_of_connection() {
     );
     assert_eq!(finding.waits.len(), 2, "both futures: {finding:#?}");
     at(&finding, "locks.rs");
+    // The first `lock` of the function is the one whose future is not polled.
+    let mut places: Vec<&str> = finding.waits.iter().map(|wait| &*wait.location).collect();
+    places.sort_unstable();
+    let [first, second] = [places[0], places[1]];
+    let says = format!("was handed to the future at {first}, which task ");
+    assert!(finding.summary.contains(&says), "{finding:#?}");
+    let says = format!(" waits for it again at {second}, and can go on only if ");
+    assert!(finding.summary.contains(&says), "{finding:#?}");
 }
 
 #[test]

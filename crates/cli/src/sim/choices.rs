@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use blitz_io_sim::{Choice, Event, Happening, Recording, Simulator, Trace};
+use blitz_io_sim::{Choice, Event, Happening, Plan, Recording, Simulator, Trace, Verdict};
 
 use super::failed;
 use super::stacks::{Names, Report};
@@ -33,7 +33,7 @@ pub struct Explained {
     pub step: u64,
     /// The result of the decision, and the usual one, in one line.
     pub what: String,
-    /// Lines of source of the running thread, then of the chosen thread.
+    /// Lines of source of the running thread, then of the chosen thread, and a mark of the last choice that matters.
     pub places: Vec<String>,
 }
 
@@ -69,6 +69,7 @@ pub fn explain(
     }
     let frames = symbols::look_up(reports.values().flat_map(Report::addresses));
     let names = Names::new(&trace.program);
+    let last = last_that_matters(simulator, trace)?;
     let threads = threads(&recording.events);
     let name = |thread: u32| match threads.get(&thread) {
         Some(name) => format!("thread {thread} \"{}\"", names.thread(name)),
@@ -81,14 +82,41 @@ pub fn explain(
             let lines = stack.unwrap_or_default().into_iter().take(LINES);
             lines.map(move |line| format!("thread {thread}: {line}"))
         });
+        let mark = last.iter().filter(|(decision, _)| *decision == found.decision);
+        let mark = mark.map(|(_, verdict)| {
+            format!("the last choice that matters: with those before it alone, the run ends with: {verdict}")
+        });
         Explained {
             decision: found.decision,
             step: found.event.step,
             what: what(found, name),
-            places: places.collect(),
+            places: places.chain(mark).collect(),
         }
     });
     Ok(explained.collect())
+}
+
+/// Returns the last choice without which the run does not fail so, and how it ends with the choices before that alone. A run that
+/// was not shrunk may have other choices after it.
+fn last_that_matters(
+    simulator: &mut Simulator,
+    trace: &Trace,
+) -> Result<Option<(u32, Verdict)>, Exit> {
+    if !trace.verdict.is_failure() {
+        return Ok(None);
+    }
+    for (count, choice) in trace.plan.script.iter().enumerate().rev() {
+        let before = Plan {
+            script: trace.plan.script[..count].to_vec(),
+            strict: false,
+            ..trace.plan.clone()
+        };
+        let verdict = simulator.run(&before).map_err(failed)?.verdict;
+        if verdict != trace.verdict {
+            return Ok(Some((choice.index, verdict)));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the names that threads have got.

@@ -87,6 +87,7 @@ fn a_failure_is_found_kept_replayed_and_shrunk() {
     for part in [
         &format!("it fails because of {count}:"),
         "loses the processor before pthread_",
+        "the last choice that matters: with those before it alone, the run ends with: passed",
         &format!(": add at {}/program.c:", folder.path().display()),
         &format!(" {are} left, "),
     ] {
@@ -105,6 +106,7 @@ fn a_failure_is_found_kept_replayed_and_shrunk() {
     let page = fs::read_to_string(page).unwrap();
     for part in [
         "<h2>What makes it fail</h2>",
+        "the last choice that matters",
         "<rect class=\"choice\" id=\"choice",
         &format!("◆ choice 1 of {left}: "),
     ] {

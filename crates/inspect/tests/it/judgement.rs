@@ -366,12 +366,12 @@ fn a_futurelock_names_the_future_that_has_the_lock() {
         change(&mut snapshot);
         certain(&snapshot, &snapshot)[0].summary.clone()
     };
-    let first = "Mutex 0xa was handed to the future at main.rs:28, which task 1 \"t1\" does not poll while it waits for it \
-                 again at main.rs:32; the guard before was taken at main.rs:39";
+    let first = "Mutex 0xa, taken before at main.rs:39, was handed to the future at main.rs:28, which task 1 \"t1\" does not poll while it waits for it \
+                 again at main.rs:32";
     assert_eq!(summary(&|_| ()), first);
     let later = |snapshot: &mut Snapshot| snapshot.waits[0].since_ms = 1;
-    let second = "Mutex 0xa was handed to the future at main.rs:32, which task 1 \"t1\" does not poll while it waits for it \
-                  again at main.rs:28; the guard before was taken at main.rs:39";
+    let second = "Mutex 0xa, taken before at main.rs:39, was handed to the future at main.rs:32, which task 1 \"t1\" does not poll while it waits for it \
+                  again at main.rs:28";
     assert_eq!(summary(&later), second);
     // The record of a future in a combinator says so itself.
     let marked = |snapshot: &mut Snapshot| {
@@ -380,8 +380,7 @@ fn a_futurelock_names_the_future_that_has_the_lock() {
     };
     assert_eq!(summary(&marked), first);
     // Two threads polled them in one millisecond.
-    let unknown = "Mutex 0xa was handed to a future of task 1 \"t1\" that the task does not poll; the guard before was taken \
-                   at main.rs:39";
+    let unknown = "Mutex 0xa, taken before at main.rs:39, was handed to a future of task 1 \"t1\" that the task does not poll";
     assert_eq!(summary(&|snapshot| snapshot.waits[0].thread = 2), unknown);
 }
 
@@ -952,4 +951,32 @@ fn threads_that_are_all_asleep_have_the_innermost_waits() {
         finding.summary,
         format!("{summary}; only a handler of a signal could")
     );
+}
+
+#[test]
+fn a_probable_circle_says_what_else_could_end_it() {
+    let summary = |change: fn(&mut Wait)| {
+        let mut snapshot = crossed();
+        change(&mut snapshot.waits[0]);
+        let [finding] = &*findings(&snapshot, &snapshot) else {
+            panic!("one finding is expected");
+        };
+        assert_eq!(finding.certainty, Certainty::Probable);
+        finding.summary.clone()
+    };
+    let names = "task 1 \"t1\", task 2 \"t2\" wait for each other, and can go on only if";
+    let moved = |wait: &mut Wait| wait.object.as_mut().unwrap().is_movable = true;
+    let expected = format!("{names} another task or thread has the guard by now");
+    assert_eq!(summary(moved), expected);
+    let in_combinator = |wait: &mut Wait| wait.is_direct = false;
+    let expected = format!("{names} task 1 \"t1\" also waits for something without a record");
+    assert_eq!(summary(in_combinator), expected);
+    let message = |wait: &mut Wait| {
+        (wait.kind, wait.semantics) = of(Kind::MpscReceive);
+        wait.object.as_mut().unwrap().sender = Some(T(2));
+    };
+    let expected = format!("{names} another task or thread has a sender by now");
+    assert_eq!(summary(message), expected);
+    let certain = &findings(&crossed(), &crossed())[0].summary;
+    assert_eq!(certain, names.split_once(", and").unwrap().0);
 }

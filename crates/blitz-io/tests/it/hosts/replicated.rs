@@ -8,7 +8,13 @@ use crate::store::{Bug, simulation};
 const RUNS: u64 = 1_000;
 
 fn is_found(bug: Bug) {
-    let builder = Builder::new().seeds(RUNS).schedule(Schedule::Random);
+    is_found_from(0, bug);
+}
+
+/// Searches from this seed on.
+fn is_found_from(seed: u64, bug: Bug) {
+    let builder = Builder::new().seed(seed).seeds(RUNS);
+    let builder = builder.schedule(Schedule::Random);
     let failure = builder
         .shrink(false)
         .check(move || simulation::run(Some(bug)))
@@ -33,9 +39,12 @@ fn acknowledgements_before_a_sync_are_found() {
     is_found(Bug::LateSync);
 }
 
+/// 19 of the runs with the seeds below 6,000 fail: one of 316. The first of them is the 682nd, which took a minute on a busy
+/// machine. From this seed on it is the 24th, as long as the runs of these seeds stay the same; a search that begins
+/// anywhere finds it in [`RUNS`] runs with a probability of 96 %.
 #[test]
 fn votes_of_earlier_elections_are_found() {
-    is_found(Bug::LateVotes);
+    is_found_from(2_000, Bug::LateVotes);
 }
 
 #[test]
