@@ -47,7 +47,7 @@ pub fn missing(begin: &str, command: &str, words: &[OsString]) -> Exit {
     }
 }
 
-/// Returns `true` if Cargo was asked for the feature of a Tokio that has none, in the current folder.
+/// Returns `true` if the command line names the feature, and the Tokio of the current folder has none.
 pub fn is_missing_tokio(words: &[OsString]) -> bool {
     let mut names = words.iter();
     let is_asked = names.any(|word| word.to_string_lossy().contains("tokio/inspect"));

@@ -28,7 +28,7 @@ pub struct Tasks {
     pub longest_poll: u64,
     /// The sum of the times for each category, in nanoseconds, the greatest first.
     pub categories: Vec<(Category, u64)>,
-    /// The longest waits, by what the tasks waited for.
+    /// The waits by object or line, the longest sum first.
     pub waits: Vec<Contended>,
 }
 
