@@ -71,6 +71,13 @@ target() {
     echo "$processor-$system"
 }
 
+# Says what is not tested on this system.
+note() {
+    case $1 in
+    *-apple-darwin) echo "macOS: type-checked, not run yet; see $repository/blob/main/book/src/start/install.md#platforms" ;;
+    esac
+}
+
 # Compares a file with its checksum, in the current folder.
 verify() {
     if has sha256sum; then
@@ -130,6 +137,7 @@ install() {
     put "$work/$name/completions/blitz.fish" share/fish/vendor_completions.d/blitz.fish
     put "$work/$name/completions/blitz.zsh" share/zsh/site-functions/_blitz
     "$prefix/bin/blitz" --version
+    note "$machine"
     case :$PATH: in
     *:"$prefix/bin":*) ;;
     *) echo "add $prefix/bin to your PATH: export PATH=\"$prefix/bin:\$PATH\"" ;;

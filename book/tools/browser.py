@@ -50,6 +50,11 @@ LABELS = """() => [...document.querySelectorAll("figure.diagram svg")].map((svg)
 })"""
 
 
+# The widths of diagrams that scroll sideways.
+SCROLLED = """() => [...document.querySelectorAll("figure.diagram")]
+    .filter((figure) => figure.scrollWidth > figure.clientWidth + 1).map((figure) => figure.scrollWidth)"""
+
+
 # Code in a sentence that is short, and in two lines.
 BROKEN = """() => [...document.querySelectorAll(":not(pre) > code")]
     .filter((code) => code.textContent.length <= 24 && code.getClientRects().length > 1)
@@ -173,6 +178,7 @@ def main():
             if (width := page.evaluate("document.documentElement.scrollWidth")) > 390:
                 problems.append(f"{name}: {width} pixels wide on a screen of 390")
             problems += [f"{name}: a label of {size:.1f} pixels" for size in page.evaluate(LABELS) if size < 8.4]
+            problems += [f"{name}: a diagram of {wide} pixels" for wide in page.evaluate(SCROLLED)]
             problems += [f"{name}: broken over two lines: {code}" for code in page.evaluate(BROKEN)]
         print(f"{len(pages)} pages at 390 pixels")
 

@@ -32,8 +32,8 @@ def quotes():
     servers = {name: (ratio, cells, worst) for name, ratio, cells, worst in found}
     p50, p90, p99 = (servers[name] for name in ("p50", "p90", "p99"))
     p90, cells = p90[0], p90[1]
-    yield README, f"In {cells} measurements"
-    yield README, f"the p50 is {p50[0]} of Tokio's in the median and {p50[2]} in the worst; the p99 is {p99[0]} and [{p99[2]}]"
+    yield README, f"in {cells} measurements"
+    yield README, f"the p50 is {p50[0]} of Tokio's in the median and {p50[2]} in the worst, the p99 {p99[0]} in the median and [{p99[2]}]"
     p99 = p99[0]
     yield LIBRARIES, f"In the median of {cells} cells, the p90 is {p90} and the p99 {p99} of Tokio's."
 

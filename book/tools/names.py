@@ -3,7 +3,7 @@
 DOC is what rustdoc made of the crates with all features. In PAGE the table below the heading with the
 anchor `{#names}` lists exceptions in backquotes, in its first column; `*::name` stands for any owner. The table
 below `{#waits}` has the methods that wait: all of `sync` that block, and none that does not exist.
-Deprecated functions are not looked at: they are the names from before the rule. The names in C, C++ and Zig
+Deprecated functions are not looked at: they are other libraries' names for ours. The names in C, C++ and Zig
 are compared with theirs (binding_names.py).
 """
 

@@ -1,4 +1,4 @@
-//! Tells the program which target it is built for, and from which commit.
+//! Tells the program which target it is built for, from which commit, and of which release it is.
 
 use std::env;
 use std::fs;
@@ -16,11 +16,47 @@ fn main() {
         "cargo:rustc-env=BLITZ_REVISION={}",
         revision.unwrap_or_default()
     );
+    println!("cargo:rerun-if-env-changed={VARIABLE}");
+    let version = env::var("CARGO_PKG_VERSION").expect("Cargo sets it");
+    match release(&folder, env::var(VARIABLE).ok().as_deref(), &version) {
+        Ok(tag) => println!(
+            "cargo:rustc-env=BLITZ_RELEASE_TAG={}",
+            tag.unwrap_or_default()
+        ),
+        Err(problem) => panic!("{problem}"),
+    }
 }
+
+/// The workflow `release` sets this to the tag that it builds.
+const VARIABLE: &str = "BLITZ_RELEASE";
+
+/// Returns the tag of the release, if this is one: a package that Cargo has packed, or a build of the workflow
+/// `release`. A checkout may be any commit, also between two releases.
+///
+/// # Errors
+///
+/// Fails if the workflow builds a tag that is not that of the version.
+pub fn release(
+    folder: &Path,
+    built: Option<&str>,
+    version: &str,
+) -> Result<Option<String>, String> {
+    let tag = format!("v{version}");
+    match built.filter(|built| !built.is_empty()) {
+        Some(built) if built != tag => Err(format!(
+            "{VARIABLE} is {built}, and the version has the tag {tag}"
+        )),
+        Some(_) => Ok(Some(tag)),
+        None => Ok(folder.join(PACKED).is_file().then_some(tag)),
+    }
+}
+
+/// Cargo writes this file into a package.
+pub const PACKED: &str = ".cargo_vcs_info.json";
 
 /// Returns the commit that Cargo wrote into a published package.
 fn published(folder: &Path) -> Option<String> {
-    let text = fs::read_to_string(folder.join(".cargo_vcs_info.json")).ok()?;
+    let text = fs::read_to_string(folder.join(PACKED)).ok()?;
     let (_, rest) = text.split_once("\"sha1\": \"")?;
     let (revision, _) = rest.split_once('"')?;
     revision

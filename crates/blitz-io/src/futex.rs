@@ -56,17 +56,6 @@ pub fn wait_deadline(
     blitz_io_futex::wait_deadline(word, expected, deadline)
 }
 
-/// The former name of [`wait_deadline`].
-#[track_caller]
-#[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-pub fn wait_until(
-    word: &AtomicU32,
-    expected: u32,
-    deadline: impl Into<Option<Instant>>,
-) -> WaitResult {
-    wait_deadline(word, expected, deadline)
-}
-
 /// Sleeps until `word` no longer holds `previous`, and returns its new value. See
 /// [`blitz_io_futex::block_until_different`].
 ///

@@ -4,7 +4,8 @@
 //!   semantics of `tokio::sync`. They need no particular runtime.
 //! * [`thread`]: locks, barriers, latches, parkers and events for threads, with the names of
 //!   parking_lot, std and crossbeam.
-//! * [`runtime`](runtime/index.html), [`task`](task/index.html), [`time`](time/index.html): a work-stealing runtime with Tokio's names (feature `rt`).
+//! * [`runtime`](runtime/index.html), [`task`](task/index.html), [`time`](time/index.html): a work-stealing runtime with Tokio's names (feature `rt`),
+//!   and scopes of tasks.
 //! * [`io`](io/index.html): reading and writing bytes, with the names of `tokio::io` (feature `io-util`).
 //! * [`net`](net/index.html), [`fs`](fs/index.html), [`process`](process/index.html), [`signal`](signal/index.html): sockets, files, child processes and signals, with the
 //!   names of Tokio (features of the same names).
@@ -13,8 +14,15 @@
 //! * [`fiber`](fiber/index.html): blocking code as tasks, each with a stack of its own (feature `fiber`).
 //! * [`pipeline`](pipeline/index.html): stages that run in parallel and keep the order (feature `pipeline`).
 //! * [`futex`]: the futex that all of them sleep on, for building your own primitives.
-//! * [`inspect`](inspect/index.html): what a program waits for and who holds it (feature `inspect`), for the command
-//!   [`blitz why`](https://blitz-io.github.io/blitz-io/guides/hangs.html).
+//! * [`inspect`](inspect/index.html): what a program waits for and who holds it (feature `inspect`), for the commands
+//!   [`blitz why`](https://blitz-io.github.io/blitz-io/guides/hangs.html) and
+//!   [`blitz lint`](https://blitz-io.github.io/blitz-io/guides/lint.html).
+//! * [`trace`]: requests, for [`blitz trace`](https://blitz-io.github.io/blitz-io/guides/slow.html), which says where
+//!   they wait (with the feature `inspect`).
+//! * [`sim`](sim/index.html): tests that run tasks, hosts and networks in many orders, each of which can be replayed (feature `sim`).
+//! * [`metrics`](metrics/index.html): the figures of runtimes, pools and shared memory, to Prometheus and others (feature `metrics`).
+//! * [`stream`](stream/index.html), [`hyper`](hyper/index.html): the wrappers of `tokio_stream`, and the traits of hyper
+//!   (features of the same names).
 //!
 //! # The runtime
 //!
@@ -322,9 +330,9 @@
 //! | **Compatibility** | |
 //! | `portable` | a table of locks instead of the system's futex, for sandboxes that forbid it |
 //! | `send_guard` | guards of the locks of [`thread`] can be sent to another thread, as with parking_lot's feature of that name |
-//!
-//! Tokio's features `rt-multi-thread`, `sync`, `test-util` and `time` have no counterpart: what they
-//! add is in `rt`, or always there.
+//! | **Tokio's names** | aliases, so that a program keeps its list of features |
+//! | `rt-multi-thread`, `test-util`, `time` | the same as `rt` |
+//! | `sync`, `parking_lot`, `io-uring` | nothing: the locks and channels are always there, and io_uring is used where the system has it |
 
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 

@@ -41,11 +41,6 @@ pub enum RecvTimeoutError {
 }
 
 impl RecvTimeoutError {
-    /// The former name of [`Closed`](Self::Closed).
-    #[allow(non_upper_case_globals)]
-    #[deprecated(since = "0.2.0", note = "use `RecvTimeoutError::Closed`")]
-    pub const Disconnected: Self = Self::Closed;
-
     /// Returns `true` if the time elapsed.
     pub fn is_timeout(&self) -> bool {
         *self == Self::Timeout

@@ -4,12 +4,13 @@
 //! an environment variable set, so the command can complete what exists only at that time:
 //! names of segments.
 use std::io;
+use std::process::ExitCode;
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_complete::env::{CompleteEnv, Shells};
 
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::{Cli, output};
 
 /// The variable in which a script passes the name of its shell.
@@ -24,7 +25,7 @@ Examples:
 Exit codes:
   0    the script is printed
   1    it cannot be printed
-  2    there is no such shell";
+  64   there is no such shell";
 
 #[derive(Args)]
 #[command(after_help = HELP)]
@@ -48,9 +49,15 @@ fn script(shell: Shell) -> io::Result<Vec<u8>> {
     Ok(script)
 }
 
-/// Answers a script and ends the process, if a script made the call.
-pub fn answer() {
-    CompleteEnv::with_factory(Cli::command)
-        .var(VARIABLE)
-        .complete();
+/// Answers a script, if a script made the call, and returns the code with which the process ends then.
+pub fn answer() -> Option<ExitCode> {
+    let command = CompleteEnv::with_factory(Cli::command).var(VARIABLE);
+    let folder = std::env::current_dir().ok();
+    match command.try_complete(std::env::args_os(), folder.as_deref()) {
+        Ok(was_answered) => was_answered.then_some(ExitCode::SUCCESS),
+        Err(error) => {
+            output::tell(error);
+            Some(exit::USAGE.into())
+        }
+    }
 }

@@ -10,13 +10,17 @@ Exit codes:
   0    it worked
   1    the work failed; in each command also: a file is missing, cannot be read or written, or is
        not what it should be
-  2    the arguments are wrong, or `why` found a wait that probably never ends
+  2    `why` found a wait that probably never ends
   3    `why` found a wait that certainly never ends; `sim` found a failure,
        `lint` a fault that another run may show; a recording of `trace` has no request
   4    `sim` found a deadlock
   5    `sim` found a livelock
+  64   the arguments are wrong
   130  interrupted (what was measured until then is printed)
 The help of each command has its own codes, and examples.";
+
+/// The code for wrong arguments.
+pub const USAGE: u8 = 64;
 
 /// Why the command ended, and with which code.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +31,7 @@ pub enum Exit {
     Failed(String),
     /// The work failed, and its errors are printed already. Code 1.
     Silent,
-    /// The arguments are wrong. Code 2.
+    /// The arguments are wrong. Code 64, `EX_USAGE` of sysexits.h: no result of a command has it.
     Usage(String),
     /// `why` found a wait that probably never ends, and nothing certain. Code 2.
     Likely,
@@ -71,10 +75,11 @@ impl Exit {
         match self {
             Exit::Done => 0,
             Exit::Failed(_) | Exit::Silent => 1,
-            Exit::Usage(_) | Exit::Likely => 2,
+            Exit::Likely => 2,
             Exit::Found => 3,
             Exit::Deadlock => 4,
             Exit::Livelock => 5,
+            Exit::Usage(_) => USAGE,
             Exit::Interrupted => 130,
         }
     }

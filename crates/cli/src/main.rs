@@ -90,7 +90,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    completions::answer();
+    if let Some(code) = completions::answer() {
+        return code;
+    }
     if let Some(code) = greeting::greet() {
         return code;
     }
@@ -125,12 +127,13 @@ fn parse() -> Result<Cli, ExitCode> {
     let line: Vec<OsString> = std::env::args_os().collect();
     Cli::try_parse_from(&line).map_err(|mut told| {
         hints::add(&mut told, &line);
-        let code = ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2));
         match told.print() {
             Err(error) if !told.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
                 output::unwritable(&error).report().into()
             }
-            _ => code,
+            // Help is printed on standard output.
+            _ if told.use_stderr() => exit::USAGE.into(),
+            _ => ExitCode::SUCCESS,
         }
     })
 }

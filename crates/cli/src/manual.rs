@@ -19,7 +19,7 @@ Examples:
 Exit codes:
   0    the page is shown
   1    it cannot be printed
-  2    there is no such command";
+  64   there is no such command";
 
 #[derive(Args)]
 #[command(after_help = HELP)]

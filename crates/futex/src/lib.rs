@@ -80,8 +80,6 @@ mod word;
 pub use result::WaitResult;
 pub use scope::{Scope, Unsupported};
 pub use split_word::{Group, SplitWord};
-#[allow(deprecated)]
-pub use wait::wait_until;
 pub use wait::{block_until_different, wait, wait_deadline, wake_all, wake_n, wake_one};
 pub use wait_any::{WAIT_ANY_MAX, WaitAny, WaitAnyError, wait_any};
 

@@ -127,16 +127,6 @@ impl SplitWord {
         sys::wait(self, expected, deadline.into(), Scope::Private)
     }
 
-    /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-    pub fn wait_until(
-        &self,
-        expected: [u8; 4],
-        deadline: impl Into<Option<Instant>>,
-    ) -> WaitResult {
-        self.wait_deadline(expected, deadline)
-    }
-
     /// Waits like [`wait_deadline`](SplitWord::wait_deadline), as a member of `group`, which
     /// [`wake_group`](SplitWord::wake_group) can wake alone.
     #[inline]

@@ -57,16 +57,6 @@ pub fn wait_deadline(
     sys::wait(word, expected, deadline.into(), Scope::Private)
 }
 
-/// The former name of [`wait_deadline`].
-#[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-pub fn wait_until(
-    word: &AtomicU32,
-    expected: u32,
-    deadline: impl Into<Option<Instant>>,
-) -> WaitResult {
-    wait_deadline(word, expected, deadline)
-}
-
 /// Wakes one thread that sleeps on `word`, and returns how many threads are known to have
 /// been woken.
 ///
@@ -169,17 +159,6 @@ impl Scope {
     ) -> Result<WaitResult, Unsupported> {
         self.check()?;
         Ok(sys::wait(word, expected, deadline.into(), self))
-    }
-
-    /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-    pub fn wait_until(
-        self,
-        word: &AtomicU32,
-        expected: u32,
-        deadline: impl Into<Option<Instant>>,
-    ) -> Result<WaitResult, Unsupported> {
-        self.wait_deadline(word, expected, deadline)
     }
 
     /// Wakes one sleeper; see [`wake_one`](crate::wake_one).

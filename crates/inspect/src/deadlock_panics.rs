@@ -11,8 +11,9 @@ use std::time::Duration;
 use blitz_io_observe::{Caller, Root};
 
 use crate::findings::finding_of;
+use crate::graph::is_unknown;
 use crate::report::report;
-use crate::snapshot::{Finding, Snapshot, Waiter};
+use crate::snapshot::{Snapshot, Waiter};
 use crate::watchdog::Watchdog;
 
 /// The time between the snapshots that are compared.
@@ -39,13 +40,14 @@ pub fn panic_on_deadlock<F: Future>(future: F) -> DeadlockPanics<F> {
     let caller = Location::caller();
     let root = Root::new(future, Caller::at(caller));
     let shared = Arc::new(Mutex::new(Shared::default()));
-    let (waiter, found) = (Waiter::Task(root.id()), shared.clone());
+    let (id, found) = (root.id(), shared.clone());
     let watchdog = Watchdog::with_judge(INTERVAL, move |earlier: &Snapshot, later: &Snapshot| {
-        let Some(finding) = finding_of(earlier, later, waiter) else {
+        if finding_of(earlier, later, Waiter::Task(id)).is_none() {
             return;
-        };
-        let text = text(&finding, later);
+        }
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        let both = [earlier, later].map(|snapshot| concise(snapshot, id, found.outer));
+        let Some(text) = text(&both, id) else { return };
         found.report = Some(text);
         let waker = found.waker.take();
         drop(found);
@@ -60,8 +62,43 @@ pub fn panic_on_deadlock<F: Future>(future: F) -> DeadlockPanics<F> {
     }
 }
 
-fn text(finding: &Finding, snapshot: &Snapshot) -> String {
-    report(snapshot, std::slice::from_ref(finding))
+/// Returns the report about a future that never ends.
+fn text([earlier, later]: &[Snapshot; 2], root: u64) -> Option<String> {
+    let finding = finding_of(earlier, later, Waiter::Task(root))?;
+    Some(report(later, std::slice::from_ref(&finding)))
+}
+
+/// Returns the snapshot without two things that tell the reader nothing. A certain finding needs no thread that sleeps without
+/// a record, such as that of a test harness. And the future that judges is no future of the program.
+fn concise(snapshot: &Snapshot, root: u64, outer: Option<u64>) -> Snapshot {
+    let mut snapshot = snapshot.clone();
+    snapshot.waits.retain(|wait| !is_unknown(wait));
+    if let Some(outer) = outer {
+        merge(&mut snapshot, root, outer);
+    }
+    snapshot
+}
+
+/// Leaves out the future of the `block_on` that polls a `DeadlockPanics`, unless it waits for something else, too. The
+/// thread then waits for the future within, which gets the other one's place: that of the test.
+fn merge(snapshot: &mut Snapshot, root: u64, outer: u64) {
+    let Some(place) = snapshot.task(outer).filter(|task| task.is_root) else {
+        return;
+    };
+    let place = place.location.clone();
+    let mut waits = snapshot.waits.iter();
+    if waits.any(|wait| wait.waiter == Waiter::Task(outer)) {
+        return;
+    }
+    snapshot.tasks.retain(|task| task.id != outer);
+    for task in snapshot.tasks.iter_mut().filter(|task| task.id == root) {
+        task.location.clone_from(&place);
+    }
+    for wait in &mut snapshot.waits {
+        if wait.task == Some(outer) {
+            wait.task = Some(root);
+        }
+    }
 }
 
 /// See [`panic_on_deadlock`].
@@ -82,6 +119,8 @@ impl<F> fmt::Debug for DeadlockPanics<F> {
 struct Shared {
     report: Option<String>,
     waker: Option<Waker>,
+    /// The task, or the future of a `block_on`, that has polled this last.
+    outer: Option<u64>,
 }
 
 impl<F: Future> Future for DeadlockPanics<F> {
@@ -100,10 +139,113 @@ impl<F: Future> Future for DeadlockPanics<F> {
             drop(shared);
             panic!("this never ends\n{report}");
         }
+        let outer = blitz_io_observe::Waiter::current();
+        shared.outer = outer.is_task().then(|| outer.number());
         let old = shared.waker.replace(context.waker().clone());
         drop(shared);
         // Foreign code runs without the lock.
         drop(old);
         Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blitz_io_observe::Kind;
+
+    use super::*;
+    use crate::snapshot::{Object, Task, TaskState, Wait};
+
+    fn root(id: u64) -> Task {
+        Task {
+            id,
+            name: String::new(),
+            location: format!("tests/pan.rs:{id}"),
+            is_root: true,
+            state: TaskState::Idle,
+            thread: 1,
+            poll_ms: None,
+            wakers: 1,
+            polls: 2,
+            child_of: None,
+        }
+    }
+
+    fn wait(id: u64, waiter: Waiter, kind: Kind, task: Option<u64>) -> Wait {
+        Wait {
+            id,
+            waiter,
+            thread: 1,
+            kind: kind.name().into(),
+            semantics: kind.semantics(),
+            object: None,
+            task,
+            runtime: None,
+            source: None,
+            location: String::new(),
+            since_ms: 0,
+            waiting_ms: 1_000,
+            is_timed: false,
+            blocks_thread: waiter.task().is_none(),
+            is_direct: true,
+            is_handed: false,
+        }
+    }
+
+    /// Future 3 waits for a lock of its own.
+    fn own_lock() -> Wait {
+        let object = Object {
+            id: 10,
+            holder: Some(Waiter::Task(3)),
+            ..Object::default()
+        };
+        Wait {
+            object: Some(object),
+            ..wait(2, Waiter::Task(3), Kind::Mutex, None)
+        }
+    }
+
+    /// A thread blocks for future 2, which polls future 3; the thread of the harness sleeps.
+    fn snapshot() -> Snapshot {
+        Snapshot {
+            tasks: vec![root(2), root(3)],
+            waits: vec![
+                wait(1, Waiter::Thread(1), Kind::BlockOn, Some(2)),
+                own_lock(),
+                wait(3, Waiter::Thread(5), Kind::UnknownFutex, None),
+            ],
+            ..Snapshot::default()
+        }
+    }
+
+    fn text_of(snapshot: &Snapshot) -> String {
+        let both = [snapshot, snapshot].map(|snapshot| concise(snapshot, 3, Some(2)));
+        text(&both, 3).unwrap()
+    }
+
+    #[test]
+    fn the_report_has_the_future_of_the_test_once() {
+        let text = text_of(&snapshot());
+        assert!(
+            text.contains("waits 1.0 s for block_on at tests/pan.rs:2"),
+            "{text}"
+        );
+        assert!(text.contains("1 task, 2 waits"), "{text}");
+        assert!(
+            !text.contains("pan.rs:3") && !text.contains("futex"),
+            "{text}"
+        );
+    }
+
+    /// As in a `select!` with another future.
+    #[test]
+    fn a_future_that_waits_for_more_stays() {
+        let mut snapshot = snapshot();
+        snapshot
+            .waits
+            .push(wait(4, Waiter::Task(2), Kind::Sleep, None));
+        let text = text_of(&snapshot);
+        assert!(text.contains("for block_on at tests/pan.rs:2"), "{text}");
+        assert!(text.contains("block_on at tests/pan.rs:3 waits"), "{text}");
     }
 }

@@ -78,19 +78,21 @@
 
 use std::collections::BTreeSet;
 
+use crate::all_asleep::all_asleep;
 use crate::graph::{
-    Graph, is_for_failure, is_pipeline_worker, is_queued_job, is_task_lock, is_unknown,
-    polls_children,
+    Graph, is_for_failure, is_pipeline_worker, is_queued_job, is_task_lock, polls_children,
 };
+use crate::handed::{self, of_handed};
 use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
 use crate::names::{of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
+use crate::other_ends::other_ends;
 use crate::overdue::overdue_timers;
 use crate::own_lock::{is_movable, is_movable_of_owner};
 use crate::snapshot::{
-    Certainty, Finding, Object, Snapshot, Spawned, TaskState, Wait, Waiter, id_of_child,
+    Certainty, Finding, Maker, Object, Snapshot, Spawned, TaskState, Wait, Waiter, id_of_child,
 };
 use crate::stays::{Stuck, wait_stays};
 
@@ -274,7 +276,7 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         }
     }
     let (kind, summary) = if let Some(wait) = handed {
-        ("futurelock", of_handed(snapshot, &wait))
+        ("futurelock", of_handed(graph, &wait))
     } else if let Some(&(queued, _)) = cycle.iter().find(|(_, wait)| is_queued_job(wait)) {
         let names: Vec<String> = graph
             .running_jobs()
@@ -299,24 +301,26 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
             ),
         )
     } else {
-        let names: Vec<String> = cycle
-            .iter()
-            .map(|&(waiter, _)| of_waiter(snapshot, waiter))
-            .collect();
+        let (members, made) = of_makers(graph, cycle);
+        for &task in &members {
+            waits.extend(graph.waits(task).iter().map(|&wait| wait.clone()));
+        }
+        let members = cycle.iter().map(|&(waiter, _)| waiter).chain(members);
+        let names: Vec<String> = members.map(|waiter| of_waiter(snapshot, waiter)).collect();
         (
             "deadlock",
-            format!(
-                "{} wait for each other{}",
-                names.join(", "),
-                of_makers(graph, cycle)
-            ),
+            format!("{} wait for each other{made}", names.join(", ")),
         )
     };
     let waiters = cycle.iter().map(|&(waiter, _)| waiter).collect();
+    let other_ends = match certainty {
+        Certainty::Certain => String::new(),
+        Certainty::Probable => other_ends(graph, cycle),
+    };
     Finding {
         certainty,
         kind: kind.into(),
-        summary,
+        summary: summary + &other_ends,
         waiters,
         waits,
     }
@@ -330,35 +334,40 @@ fn of_own(wait: &Wait) -> String {
     }
 }
 
-/// Returns the assumption behind a cycle with a wait for the end of an object which its maker may have given away, with the tasks
-/// that the maker has spawned since: they are stuck, too.
-fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> String {
+/// Returns the tasks outside of the cycle that may have what a waiter of the cycle waits for. Its maker has spawned them since,
+/// and they are stuck, too. The second value is the text about them.
+fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> (Vec<Waiter>, String) {
     /// So many tasks are named.
     const NAMED: usize = 4;
     let rests = |wait: &&Wait| graph.enders(wait).waiters.is_empty();
     let waits = cycle.iter().map(|&(_, wait)| wait).filter(rests);
-    let made: Vec<_> = waits.filter_map(|wait| graph.maker_of(wait)).collect();
-    if made.is_empty() {
-        return String::new();
-    }
+    let made: Vec<(&Wait, &Maker)> = waits
+        .filter_map(|wait| Some((wait, graph.maker_of(wait)?)))
+        .collect();
+    let Some(&(first, maker)) = made.first() else {
+        return (Vec::new(), String::new());
+    };
     let has_one = |spawned: &&Spawned| {
         let mut made = made.iter();
-        made.any(|maker| spawned.by == Some(maker.maker) && spawned.number >= maker.number)
+        made.any(|(_, maker)| spawned.by == Some(maker.maker) && spawned.number >= maker.number)
     };
     let spawned = graph.snapshot.spawned.iter().filter(has_one);
     let mut later: Vec<Waiter> = spawned.map(|spawned| Waiter::Task(spawned.task)).collect();
     later.retain(|&task| cycle.iter().all(|&(waiter, _)| waiter != task));
     later.sort_unstable();
-    let named = later.iter().take(NAMED);
-    let mut names: Vec<String> = named.map(|&task| of_waiter(graph.snapshot, task)).collect();
-    if later.len() > NAMED {
-        names.push(format!("{} more", later.len() - NAMED));
-    }
-    let mut text = ", and so does each task that was spawned with what they wait for".to_owned();
-    if !names.is_empty() {
-        text += &format!(" ({})", names.join(", "));
-    }
-    text
+    let more = match later.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more tasks like these"),
+    };
+    later.truncate(NAMED);
+    let name = |waiter| of_waiter(graph.snapshot, waiter);
+    let text = format!(
+        "{more}: {} waits for {}, which {} made, and only these were spawned with it",
+        name(first.waiter),
+        of_target(graph.snapshot, first),
+        name(maker.maker),
+    );
+    (later, text)
 }
 
 /// Finds locks that were handed to a future which its task does not poll, although the task may proceed.
@@ -385,18 +394,12 @@ fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>)
             found.push(Finding {
                 certainty: Certainty::Probable,
                 kind: "futurelock".into(),
-                summary: of_handed(later.snapshot, first),
+                summary: of_handed(later, first) + &handed::other_ends(later, first),
                 waiters: vec![waiter],
                 waits,
             });
         }
     }
-}
-
-/// Describes a lock that was handed to a future of the waiter.
-fn of_handed(snapshot: &Snapshot, wait: &Wait) -> String {
-    let (target, task) = (of_target(snapshot, wait), of_waiter(snapshot, wait.waiter));
-    format!("{target} was handed to a future of {task} that the task does not poll")
 }
 
 /// Finds locks and permits whose holder is a task that has ended.
@@ -429,7 +432,8 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
             certainty: Certainty::Probable,
             kind: "lost-holder".into(),
             summary: format!(
-                "{} waits for {}, which task {holder} acquired last and did not release before it ended",
+                "{} waits for {}, which task {holder} acquired last and did not release before it ended. This ends only if \
+                 the program has kept it elsewhere, and drops it",
                 of_waiter(later.snapshot, wait.waiter),
                 of_target(later.snapshot, wait),
             ),
@@ -444,51 +448,6 @@ fn may_have_heir(snapshot: &Snapshot, object: &Object, holder: u64) -> bool {
     let by = Some(Waiter::Task(holder));
     let mut spawned = snapshot.spawned.iter();
     object.is_movable && (snapshot.left_out.is_some() || spawned.any(|spawned| spawned.by == by))
-}
-
-/// Threads none of which is left to wake another one.
-fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
-    let snapshot = later.snapshot;
-    let has_lasted = snapshot.all_asleep == earlier.snapshot.all_asleep;
-    let mut others = found.iter();
-    let is_explained = others.any(|finding| finding.certainty == Certainty::Certain);
-    if snapshot.all_asleep.is_none() || !has_lasted || is_explained {
-        return;
-    }
-    let mut waits: Vec<Wait> = snapshot.waits.clone();
-    waits.retain(|wait| wait.blocks_thread);
-    // Those say more that have a record.
-    waits.sort_by_key(is_unknown);
-    let mut waiters: Vec<Waiter> = Vec::new();
-    for wait in &waits {
-        if !waiters.contains(&wait.waiter) {
-            waiters.push(wait.waiter);
-        }
-    }
-    // All threads may be idle, in a program without work.
-    if waiters.is_empty() {
-        return;
-    }
-    let names: Vec<String> = waiters
-        .iter()
-        .map(|&waiter| of_waiter(snapshot, waiter))
-        .collect();
-    found.push(Finding {
-        certainty: if snapshot.handles_signals {
-            Certainty::Probable
-        } else {
-            Certainty::Certain
-        },
-        kind: "all-asleep".into(),
-        summary: format!(
-            "{} {}, and no thread is left that could wake {}",
-            names.join(", "),
-            if names.len() == 1 { "sleeps" } else { "sleep" },
-            if names.len() == 1 { "it" } else { "one" },
-        ),
-        waiters,
-        waits,
-    });
 }
 
 /// Waits that only stopped processes can end.
@@ -516,7 +475,7 @@ fn stopped_peers(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding
             certainty: Certainty::Probable,
             kind: "stopped-peer".into(),
             summary: format!(
-                "{} waits for {}, and {} {is_or_are} stopped",
+                "{} waits for {}, and {} {is_or_are} stopped until SIGCONT",
                 of_waiter(snapshot, wait.waiter),
                 of_target(snapshot, wait),
                 names.join(", "),
@@ -562,8 +521,9 @@ fn not_polled(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) 
         certainty: Certainty::Probable,
         kind: "not-polled".into(),
         summary: format!(
-            "{} could go on, and have not been polled for {time} ms",
-            names.join(", ")
+            "{} could go on, and {} not been polled for {time} ms; the executor may have got no processor",
+            names.join(", "),
+            if waiters.len() == 1 { "has" } else { "have" },
         ),
         waiters,
         waits: Vec::new(),

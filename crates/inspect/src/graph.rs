@@ -418,6 +418,15 @@ impl<'a> Graph<'a> {
                     needs_all: true,
                 }
             }
+            // One that panics ends the others.
+            EndedBy::AllMembers if polls_children(wait) => {
+                let waiters = self.members(wait, object);
+                Enders {
+                    is_certain: waiters.len() == object.readers.len() + object.unnamed as usize,
+                    needs_all: !waiters.is_empty(),
+                    waiters,
+                }
+            }
             // All members have to proceed.
             EndedBy::AllMembers => Enders {
                 waiters: self.members(wait, object),

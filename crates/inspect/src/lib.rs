@@ -16,13 +16,16 @@
 //! shared memory into other processes, and [`join`] makes one snapshot of theirs.
 
 mod alike;
+mod all_asleep;
 mod chain;
 mod dot;
 mod families;
 mod findings;
 mod graph;
+mod handed;
 mod held_cycle;
 mod join;
+mod lines;
 pub mod lint;
 mod long_poll;
 mod long_wait;
@@ -30,6 +33,7 @@ mod makers;
 mod names;
 mod never_woken;
 mod origin;
+mod other_ends;
 mod overdue;
 mod own_lock;
 mod renumber;
@@ -120,7 +124,7 @@ pub use join::join;
 pub use names::{of_target, of_waiter, short as short_place};
 #[doc(hidden)]
 pub use origin::{Origin, origin};
-pub use report::report;
+pub use report::{report, report_within};
 pub use snapshot::{
     Certainty, ChildOf, Contention, End, Fill, Finding, Frame, Group, Hosted, Job, LeftOut, Maker,
     Monitor, Object, Overdue, Peer, Process, ProcessState, Resource, Runtime, Scheduler, Snapshot,

@@ -45,7 +45,7 @@ pub(crate) fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
             certainty: Certainty::Probable,
             kind: "long-poll".into(),
             summary: format!(
-                "{}{place} has kept {} in one poll for {time} ms",
+                "{}{place} has kept {} in one poll for {time} ms, which may still end",
                 of_waiter(snapshot, waiter),
                 of_waiter(snapshot, Waiter::Thread(task.thread)),
             ),

@@ -106,7 +106,7 @@ fn of_shutdown(snapshot: &Snapshot, wait: &Wait) -> Finding {
     Finding {
         certainty: Certainty::Probable,
         kind: "long-wait".into(),
-        summary: format!("{waiter} has waited {time:.1} s for the {target}"),
+        summary: format!("{waiter} has waited {time:.1} s for the {target}; it may still end"),
         waiters: vec![wait.waiter],
         waits: vec![wait.clone()],
     }

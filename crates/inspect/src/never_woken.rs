@@ -28,7 +28,7 @@ pub(crate) fn never_woken(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Ve
             certainty: Certainty::Probable,
             kind: "never-woken".into(),
             summary: format!(
-                "{} waits for {}, which {} has; that waits for nothing that could wake it",
+                "{} waits for {}, which {} has; that waits for nothing that could wake it, so only an abort could end it",
                 of_waiter(snapshot, wait.waiter),
                 of_target(snapshot, wait),
                 of_waiter(snapshot, holder),

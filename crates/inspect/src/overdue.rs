@@ -38,7 +38,7 @@ pub(crate) fn overdue_timers(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut
             certainty: Certainty::Probable,
             kind: "not-driven".into(),
             summary: format!(
-                "{} waits for {}, which was due {:.1} s ago: no thread drives its runtime",
+                "{} waits for {}, which was due {:.1} s ago: no thread drives its runtime. This ends only if one does, or if the task is aborted",
                 of_waiter(snapshot, wait.waiter),
                 of_target(snapshot, wait),
                 *time as f64 / 1e3,

@@ -1,4 +1,5 @@
-//! The report for people, within 60 columns where names allow it.
+//! The report for people. [`report`] breaks no line: a line of a file or log is found with its whole path. On a terminal,
+//! [`report_within`] breaks lines between words, and shortens names of functions that do not fit.
 
 use std::fmt::Write;
 
@@ -6,6 +7,7 @@ use blitz_io_observe::{Kind, Mode};
 
 use crate::alike::{blocks, without_waits};
 use crate::graph::Graph;
+use crate::lines::Lines;
 use crate::names::{
     is_of_std, of_members, of_target, of_time, of_waiter, role_of_reader, short, since_taken,
     with_role, within_process,
@@ -16,7 +18,8 @@ use crate::snapshot::{
 };
 use crate::{long_wait, own_lock};
 
-const COLUMNS: usize = 60;
+/// The columns of a report that is a part of another text.
+pub(crate) const COLUMNS: usize = 60;
 /// A finding shows each of so many waits.
 const EACH: usize = 16;
 /// So many notes are shown.
@@ -26,7 +29,7 @@ const HELD: &str = "held by";
 /// The functions of a stack that are shown.
 const FRAMES: usize = 16;
 
-/// Writes the report: the findings, then all waits.
+/// Writes the report: the findings, then all waits. No line is broken.
 ///
 /// # Examples
 ///
@@ -36,77 +39,92 @@ const FRAMES: usize = 16;
 /// ```
 #[must_use]
 pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
+    report_within(snapshot, findings, usize::MAX)
+}
+
+/// Writes the same report for a terminal with this many columns: longer lines are broken between words.
+///
+/// # Examples
+///
+/// ```
+/// let text = blitz_io_inspect::report_within(&Default::default(), &[], 60);
+/// assert!(text.lines().all(|line| line.len() <= 60));
+/// ```
+#[must_use]
+pub fn report_within(snapshot: &Snapshot, findings: &[Finding], columns: usize) -> String {
+    let mut text = Lines::new(columns);
     if findings.is_empty() {
-        return format!("nothing certain\n{}", report_of_failure(snapshot, findings));
+        text.line("", "nothing certain");
     }
-    report_of_failure(snapshot, findings)
+    describe_all(&mut text, snapshot, findings);
+    text.text
 }
 
 /// Writes the report about a program that has failed: it says nothing about findings if there are none.
 #[doc(hidden)]
 #[must_use]
 pub fn report_of_failure(snapshot: &Snapshot, findings: &[Finding]) -> String {
-    let mut text = String::new();
+    let mut text = Lines::new(COLUMNS);
+    describe_all(&mut text, snapshot, findings);
+    text.text
+}
+
+/// Writes the findings, then all waits.
+fn describe_all(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
     for finding in findings {
         let certainty = match finding.certainty {
             Certainty::Certain => "certain",
             Certainty::Probable => "probable",
         };
-        wrap(
-            &mut text,
+        text.line(
             "",
             &format!("{certainty}: {}: {}", finding.kind, finding.summary),
         );
         if finding.waits.len() <= EACH {
             for wait in &finding.waits {
-                describe(&mut text, snapshot, wait);
+                describe(text, snapshot, wait);
             }
         } else {
-            describe_blocks(&mut text, snapshot, &finding.waits);
+            describe_blocks(text, snapshot, &finding.waits);
         }
     }
-    describe_notes(&mut text, snapshot, findings);
-    summarise(&mut text, snapshot);
-    describe_blocks(&mut text, snapshot, &snapshot.waits);
+    describe_notes(text, snapshot, findings);
+    summarise(text, snapshot);
+    describe_blocks(text, snapshot, &snapshot.waits);
     for (waiter, more) in without_waits(snapshot) {
-        describe_task(&mut text, snapshot, waiter, more);
+        describe_task(text, snapshot, waiter, more);
     }
-    describe_left_out(&mut text, snapshot);
+    describe_left_out(text, snapshot);
     for missing in &snapshot.missing {
-        wrap(&mut text, "", missing);
+        text.line("", missing);
     }
     for stack in &snapshot.stacks {
-        describe_stack(&mut text, snapshot, stack);
+        describe_stack(text, snapshot, stack);
     }
     for process in snapshot.processes.iter().skip(1) {
-        describe_process(&mut text, process);
+        describe_process(text, process);
     }
-    text
 }
 
 /// Writes what is no finding, and that a person wants to see if something hangs.
-fn describe_notes(text: &mut String, snapshot: &Snapshot, findings: &[Finding]) {
+fn describe_notes(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
     let mut notes = own_lock::notes(snapshot, findings);
     notes.append(&mut long_wait::notes(snapshot, findings));
     for note in notes.iter().take(NOTES) {
-        wrap(text, "", &format!("note: {note}"));
+        text.line("", &format!("note: {note}"));
     }
     if let more @ 1.. = notes.len().saturating_sub(NOTES) {
-        wrap(text, "", &format!("and {more} more notes like this"));
+        text.line("", &format!("and {more} more notes like this"));
     }
 }
 
 /// Writes the numbers of tasks and waits.
-fn summarise(text: &mut String, snapshot: &Snapshot) {
+fn summarise(text: &mut Lines, snapshot: &Snapshot) {
+    text.blank();
     let (tasks, waits) = (snapshot.tasks.len(), snapshot.waits.len());
     let Some(left_out) = &snapshot.left_out else {
-        _ = writeln!(
-            text,
-            "\n{}, {}",
-            counted(tasks, "task"),
-            counted(waits, "wait")
-        );
-        return;
+        let line = format!("{}, {}", counted(tasks, "task"), counted(waits, "wait"));
+        return text.line("", &line);
     };
     let (tasks, waits) = (tasks as u64, waits as u64);
     let more = |is_task: bool| -> u64 {
@@ -114,16 +132,15 @@ fn summarise(text: &mut String, snapshot: &Snapshot) {
         let wanted = groups.filter(|group| (group.kind == Kind::Task.name()) == is_task);
         wanted.map(|group| group.count).sum()
     };
-    text.push('\n');
     let (all_tasks, all_waits) = (tasks + more(true), waits + more(false));
     let line = format!(
         "{all_tasks} tasks, {all_waits} waits; {tasks} tasks and {waits} waits are examined in detail, the others counted below"
     );
-    wrap(text, "", &line);
+    text.line("", &line);
 }
 
 /// Writes how many waits and tasks were counted only.
-fn describe_left_out(text: &mut String, snapshot: &Snapshot) {
+fn describe_left_out(text: &mut Lines, snapshot: &Snapshot) {
     let Some(left_out) = &snapshot.left_out else {
         return;
     };
@@ -133,18 +150,18 @@ fn describe_left_out(text: &mut String, snapshot: &Snapshot) {
         } else {
             (format!("waits for {}", group.kind), "at")
         };
-        wrap(text, "  ", &format!("{} more {what}", group.count));
+        text.line("  ", &format!("{} more {what}", group.count));
         if !group.location.is_empty() {
-            wrap(text, "    ", &format!("{role} {}", short(&group.location)));
+            text.line("    ", &format!("{role} {}", short(&group.location)));
         }
     }
     if left_out.others != 0 {
-        wrap(text, "  ", &format!("{} others", left_out.others));
+        text.line("  ", &format!("{} others", left_out.others));
     }
 }
 
 /// Writes the waits of each waiter, and the number of the waiters that look the same.
-fn describe_blocks(text: &mut String, snapshot: &Snapshot, waits: &[Wait]) {
+fn describe_blocks(text: &mut Lines, snapshot: &Snapshot, waits: &[Wait]) {
     for block in blocks(snapshot, waits) {
         for wait in &block.waits {
             describe(text, snapshot, wait);
@@ -155,20 +172,16 @@ fn describe_blocks(text: &mut String, snapshot: &Snapshot, waits: &[Wait]) {
             .and_then(|id| snapshot.task(id));
         // The name of a root has its location.
         if let Some(task) = task.filter(|task| !task.is_root && !task.location.is_empty()) {
-            wrap(
-                text,
-                "    ",
-                &format!("spawned at {}", short(&task.location)),
-            );
+            text.line("    ", &format!("spawned at {}", short(&task.location)));
         }
         if block.more != 0 {
-            wrap(text, "    ", &format!("and {} more like this", block.more));
+            text.line("    ", &format!("and {} more like this", block.more));
         }
     }
 }
 
 /// Describes a task without a recorded wait, and says how many others are like it.
-fn describe_task(text: &mut String, snapshot: &Snapshot, waiter: Waiter, more: usize) {
+fn describe_task(text: &mut Lines, snapshot: &Snapshot, waiter: Waiter, more: usize) {
     let Some(task) = waiter.task().and_then(|id| snapshot.task(id)) else {
         return;
     };
@@ -177,25 +190,17 @@ fn describe_task(text: &mut String, snapshot: &Snapshot, waiter: Waiter, more: u
         TaskState::Scheduled => "is ready",
         TaskState::Running => "runs",
     };
-    wrap(
-        text,
-        "  ",
-        &format!("{} {does}", of_waiter(snapshot, waiter)),
-    );
+    text.line("  ", &format!("{} {does}", of_waiter(snapshot, waiter)));
     if !task.is_root && !task.location.is_empty() {
-        wrap(
-            text,
-            "    ",
-            &format!("spawned at {}", short(&task.location)),
-        );
+        text.line("    ", &format!("spawned at {}", short(&task.location)));
     }
     if more != 0 {
-        wrap(text, "    ", &format!("and {more} more like this"));
+        text.line("    ", &format!("and {more} more like this"));
     }
 }
 
 /// Writes the functions that a thread is in, the innermost one first.
-fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
+fn describe_stack(text: &mut Lines, snapshot: &Snapshot, stack: &Stack) {
     let thread = of_waiter(snapshot, Waiter::Thread(stack.thread));
     let does = match stack.state.as_str() {
         "" => String::new(),
@@ -206,40 +211,22 @@ fn describe_stack(text: &mut String, snapshot: &Snapshot, stack: &Stack) {
             "" => "it blocks the signal, or does not run",
             missing => missing,
         };
-        return wrap(text, "", &format!("no stack of {thread}{does}: {missing}"));
+        return text.line("", &format!("no stack of {thread}{does}: {missing}"));
     }
-    wrap(text, "", &format!("stack of {thread}{does}:"));
+    text.line("", &format!("stack of {thread}{does}:"));
     for frame in stack.frames.iter().take(FRAMES) {
-        wrap(text, "  ", &end_of(without_arguments(&frame.function), 2));
+        let function = text.end_of(without_arguments(&frame.function), 2);
+        text.line("  ", &function);
         if !frame.location.is_empty() {
-            wrap(
-                text,
-                "    ",
-                &format!("at {}", end_of(short(&frame.location), 7)),
-            );
+            let location = text.end_of(short(&frame.location), 7);
+            text.line("    ", &format!("at {location}"));
         }
     }
     if let more @ 1.. = stack.frames.len().saturating_sub(FRAMES) {
-        wrap(
-            text,
-            "  ",
-            &format!("and {more} callers, which are in the JSON"),
-        );
+        text.line("  ", &format!("and {more} callers, which are in the JSON"));
     }
     if !stack.missing.is_empty() {
-        wrap(text, "  ", &stack.missing);
-    }
-}
-
-/// Returns the end of a name or path that fits beside this many columns. It tells more than the beginning.
-fn end_of(name: &str, beside: usize) -> String {
-    let room = COLUMNS - beside;
-    match name.chars().count() {
-        length if length <= room => name.into(),
-        length => {
-            let end: String = name.chars().skip(length - room + 1).collect();
-            format!("…{end}")
-        }
+        text.line("  ", &stack.missing);
     }
 }
 
@@ -252,12 +239,8 @@ fn without_arguments(function: &str) -> &str {
 }
 
 /// Describes a process with which the asked one shares memory.
-fn describe_process(text: &mut String, process: &Process) {
-    wrap(
-        text,
-        "",
-        &format!("process {}: {}", process.pid, process.command),
-    );
+fn describe_process(text: &mut Lines, process: &Process) {
+    text.line("", &format!("process {}: {}", process.pid, process.command));
     let state = match process.state {
         ProcessState::Unknown => "not visible from here",
         ProcessState::Running => "running",
@@ -272,11 +255,11 @@ fn describe_process(text: &mut String, process: &Process) {
     if !process.has_records {
         line.push_str(", its waits are not known");
     }
-    wrap(text, "  ", &line);
+    text.line("  ", &line);
 }
 
 /// Writes the participants that can end a wait for shared memory.
-fn describe_peers(text: &mut String, snapshot: &Snapshot, wait: &Wait, end: &End) {
+fn describe_peers(text: &mut Lines, snapshot: &Snapshot, wait: &Wait, end: &End) {
     let role = match wait.semantics.mode {
         Mode::Permit => "held by",
         Mode::Send => "receiver",
@@ -292,25 +275,25 @@ fn describe_peers(text: &mut String, snapshot: &Snapshot, wait: &Wait, end: &End
         if let Some(user) = snapshot.user(end, peer) {
             _ = write!(line, ", {}", within_process(snapshot, user));
         }
-        wrap(text, "    ", &line);
+        text.line("    ", &line);
     }
 }
 
-fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
+fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     let waiter = of_waiter(snapshot, wait.waiter);
     let target = of_target(snapshot, wait);
     let time = of_time(wait);
-    wrap(text, "  ", &format!("{waiter} waits {time} for {target}"));
+    text.line("  ", &format!("{waiter} waits {time} for {target}"));
     // The name of a `block_on` is its location.
     if !wait.location.is_empty() && !target.ends_with(short(&wait.location)) {
-        wrap(text, "    ", &format!("at {}", short(&wait.location)));
+        text.line("    ", &format!("at {}", short(&wait.location)));
     }
     if let Some(end) = snapshot.end(wait) {
         describe_peers(text, snapshot, wait, end);
     }
     let Some(object) = &wait.object else { return };
     if let Some(place) = of_creation(object) {
-        wrap(text, "    ", &format!("created at {place}"));
+        text.line("    ", &format!("created at {place}"));
     }
     let roles = [
         (HELD, object.holder),
@@ -324,23 +307,22 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
                 _ => String::new(),
             };
             let name = of_waiter(snapshot, waiter);
-            wrap(text, "    ", &format!("{role} {name}{since}"));
+            text.line("    ", &format!("{role} {name}{since}"));
         }
     }
     if let Some(channel) = snapshot.channel(object.id) {
-        wrap(text, "    ", &of_channel(channel));
+        text.line("    ", &of_channel(channel));
     }
     if let Some(members) = of_members(wait) {
-        wrap(text, "    ", &members);
+        text.line("    ", &members);
     }
     let role = role_of_reader(wait);
     for &reader in &object.readers {
         let name = of_waiter(snapshot, reader);
-        wrap(text, "    ", &with_role(role, &name));
+        text.line("    ", &with_role(role, &name));
     }
     if object.holder.is_none() && !object.readers.is_empty() && !object.taken_at.is_empty() {
-        wrap(
-            text,
+        text.line(
             "    ",
             &format!("taken last at {}", short(&object.taken_at)),
         );
@@ -350,7 +332,7 @@ fn describe(text: &mut String, snapshot: &Snapshot, wait: &Wait) {
         _ => "readers that are not known",
     };
     if object.unnamed != 0 {
-        wrap(text, "    ", &format!("and {} {readers}", object.unnamed));
+        text.line("    ", &format!("and {} {readers}", object.unnamed));
     }
 }
 
@@ -379,25 +361,4 @@ fn of_channel(channel: &Fill) -> String {
 fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
-}
-
-/// Adds `line` with an indentation, broken between words.
-fn wrap(text: &mut String, indent: &str, line: &str) {
-    let mut width = indent.len();
-    text.push_str(indent);
-    for word in line.split_whitespace() {
-        let length = word.chars().count();
-        if width > indent.len() {
-            if width + 1 + length > COLUMNS {
-                _ = write!(text, "\n{indent}  ");
-                width = indent.len() + 2;
-            } else {
-                text.push(' ');
-                width += 1;
-            }
-        }
-        text.push_str(word);
-        width += length;
-    }
-    text.push('\n');
 }

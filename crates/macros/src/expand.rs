@@ -194,6 +194,9 @@ fn run(
             .#build
             .expect("Failed building the Runtime")
     };
+    // A call is where its name is. Reports show the line of the function.
+    let fn_token = function.signature.fn_token.span;
+    let block_on = Ident::new("block_on", last.located_at(fn_token));
     let body = if arguments.deadlock_panics {
         quote_spanned!(last=> #krate::inspect::panic_on_deadlock(#body))
     } else {
@@ -209,7 +212,7 @@ fn run(
             clippy::unwrap_in_result
         )]
         {
-            return #runtime.block_on(#body);
+            return #runtime.#block_on(#body);
         }
     }
 }

@@ -290,7 +290,7 @@ pub fn thread_pipeline() {
 /// A scope on a thread waits for a child that sleeps.
 pub async fn scope_of_sleepers() {
     _ = spawn("owner", async {
-        task::scope_blocking(|scope| {
+        task::blocking_scope(|scope| {
             scope.spawn(time::sleep(LONG));
         });
     })
@@ -302,7 +302,7 @@ pub async fn guard_of_child() {
     let lock = Arc::new(Mutex::new(()));
     // In a task, it would be a long poll.
     let owner = task::spawn_blocking(move || {
-        task::scope_blocking(|scope| {
+        task::blocking_scope(|scope| {
             let child = scope.spawn(lock.lock());
             let guard = scope.block_on(child);
             let wanted = lock.clone();

@@ -238,7 +238,7 @@ const PROGRAMS: &[(&str, Program)] = &[
         Tasks(|| Box::pin(scopes::crossed_queues())),
     ),
     (
-        "scope_blocking_two_mutexes",
+        "blocking_scope_two_mutexes",
         Tasks(|| Box::pin(scopes::blocking_two_mutexes())),
     ),
     (

@@ -149,7 +149,7 @@ pub async fn crossed_queues() {
 pub async fn blocking_two_mutexes() {
     _ = spawn("owner", async {
         let both = Both::new();
-        task::scope_blocking(|scope| {
+        task::blocking_scope(|scope| {
             scope.spawn(both.transfer());
             scope.spawn(both.report());
         });

@@ -405,7 +405,7 @@ pub async fn scope_holds_lock() {
     _ = spawn("owner", async move {
         let held = lock.lock();
         let wanted = &lock;
-        task::scope_blocking(|scope| {
+        task::blocking_scope(|scope| {
             scope.spawn(async move { *wanted.lock() += 1 });
         });
         drop(held);

@@ -74,6 +74,10 @@ fn two_locks_in_both_orders() {
     assert_eq!(finding.certainty, Certain);
     assert!(finding.summary.contains("\"a\"") && finding.summary.contains("\"b\""));
     has_lines(&finding, 2);
+    for step in &finding.steps {
+        let spawned_at = step.spawned_at.as_deref().unwrap_or_default();
+        assert!(spawned_at.contains("blitz-io-lints.rs:"), "{finding:#?}");
+    }
     finds_nothing("one_order");
 }
 
@@ -93,7 +97,7 @@ fn handlers_of_two_connections() {
 fn children_of_a_scope_take_two_locks_in_both_orders() {
     let finding = finds("children_in_two_orders", Lint::LockOrder);
     assert_eq!(finding.certainty, Certain);
-    assert!(finding.text().contains(" of a scope holds"), "{finding:#?}");
+    assert!(finding.text().contains(" of a scope, spawned at "), "{finding:#?}");
     has_lines(&finding, 4);
     finds_nothing("children_in_one_order");
 }

@@ -46,6 +46,37 @@ async fn a_test_that_ends_is_left_alone() -> Result<(), task::JoinError> {
     Ok(())
 }
 
+/// Reports show the line of the function, and not that of its last statement.
+#[blitz_io::test]
+async fn the_future_of_a_test_has_the_line_of_its_function() {
+    let place = format!("tests/watched.rs:{}", line!() - 1);
+    let snapshot = blitz_io::inspect::snapshot();
+    let is_it = |task: &blitz_io::inspect::Task| task.is_root && task.location.ends_with(&place);
+    assert!(snapshot.tasks.iter().any(is_it), "{place}: {snapshot:#?}");
+}
+
+/// The future that the attribute adds is not in the report, and neither is the thread of the test harness.
+#[test]
+fn a_panic_about_a_test_lists_its_future_once() {
+    let ran = std::panic::catch_unwind(|| {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let future = blitz_io::inspect::panic_on_deadlock(async {
+            let lock = Mutex::new(()).named("once");
+            let _guard = lock.lock().await;
+            let _again = lock.lock().await;
+        });
+        runtime.block_on(future);
+    });
+    let line = line!() - 2;
+    let report = ran.unwrap_err().downcast::<String>().unwrap();
+    let is_of_block_on = |text: &&str| text.contains(&format!("tests/watched.rs:{line} waits"));
+    // In the summary, in the finding, and in the list of all waits.
+    assert_eq!(report.lines().filter(is_of_block_on).count(), 3, "{report}");
+    let of_future = format!("tests/watched.rs:{}", line - 5);
+    assert!(!report.contains(&of_future), "{report}");
+    assert!(!report.contains("unknown futex"), "{report}");
+}
+
 /// Sends each event of the inspector: its fields.
 struct Events(Sender<Vec<(&'static str, String)>>);
 

@@ -151,6 +151,14 @@ fn futurelock_of_connection() {
     );
     assert_eq!(finding.waits.len(), 2, "both futures: {finding:#?}");
     at(&finding, "locks.rs");
+    // The first `lock` of the function is the one whose future is not polled.
+    let mut places: Vec<&str> = finding.waits.iter().map(|wait| &*wait.location).collect();
+    places.sort_unstable();
+    let [first, second] = [places[0], places[1]];
+    let says = format!("was handed to the future at {first}, which task ");
+    assert!(finding.summary.contains(&says), "{finding:#?}");
+    let says = format!(" waits for it again at {second}, and can go on only if ");
+    assert!(finding.summary.contains(&says), "{finding:#?}");
 }
 
 #[test]
@@ -875,7 +883,7 @@ fn children_wait_for_each_others_messages() {
 
 #[test]
 fn children_that_are_tasks_take_two_mutexes() {
-    for program in ["scope_blocking_two_mutexes", "parallel_scope_two_mutexes"] {
+    for program in ["blocking_scope_two_mutexes", "parallel_scope_two_mutexes"] {
         let (answer, finding) = finds(program, Certainty::Certain, "deadlock", 2);
         assert_eq!(names(&answer, &finding).1, ["accounts", "audit"]);
         at(&finding, "scopes.rs");

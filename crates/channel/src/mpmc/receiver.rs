@@ -97,7 +97,7 @@ impl<T> Receiver<T> {
     /// As [`blocking_recv`](Receiver::blocking_recv).
     #[inline]
     #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `blocking_recv`")]
+    #[deprecated(note = "use `blocking_recv`")]
     pub fn recv_blocking(&self) -> Result<T, RecvError> {
         self.blocking_recv()
     }

@@ -86,7 +86,7 @@ impl<T> Sender<T> {
     /// As [`blocking_send`](Sender::blocking_send).
     #[inline]
     #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `blocking_send`")]
+    #[deprecated(note = "use `blocking_send`")]
     pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
         self.blocking_send(value)
     }
@@ -257,7 +257,6 @@ impl<T> Sender<T> {
     /// sender.blocking_closed();
     /// ```
     #[track_caller]
-    #[doc(alias = "closed_blocking")]
     pub fn blocking_closed(&self) {
         coop::assert_may_block();
         self.channel.closed_until(None, Caller::here());
@@ -302,13 +301,6 @@ impl<T> Sender<T> {
     pub fn blocking_closed_deadline(&self, deadline: Instant) -> bool {
         coop::assert_may_block();
         self.channel.closed_until(Some(deadline), Caller::here())
-    }
-
-    /// The former name of [`blocking_closed`](Sender::blocking_closed).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `blocking_closed`")]
-    pub fn closed_blocking(&self) {
-        self.blocking_closed();
     }
 }
 

@@ -49,7 +49,7 @@ Exit codes:
   0    everything was measured and verified
   1    a scenario's work was not done right (it is named), or a file is missing, is no run, or
        cannot be read or written
-  2    the arguments are wrong
+  64   the arguments are wrong
   130  interrupted (what was measured until then is printed)
 
 Set NO_COLOR to keep colours out of the table.";

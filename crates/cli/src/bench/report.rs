@@ -26,7 +26,7 @@ Examples:
 Exit codes:
   0    the documents are written or printed
   1    a file is missing, cannot be read or written, or is not what it should be
-  2    the arguments are wrong, or the runs are too few, too short, or do not belong together";
+  64   the arguments are wrong, or the runs are too few, too short, or do not belong together";
 
 /// The runs without load that a report needs: with fewer, a range is not meaningful.
 const ENOUGH: usize = 3;

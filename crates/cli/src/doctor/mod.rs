@@ -33,7 +33,7 @@ Examples:
 Exit codes:
   0    the report is printed, whatever it says
   1    it cannot be printed
-  2    the arguments are wrong";
+  64   the arguments are wrong";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -27,7 +27,7 @@ Examples:
 Exit codes:
   0    it worked; there may be nothing to list or to remove
   1    there is no such segment, or it cannot be read, joined or removed; a message found no room
-  2    the arguments are wrong, or `tail` would take messages of a queue: see --take";
+  64   the arguments are wrong, or `tail` would take messages of a queue: see --take";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

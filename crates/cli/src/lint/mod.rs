@@ -39,6 +39,9 @@ feature `inspect` of blitz-io, or of the package tokio that `blitz migrate` writ
 Cargo.toml (`cargo test --features tokio/inspect`), and it must exit: a process that a signal
 ends writes no record. Its other processes are read, too.
 
+It sees the locks, channels and semaphores of blitz-io, and those of Tokio and parking_lot after
+`blitz migrate`. Locks of std are not seen: blitz_io::thread::Mutex and parking_lot::Mutex are.
+
 The lints:
   lock-order           locks of tasks or threads are taken in a circle, or one is read twice
   guard-across-await   a task is suspended with the guard of a thread lock, or for a second with one
@@ -64,8 +67,8 @@ Exit codes:
   0    no finding, or each is allowed
   1    the program could not be run or has failed, or has written no record; or a file is missing,
        cannot be read or written, or is not what it should be
-  2    the arguments are wrong
-  3    there are findings";
+  3    there are findings
+  64   the arguments are wrong";
 
 #[derive(Args)]
 #[command(after_help = HELP)]
@@ -203,6 +206,10 @@ fn lost(runs: &[Run]) -> Lost {
     all
 }
 
+/// What a reader would take for judged if nothing was found.
+const NOT_SEEN: &str =
+    "  locks of std are not seen, and orders that this run did not take: blitz lint --help\n";
+
 fn text(report: &Report<'_>) -> String {
     let mut text = String::new();
     for finding in &report.findings {
@@ -222,6 +229,9 @@ fn text(report: &Report<'_>) -> String {
     );
     if report.pedantic != 0 {
         text += &format!("  --pedantic shows {} more\n", report.pedantic);
+    }
+    if found == 0 {
+        text += NOT_SEEN;
     }
     if report.left_out != 0 {
         text += &format!(

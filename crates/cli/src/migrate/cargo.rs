@@ -147,16 +147,21 @@ pub fn pinned(message: &str, name: &str, versions: &str) -> Option<String> {
     let is_folder = !folder.contains("://");
     (is_folder && requirement.starts_with(&format!("{name} = "))).then(|| {
         let manifest = Path::new(folder.trim_end_matches(')')).join("Cargo.toml");
+        let ours = message
+            .split_once("which didn't match: ")
+            .and_then(|(_, rest)| rest.lines().next());
+        let ours = ours.map(|version| format!(", and blitz-io's package is {version}"));
         format!(
-            "{package} asks for `{requirement}`. Let it take newer versions (`{name} = \"{versions}\"`) in {}, and run \
-             `blitz migrate` again.",
+            "{package} asks for `{requirement}`{}. Write `{name} = \"{versions}\"` in {}, and run `blitz migrate` again.",
+            ours.unwrap_or_default(),
             manifest.display()
         )
     })
 }
 
-/// Returns what to do if `message` says that Cargo could not reach a server.
-pub fn unreachable(message: &str) -> Option<&'static str> {
+/// Returns what to do if `message` says that Cargo could not reach a server. `wants_ours`: the packages of
+/// blitz-io may be what it was for.
+pub fn unreachable(message: &str, wants_ours: bool) -> Option<&'static str> {
     const SIGNS: [&str; 12] = [
         "can't checkout from",
         "failed to authenticate",
@@ -171,12 +176,14 @@ pub fn unreachable(message: &str) -> Option<&'static str> {
         "failed to fetch",
         "network failure seems to have happened",
     ];
-    SIGNS.iter().any(|sign| message.contains(sign)).then_some(
-        "Cargo needs the network here: for the registry's index, and for the packages of blitz-io. \
+    const OTHERS: &str = "Cargo needs the network here: for the registry's index, or for another dependency of the program. \
+         Run the command again with a connection. CARGO_NET_OFFLINE=true lets Cargo use what it has already downloaded.";
+    const OURS: &str = "Cargo needs the network here: for the registry's index, and for the packages of blitz-io. \
          Run the command again with a connection. Without one, take the packages from a checkout, and \
          let Cargo use what it has already downloaded:\n\n  \
-         CARGO_NET_OFFLINE=true blitz migrate --path ../blitz-io",
-    )
+         CARGO_NET_OFFLINE=true blitz migrate --path ../blitz-io";
+    let is_unreachable = SIGNS.iter().any(|sign| message.contains(sign));
+    is_unreachable.then_some(if wants_ours { OURS } else { OTHERS })
 }
 
 /// Returns the error without the warnings before it.
@@ -205,10 +212,8 @@ mod tests {
         let advice =
             pinned(&message(" (/x/pin)"), "tokio", "1").expect("it is a package of the program");
         let manifest = Path::new("/x/pin").join("Cargo.toml");
-        assert!(
-            advice.starts_with("pin asks for `tokio = \"=1.40.0\"`"),
-            "{advice}"
-        );
+        let start = "pin asks for `tokio = \"=1.40.0\"`, and blitz-io's package is 1.54.1. Write `tokio = \"1\"` in ";
+        assert!(advice.starts_with(start), "{advice}");
         assert!(advice.contains(&manifest.display().to_string()), "{advice}");
         assert_eq!(pinned(&message(""), "tokio", "1"), None);
         assert_eq!(
@@ -216,6 +221,17 @@ mod tests {
             None
         );
         assert_eq!(pinned(&message(" (/x/pin)"), "rayon-core", "1"), None);
+    }
+
+    #[test]
+    fn a_program_with_a_checkout_is_not_told_to_take_one() {
+        let message = "failed to fetch `https://example.org/other`";
+        let without = unreachable(message, true).expect("it is a failure of the network");
+        assert!(without.contains("--path ../blitz-io"), "{without}");
+        let with = unreachable(message, false).expect("it is a failure of the network");
+        assert!(!with.contains("--path"), "{with}");
+        assert!(with.contains("CARGO_NET_OFFLINE=true"), "{with}");
+        assert_eq!(unreachable("failed to select a version", true), None);
     }
 
     #[test]

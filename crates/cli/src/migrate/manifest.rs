@@ -11,6 +11,9 @@ use crate::exit::Exit;
 /// The source of the packages, unless the arguments name another one.
 pub const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
+/// The tag of the release that this program is of; empty if it was built from a checkout.
+const RELEASE_TAG: &str = env!("BLITZ_RELEASE_TAG");
+
 /// The two names that Cargo has for the public registry, in `[patch]`. The first is written.
 const REGISTRY: [&str; 2] = ["crates-io", "https://github.com/rust-lang/crates.io-index"];
 
@@ -30,16 +33,22 @@ pub enum Source {
 
 impl Default for Source {
     fn default() -> Source {
-        Source::Git {
-            url: REPOSITORY.to_owned(),
-            reference: None,
-        }
+        Source::of_release(RELEASE_TAG)
     }
 }
 
 impl Source {
+    /// Returns the source of the packages for a program `blitz` of this release; empty if it is of none. A release
+    /// takes the packages of its own tag, so that later commits change nothing in a program.
+    fn of_release(tag: &str) -> Source {
+        Source::Git {
+            url: REPOSITORY.to_owned(),
+            reference: (!tag.is_empty()).then(|| ("tag", tag.to_owned())),
+        }
+    }
+
     /// Returns what stands after `tokio =`.
-    fn line(&self, known: &Replacement) -> InlineTable {
+    pub fn line(&self, known: &Replacement) -> InlineTable {
         let mut line = InlineTable::new();
         let mut put = |key: &str, value: &str| {
             line.insert(key, value.into());
@@ -118,6 +127,26 @@ impl Manifest {
         };
         let text = text.trim().to_owned();
         Some(Patch { text, is_ours })
+    }
+
+    /// Returns the options with which `cargo add` takes the package `blitz-io` from where the package of this name comes.
+    /// `whole` makes the path of a line, from the folder of the manifest, one for any folder.
+    pub fn options_to_add(
+        &self,
+        name: &str,
+        whole: impl Fn(&Path) -> PathBuf,
+    ) -> Option<Vec<String>> {
+        let line = self
+            .line(name)
+            .filter(|_| self.patch(name).is_some_and(|patch| patch.is_ours))?;
+        if let Some(path) = word(line, "path") {
+            let root = whole(Path::new(path)).parent()?.parent()?.to_owned();
+            let path = root.join("crates").join("blitz-io");
+            return Some(vec!["--path".into(), path.to_str()?.into()]);
+        }
+        let keys = ["git", "rev", "tag", "branch", "registry"].into_iter();
+        let options = keys.filter_map(|key| Some([format!("--{key}"), word(line, key)?.into()]));
+        Some(options.flatten().collect())
     }
 
     /// Returns `true` if the line of this package names `source`. `whole` makes the path of a line, from the folder of
@@ -275,24 +304,26 @@ tokio = \"1\"
         }
     }
 
+    /// A build of a checkout names no tag, as its commit may have none.
     #[test]
     fn a_line_is_added_and_removed() {
-        let mut manifest = manifest(PLAIN);
-        manifest.set(&REPLACEMENTS[0], &Source::default());
-        let written = manifest.document.to_string();
-        let expected =
-            format!("{PLAIN}\n[patch.crates-io]\ntokio = {{ git = \"{REPOSITORY}\" }}\n");
-        assert_eq!(written, expected);
-        assert!(manifest.patch("tokio").expect("it is there").is_ours);
-        manifest.remove("tokio");
-        assert_eq!(manifest.document.to_string(), PLAIN);
+        for (release, reference) in [("", ""), ("v0.2.0", ", tag = \"v0.2.0\"")] {
+            let mut manifest = manifest(PLAIN);
+            manifest.set(&REPLACEMENTS[0], &Source::of_release(release));
+            let written = manifest.document.to_string();
+            let line = format!("tokio = {{ git = \"{REPOSITORY}\"{reference} }}");
+            assert_eq!(written, format!("{PLAIN}\n[patch.crates-io]\n{line}\n"));
+            assert!(manifest.patch("tokio").expect("it is there").is_ours);
+            manifest.remove("tokio");
+            assert_eq!(manifest.document.to_string(), PLAIN);
+        }
     }
 
     #[test]
     fn a_line_ends_as_those_of_its_file() {
         let plain = PLAIN.replace('\n', "\r\n");
         let mut first = manifest(&plain);
-        first.set(&REPLACEMENTS[0], &Source::default());
+        first.set(&REPLACEMENTS[0], &Source::of_release(""));
         let written = first.changed();
         let line = format!("tokio = {{ git = \"{REPOSITORY}\" }}\r\n");
         assert_eq!(written, format!("{plain}\r\n[patch.crates-io]\r\n{line}"));
@@ -306,7 +337,7 @@ tokio = \"1\"
             "[package]\nname = \"x\"\r\n",
         ] {
             let mut first = manifest(mixed);
-            first.set(&REPLACEMENTS[0], &Source::default());
+            first.set(&REPLACEMENTS[0], &Source::of_release(""));
             let written = first.changed();
             assert!(written.starts_with(mixed), "{written:?}");
             let mut second = manifest(&written);
@@ -315,7 +346,7 @@ tokio = \"1\"
         }
 
         let mut unended = manifest("[package]\r\nname = \"x\"");
-        unended.set(&REPLACEMENTS[0], &Source::default());
+        unended.set(&REPLACEMENTS[0], &Source::of_release(""));
         let expected = format!("[package]\r\nname = \"x\"\r\n\r\n[patch.crates-io]\r\n{line}");
         assert_eq!(unended.changed(), expected);
     }

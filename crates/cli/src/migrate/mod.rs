@@ -7,7 +7,7 @@
 //!
 //! Packages are replaced one after the other, because one can make another unnecessary: without
 //! Tokio of the registry, the tree may not need parking_lot. A package that cannot be replaced leaves
-//! `Cargo.toml` and `Cargo.lock` as they were before it was tried.
+//! `Cargo.toml` and `Cargo.lock` as they were before it was tried. If that is Tokio, nothing is replaced.
 
 mod cargo;
 mod lock;
@@ -32,6 +32,12 @@ use replacement::{REPLACEMENTS, Replacement};
 use report::{Finding, Report, State};
 use undo::{Files, Saved};
 
+/// The end of the help.
+fn after_help() -> String {
+    let line = Source::default().line(&REPLACEMENTS[0]);
+    format!("{EXAMPLES}  tokio = {line}{END}")
+}
+
 const EXAMPLES: &str = "\
 Examples:
   blitz migrate                    replace what can be, in the program of this folder
@@ -45,7 +51,9 @@ Examples:
 It writes lines like these into the Cargo.toml of the workspace, and makes Cargo.lock follow:
 
   [patch.crates-io]
-  tokio = { git = \"https://github.com/blitz-io/blitz-io\" }
+";
+
+const END: &str = "
 
 Every package of the tree that depends on tokio 1, rayon-core 1 (as rayon does), parking_lot
 0.12, parking_lot_core 0.9 (as dashmap does) or atomic-wait 1 then gets blitz-io under that
@@ -56,11 +64,11 @@ Exit codes:
   0    every package that blitz-io can replace is replaced; with --undo: it was taken back
   1    one is not, or comes from another place (the report says why); there is none, or nothing to
        take back; or a file is missing, as Cargo.toml may be, cannot be read or written, or is not
-       what it should be
-  2    the arguments are wrong";
+       what it should be. If Tokio cannot be replaced, nothing is changed
+  64   the arguments are wrong";
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = after_help())]
 pub struct Arguments {
     /// The folder of the program, or one inside it.
     #[arg(default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
@@ -85,7 +93,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["git", "registry"])]
     path: Option<PathBuf>,
 
-    /// Takes the packages from a git repository. This is the default, with blitz-io's own.
+    /// Takes the packages from a git repository. This is the default, with blitz-io's own: a release takes its
+    /// tag, and a build from a checkout the newest commit.
     #[arg(long, value_name = "URL", conflicts_with = "registry")]
     git: Option<String>,
 
@@ -227,6 +236,17 @@ pub fn inspect_feature(folder: &Path) -> Option<Feature> {
     Some(Lock::read(&lock).ok()??.inspect_feature())
 }
 
+/// Returns the command that adds the package `blitz-io` with these features to the program of this folder, from where its
+/// Tokio comes; `None` if Tokio is not replaced.
+pub fn add_command(folder: &Path, features: &str) -> Option<String> {
+    let project = Project::find(folder).ok()?;
+    let manifest = Manifest::read(&project.manifest).ok()?;
+    let options = manifest.options_to_add("tokio", |path| normal(&project.folder.join(path)))?;
+    let words = ["cargo", "add", "blitz-io", "--features", features];
+    let words = words.into_iter().map(str::to_owned).chain(options);
+    Some(shell::line(words))
+}
+
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let project = Project::find(&arguments.folder)?;
     if arguments.undo {
@@ -242,9 +262,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
             &arguments.source_options(),
         )?
     } else {
-        migrate(&project, &wanted, source.as_ref())?
+        let options = arguments.source_options();
+        migrate(&project, &wanted, source.as_ref(), &options)?
     };
-    report.print(arguments.json)?;
+    // If nothing was done, the error says all.
+    if arguments.json || !report.is_given_up() {
+        report.print(arguments.json)?;
+    }
     report.end(&wanted)
 }
 
@@ -331,11 +355,12 @@ fn elsewhere(
     })
 }
 
-/// Replaces what can be replaced.
+/// Replaces what can be replaced, or nothing if Tokio stays. `options`: those that name the source.
 fn migrate(
     project: &Project,
     wanted: &[&'static Replacement],
     source: Option<&Source>,
+    options: &str,
 ) -> Result<Report, Exit> {
     // Nothing is written if one of the files is not understood.
     Manifest::read(&project.manifest)?;
@@ -347,7 +372,7 @@ fn migrate(
         None => {
             cargo::update(project, &["--workspace"]).map_err(|message| {
                 let failed = format!("Cargo does not resolve the program as it is:\n{message}");
-                Exit::Failed(match cargo::unreachable(&message) {
+                Exit::Failed(match cargo::unreachable(&message, wants_ours(source)) {
                     Some(advice) => format!("{failed}\n\n{advice}"),
                     None => failed,
                 })
@@ -363,6 +388,13 @@ fn migrate(
             return Err(exit);
         }
     };
+    if let Some(why) = tokio_stays(wanted, &tried) {
+        begin.write(project)?;
+        saved.discard_new();
+        let others = Tried::replaced(wanted, &tried);
+        let report = Report::new(project, given_up(wanted, &before, why), None);
+        return Ok(report.give_up(&others, options));
+    }
     let end = Files::read(project)?;
     if end == begin {
         saved.discard_new();
@@ -385,6 +417,31 @@ fn migrate(
     let report = report.with_by_hand(&after);
     let is_changed = end != begin;
     Ok(report.with_next(is_changed.then(|| after_change(&after))))
+}
+
+/// Returns why Tokio is not replaced, if the tree has one that should be.
+///
+/// Then the others stay, too: most of them are in the tree for Tokio's sake, and who asked for Tokio's replacement did
+/// not ask for theirs alone.
+fn tokio_stays<'a>(wanted: &[&Replacement], tried: &'a [Tried]) -> Option<&'a str> {
+    let mut results = wanted.iter().zip(tried);
+    results.find_map(|(known, tried)| match tried {
+        Tried::Failed(why) if known.name == REPLACEMENTS[0].name => Some(why.as_str()),
+        _ => None,
+    })
+}
+
+/// Returns the findings for a program that is not changed, because Tokio stays for this reason.
+fn given_up(wanted: &[&'static Replacement], lock: &Lock, why: &str) -> Vec<Finding> {
+    let finding = |known: &&'static Replacement| {
+        let mut finding = Finding::new(known, lock);
+        if finding.state == State::NotReplaced {
+            let is_tokio = known.name == REPLACEMENTS[0].name;
+            finding.why = Some(if is_tokio { why } else { "Tokio stays." }.to_owned());
+        }
+        finding
+    };
+    wanted.iter().map(finding).collect()
 }
 
 /// Returns what to do after a replacement.
@@ -426,6 +483,11 @@ fn replace_all(
     }
 }
 
+/// Returns `true` if Cargo has to fetch the packages of blitz-io.
+fn wants_ours(source: Option<&Source>) -> bool {
+    !matches!(source, Some(Source::Path(_)))
+}
+
 /// The result for one package.
 enum Tried {
     /// There was nothing to do.
@@ -434,6 +496,15 @@ enum Tried {
     Replaced,
     /// It is not, for this reason, and both files are as they were.
     Failed(String),
+}
+
+impl Tried {
+    /// Returns the names of the packages that were replaced.
+    fn replaced(wanted: &[&Replacement], tried: &[Tried]) -> Vec<&'static str> {
+        let results = wanted.iter().zip(tried);
+        let replaced = results.filter(|(_, tried)| matches!(tried, Tried::Replaced));
+        replaced.map(|(known, _)| known.name).collect()
+    }
 }
 
 /// Replaces one package.
@@ -461,14 +532,11 @@ fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> R
         Ok(()) => Ok(Tried::Replaced),
         Err(why) => {
             begin.write(project)?;
-            match cargo::unreachable(&why) {
+            match cargo::unreachable(&why, wants_ours(source)) {
                 // No other package fares better.
                 Some(advice) => Err(Exit::Failed(format!("{why}\n\n{advice}"))),
                 None => Ok(Tried::Failed(
-                    match cargo::pinned(&why, known.name, known.versions) {
-                        Some(advice) => format!("{why}\n{advice}"),
-                        None => why,
-                    },
+                    cargo::pinned(&why, known.name, known.versions).unwrap_or(why),
                 )),
             }
         }

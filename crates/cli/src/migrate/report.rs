@@ -190,6 +190,9 @@ pub struct Report {
     /// The next step for the user.
     #[serde(skip)]
     next: Option<String>,
+    /// Nothing was changed, as Tokio stays: why, and what to do.
+    #[serde(skip)]
+    given_up: Option<String>,
 }
 
 impl Report {
@@ -202,7 +205,29 @@ impl Report {
             changed: locks.map_or_else(Vec::new, |(old, new)| changes(old, new)),
             undone: false,
             next: None,
+            given_up: None,
         }
+    }
+
+    /// Says that nothing was changed, as Tokio stays. `others` could be replaced, with these options.
+    pub fn give_up(self, others: &[&str], options: &str) -> Report {
+        let why = self.packages.iter().find(|found| found.why.is_some());
+        let why = why.and_then(|found| found.why.clone()).unwrap_or_default();
+        let others = match others {
+            [] => String::new(),
+            others => format!(
+                " `blitz migrate --only {}{options}` replaces the others.",
+                others.join(",")
+            ),
+        };
+        Report {
+            given_up: Some(format!("{why}\n\nNothing was changed.{others}")),
+            ..self
+        }
+    }
+
+    pub fn is_given_up(&self) -> bool {
+        self.given_up.is_some()
     }
 
     /// Says that the replacement was taken back.
@@ -303,6 +328,9 @@ impl Report {
 
     /// Returns how the command ends.
     pub fn end(&self, wanted: &[&Replacement]) -> Result<Exit, Exit> {
+        if let Some(advice) = &self.given_up {
+            return Err(Exit::Failed("not replaced: tokio".to_owned()).with_advice(advice));
+        }
         let names = |state| -> Vec<&str> {
             let found = self
                 .packages

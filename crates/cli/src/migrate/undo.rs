@@ -231,7 +231,7 @@ fn remove(project: &Project, now: &Files, before: Option<PathBuf>) -> Result<boo
         let stay = format!(
             "Cargo does not resolve the program without the replacements, so they stay:\n{message}"
         );
-        let advice = match cargo::unreachable(&message) {
+        let advice = match cargo::unreachable(&message, false) {
             Some(advice) => Some(advice.to_owned()),
             None => own_feature(&message),
         };

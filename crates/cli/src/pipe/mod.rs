@@ -27,7 +27,7 @@ The output appears under its name when it is complete, in place of what was ther
 Exit codes:
   0    all was done; also if the reader of the output is gone
   1    a file is missing, cannot be read or written, or is damaged
-  2    the arguments are wrong, or the output is one of the inputs
+  64   the arguments are wrong, or the output is one of the inputs
   130  interrupted";
 
 #[derive(Args)]

@@ -57,10 +57,10 @@ Exit codes:
   0    no run failed; the replay did what the file says; the runs were equal
   1    a run could not be simulated to its end; or a file is missing, cannot be read or written, or
        is not what it should be
-  2    the arguments are wrong
   3    a run failed; with `replay` too. `check` and `replay`: the runs differed
   4    it was a deadlock
-  5    it was a livelock";
+  5    it was a livelock
+  64   the arguments are wrong";
 
 #[derive(Args)]
 #[command(after_help = HELP)]

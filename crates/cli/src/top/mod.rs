@@ -63,7 +63,7 @@ A process can be shown if it answers `blitz why`: see `blitz why --help`.
 Exit codes:
   0    it worked, or the process has ended
   1    no such process answers
-  2    the arguments are wrong";
+  64   the arguments are wrong";
 
 /// The time between the two looks from which one page has its rates.
 const A_MOMENT: Duration = Duration::from_millis(200);

@@ -18,6 +18,7 @@ use clap::{Args, Subcommand, ValueHint};
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::migrate;
 use crate::recorded::{Ran, Record, Recorder};
 use crate::why::{choose, failed};
 use crate::{output, shell};
@@ -38,8 +39,8 @@ Examples:
 Exit codes:
   0    the report is printed
   1    a file is missing, cannot be read or written, or is no recording
-  2    the arguments are wrong
-  3    the recordings have no request that has ended";
+  3    the recordings have no request that has ended
+  64   the arguments are wrong";
 
 const HELP: &str = "\
 Examples:
@@ -61,7 +62,10 @@ The tasks, closures and jobs of a pool that it starts and waits for are part of 
 another process does for its messages through blitz_io::ipc, if that one is recorded, too;
 otherwise the report says that the request waited for it.
 
-The report says how long requests took; how their time is divided into running, preempted (the
+Without a request, the report says what the tasks of each line did: how long they ran and were
+ready, their longest poll and longest waits, and what they waited for because others used it.
+
+With requests, the report says how long they took; how their time is divided into running, preempted (the
 system ran other threads), runnable (no worker was free), and waiting for a lock, permit, channel,
 thread for blocking work or of a pool, timer, socket, file or another process; what the slowest
 percentile spent it on, with lines and with those that it waited behind; which objects cost all
@@ -87,8 +91,8 @@ Exit codes:
   0    the report is printed
   1    the program could not be run or has failed, has written no record, or does not answer; or
        a file is missing, cannot be read or written, or is no recording
-  2    the arguments are wrong
-  3    the recording has no request that has ended";
+  3    the recording has no request that has ended: the report is about tasks
+  64   the arguments are wrong";
 
 const RECORDER: Recorder = Recorder {
     name: "trace",
@@ -297,9 +301,30 @@ fn show(recording: &Recording, shown: &Shown) -> Result<Exit, Exit> {
         output::print(&folded(recording))?;
     } else {
         output::print(&report.text())?;
+        if is_empty {
+            output::print(&how_to_mark())?;
+        }
         output::print(&predictions(&what_if))?;
     }
     Ok(if is_empty { Exit::Found } else { Exit::Done })
+}
+
+/// Says how a program gets what marks requests.
+fn how_to_mark() -> String {
+    let features = "inspect,tower";
+    match migrate::add_command(".".as_ref(), features) {
+        Some(command) => format!(
+            "\nThe package blitz-io has these, beside the Tokio of `blitz migrate`:\n\n    {command}\n"
+        ),
+        None => {
+            let repository = env!("CARGO_PKG_REPOSITORY");
+            format!(
+                "\nThe package blitz-io has these. Beside the Tokio of `blitz migrate` take it from the same place:\n\n    \
+                 cargo add blitz-io --features {features} --git {repository}\n\n\
+                 In the folder of the program, `blitz trace` prints the exact command.\n"
+            )
+        }
+    }
 }
 
 /// Writes the files that the user wants.

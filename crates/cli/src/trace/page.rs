@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use blitz_io_inspect::trace::{Node, Report, Split, time};
+use blitz_io_inspect::trace::{Category, Contended, Node, Report, Split, Tasks, time};
 
 use crate::why::picture::escaped;
 
@@ -60,10 +60,15 @@ pub(super) fn html(report: &Report) -> String {
         };
         bars(&mut page, &one.histogram, link);
     }
-    split(&mut page, "All requests", &report.all);
-    split(&mut page, "The slowest percentile", &report.slowest);
+    if report.all.count != 0 {
+        split(&mut page, "All requests", &report.all);
+        split(&mut page, "The slowest percentile", &report.slowest);
+    }
+    tasks(&mut page, &report.tasks);
     objects(&mut page, report);
-    page.push_str("<h2>The slowest requests</h2>\n");
+    if !report.paths.is_empty() {
+        page.push_str("<h2>The slowest requests</h2>\n");
+    }
     for (at, node) in report.paths.iter().enumerate() {
         _ = writeln!(page, "<div id=\"request-{at}\">");
         tree(&mut page, node, node.nanos, "in");
@@ -153,15 +158,54 @@ fn split(page: &mut String, title: &str, split: &Split) {
     page.push_str("</table></div>\n");
 }
 
-fn objects(page: &mut String, report: &Report) {
-    if report.objects.is_empty() {
+/// Writes the time of tasks, in a report without requests.
+fn tasks(page: &mut String, lines: &[Tasks]) {
+    if lines.is_empty() {
         return;
     }
     page.push_str(
-        "<h2>What cost all requests most</h2>\n<div class=\"wide\"><table>\n\
-         <tr><th>time</th><th>waits</th><th>p50</th><th>p99</th><th>max</th><th></th></tr>\n",
+        "<h2>Tasks, by the line that spawned them</h2>\n<div class=\"wide\"><table>\n<tr><th>number</th>\
+         <th>running</th><th>runnable</th><th>longest poll</th><th></th></tr>\n",
     );
-    for object in &report.objects {
+    for line in lines {
+        _ = writeln!(
+            page,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{} <span class=\"at\">{}</span></td></tr>",
+            line.count,
+            time(line.nanos(Category::Running)),
+            time(line.nanos(Category::Runnable)),
+            time(line.longest_poll),
+            line.what,
+            escaped(&line.at)
+        );
+    }
+    page.push_str("</table></div>\n");
+    for line in lines {
+        let title = format!("What {} {} waited for", line.what, line.at);
+        contended(page, &title, &line.waits);
+    }
+}
+
+fn objects(page: &mut String, report: &Report) {
+    let title = if report.tasks.is_empty() {
+        "What cost all requests most"
+    } else {
+        "What tasks and threads waited for, because others used it"
+    };
+    contended(page, title, &report.objects);
+}
+
+fn contended(page: &mut String, title: &str, objects: &[Contended]) {
+    if objects.is_empty() {
+        return;
+    }
+    _ = writeln!(
+        page,
+        "<h2>{}</h2>\n<div class=\"wide\"><table>\n\
+         <tr><th>time</th><th>waits</th><th>p50</th><th>p99</th><th>max</th><th></th></tr>",
+        escaped(title)
+    );
+    for object in objects {
         let cause = &object.cause;
         _ = writeln!(
             page,

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io_inspect::{
-    Answer, Certainty, ask_with_peers, ask_with_peers_and_stacks, dot, list, report,
+    Answer, Certainty, ask_with_peers, ask_with_peers_and_stacks, dot, list, report_within,
 };
 use serde::Serialize;
 
@@ -82,8 +82,9 @@ Examples:
 Exit codes:
   0    no finding, or only ones that may end by themselves: long-poll and long-wait
   1    no such process answers, or a file cannot be written
-  2    another finding is probable; or the arguments are wrong, and standard output is empty
-  3    there is a wait that certainly never ends"
+  2    another finding is probable
+  3    there is a wait that certainly never ends
+  64   the arguments are wrong"
 );
 
 const LIST_HELP: &str = concat!(
@@ -100,7 +101,7 @@ Examples:
 Exit codes:
   0    the list is printed; it may be empty, which a message on standard error says
   1    the processes cannot be listed
-  2    the arguments are wrong"
+  64   the arguments are wrong"
 );
 
 /// The options of `blitz ps`.
@@ -187,7 +188,8 @@ fn show(arguments: &Arguments, answer: &Answer) -> Result<(), Exit> {
     } else if arguments.dot {
         dot(&answer.snapshot, &answer.findings)
     } else {
-        report(&answer.snapshot, &answer.findings)
+        let columns = output::width().unwrap_or(usize::MAX);
+        report_within(&answer.snapshot, &answer.findings, columns)
     };
     // A terminal shows the last report, a file all of them.
     let clear = arguments.watch && io::stdout().is_terminal();

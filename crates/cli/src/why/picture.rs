@@ -1,6 +1,6 @@
 //! The graph of waits as a picture, and a page with it and the report.
 
-use blitz_io_inspect::{Answer, dot_of_findings, report};
+use blitz_io_inspect::{Answer, dot_of_findings, report_within};
 use layout::gv::{DotParser, GraphBuilder};
 
 use super::measured::Measured;
@@ -52,6 +52,8 @@ const OWN: &str = "h1 { overflow-wrap: anywhere; font-size: 1.4em } \
     @media (prefers-color-scheme: dark) { svg text { fill: #eee } svg rect { fill: #222 } \
     [stroke=\"#000000ff\"] { stroke: #ddd } [stroke=\"#ff0000ff\"] { stroke: #f66 } [stroke=\"#ffa500ff\"] { stroke: #fb4 } }";
 
+/// The columns of the report beside a picture.
+const COLUMNS: usize = 60;
 /// The width up to which a picture stands beside the report, in pixels.
 const NARROW: u32 = 900;
 
@@ -68,7 +70,7 @@ pub fn html(name: &str, answer: &Answer) -> Result<String, String> {
         1,
     );
     let title = escaped(&format!("{name} ({})", answer.snapshot.pid));
-    let report = escaped(&report(&answer.snapshot, &answer.findings));
+    let report = escaped(&report_within(&answer.snapshot, &answer.findings, COLUMNS));
     let (findings, waits) = report.split_once("\n\n").unwrap_or((&report, ""));
     let class = if width <= NARROW { "narrow" } else { "wide" };
     Ok(format!(

@@ -48,7 +48,7 @@ fn a_quick_run_has_one_row_of_each_kind() {
     // A choice of rows is taken as it is.
     let chosen = ["bench", "--list", "--quick", "--filter", "^mutex_contended"];
     assert!(rows(&chosen).len() > 2);
-    expect(2, &["bench", "--list", "--all"]);
+    expect(64, &["bench", "--list", "--all"]);
 }
 
 #[test]
@@ -358,12 +358,12 @@ fn wrong_arguments_end_with_code_2_and_say_what_to_do() {
         (&["--cpus", "1023"], "may run on"),
     ];
     for (arguments, advice) in wrong {
-        let ran = expect(2, &[&["bench"], arguments].concat());
+        let ran = expect(64, &[&["bench"], arguments].concat());
         assert!(ran.err.contains(advice), "{arguments:?}: {}", ran.err);
         assert_eq!(ran.out, "");
     }
-    expect(2, &[]);
-    expect(2, &["no-such-command"]);
+    expect(64, &[]);
+    expect(64, &["no-such-command"]);
 }
 
 #[cfg(target_os = "linux")]
@@ -396,7 +396,7 @@ fn a_full_disk_costs_only_what_is_written_there() {
     // The message cannot be printed, but the exit code is right.
     let mut wrong = blitz(&["bench", "--filter", "no_such_row"]);
     let status = wrong.stderr(full()).status().unwrap();
-    assert_eq!(status.code(), Some(2));
+    assert_eq!(status.code(), Some(64));
 }
 
 #[test]
@@ -428,12 +428,12 @@ fn the_flat_form_has_numbers_alone() {
     let full = expect(0, &tiny(&["--json=full"])).json();
     let full = &full["benchmarks"]["mutex_uncontended"];
     assert!(row.keys().all(|figure| full[figure].is_number()), "{full}");
-    expect(2, &tiny(&["--json=other"]));
+    expect(64, &tiny(&["--json=other"]));
 }
 
 #[test]
 fn a_profile_of_an_unknown_row_says_where_the_rows_are() {
-    let ran = expect(2, &["bench", "--profile", "no_such_row"]);
+    let ran = expect(64, &["bench", "--profile", "no_such_row"]);
     assert!(ran.err.contains("blitz bench --list"), "{}", ran.err);
 }
 

@@ -105,10 +105,10 @@ fn what_makes_no_report_is_refused_before_anything_is_written() {
     let foreign = foreign.to_str().unwrap();
 
     let refused: [(i32, &[&str], &str); 8] = [
-        (2, &[], "RUN"),
-        (2, &[&run], "1 of 3 runs"),
-        (2, &[&run, &run, &run], "not all of the runs are full ones"),
-        (2, &["--draft", &loaded], "no run without load"),
+        (64, &[], "RUN"),
+        (64, &[&run], "1 of 3 runs"),
+        (64, &[&run, &run, &run], "not all of the runs are full ones"),
+        (64, &["--draft", &loaded], "no run without load"),
         (
             1,
             &["--draft", &run, foreign],

@@ -296,7 +296,7 @@ fn mistakes_are_explained() {
         .directory(place.path())
         .receiver("jobs")
         .unwrap();
-    let queue = expect(2, &["ipc", "tail", "jobs", &directory]);
+    let queue = expect(64, &["ipc", "tail", "jobs", &directory]);
     assert!(queue.err.contains("--take"), "{}", queue.err);
     let long = "x".repeat(2000);
     let refused = expect(1, &["ipc", "send", "jobs", &long, &directory]);

@@ -19,6 +19,7 @@ mod lint;
 mod load;
 mod migrate;
 mod pipe;
+mod release;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod sim;
 #[cfg(all(target_os = "linux", feature = "bench"))]

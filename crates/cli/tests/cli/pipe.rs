@@ -307,10 +307,10 @@ fn wrong_arguments_are_told_before_anything_is_done() {
         (1, &["sha256", &missing], "missing"),
         (1, &["gzip", &directory], "is a directory"),
         (1, &["gzip", "-o", &inside, &a], "--output"),
-        (2, &["gzip", "-o", &a, &a], "read and written"),
-        (2, &["gzip", "--json", &a], "--output"),
-        (2, &["gzip", "-l13", &a], "13"),
-        (2, &["gzip", "-t0", &a], "0"),
+        (64, &["gzip", "-o", &a, &a], "read and written"),
+        (64, &["gzip", "--json", &a], "--output"),
+        (64, &["gzip", "-l13", &a], "13"),
+        (64, &["gzip", "-t0", &a], "0"),
     ] {
         let ran = expect(code, &[&["pipe"], arguments].concat());
         assert!(ran.err.contains(told), "{arguments:?}: {}", ran.err);
@@ -325,10 +325,10 @@ fn an_output_that_is_the_input_is_refused_under_any_name() {
     let a = place.file("a", b"content");
     let link = place.path("link");
     fs::hard_link(&a, &link).unwrap();
-    expect(2, &["pipe", "gzip", "-o", link.to_str().unwrap(), &a]);
+    expect(64, &["pipe", "gzip", "-o", link.to_str().unwrap(), &a]);
     let into = fs::OpenOptions::new().append(true).open(&a).unwrap();
     let ended = blitz(&["pipe", "gzip", &a]).stdout(into).output().unwrap();
-    assert_eq!(ended.status.code(), Some(2));
+    assert_eq!(ended.status.code(), Some(64));
     assert_eq!(fs::read(&a).unwrap(), b"content");
 }
 

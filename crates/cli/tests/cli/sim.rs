@@ -280,10 +280,10 @@ fn what_cannot_be_simulated_is_told() {
         ],
     );
     assert!(ran.err.contains("escaped: "), "{}", ran.err);
-    expect(2, &["sim", "run", "--", "cargo", "build"]);
+    expect(64, &["sim", "run", "--", "cargo", "build"]);
     expect(1, &["sim", "run", "--", "there-is-no-such-program"]);
     let ran = Ran::from(blitz(&["sim", "run"]).output().unwrap());
-    assert_eq!(ran.code, Some(2));
+    assert_eq!(ran.code, Some(64));
     let text = folder.path().join("text");
     fs::write(&text, "no trace").unwrap();
     expect(1, &["sim", "replay", text.to_str().unwrap()]);
@@ -340,7 +340,7 @@ fn a_replay_stops_at_a_step_and_says_who_waits_where() {
         "{}",
         ran.err
     );
-    expect(2, &["sim", "replay", "--until", "0", &file]);
+    expect(64, &["sim", "replay", "--until", "0", &file]);
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn a_failure_is_drawn_and_reported_to_ci() {
     let (file, other) = (file.to_str().unwrap(), other.to_str().unwrap());
     expect(0, &["sim", "replay", "--html", other, file]);
     assert_eq!(fs::read_to_string(other).unwrap(), page);
-    expect(2, &["sim", "replay", "--html", other, "--gdb", file]);
+    expect(64, &["sim", "replay", "--html", other, "--gdb", file]);
 }
 
 #[test]

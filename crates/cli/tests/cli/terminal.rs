@@ -234,8 +234,19 @@ fn no_arguments_are_greeted_on_a_terminal_only() {
     assert_eq!(code, Some(0));
     // A script that forgot the command gets an error.
     let forgotten = blitz(&[]).output().unwrap();
-    assert_eq!(forgotten.status.code(), Some(2));
+    assert_eq!(forgotten.status.code(), Some(64));
     assert!(forgotten.stdout.is_empty());
+}
+
+#[test]
+fn a_report_of_waits_fits_the_terminal() {
+    let home = super::why::process(&super::why::stuck());
+    let (code, screen) = Session::start_in(&["why"], home.path()).end();
+    assert_eq!(code, Some(3), "{screen:?}");
+    assert!(screen.len() > 4, "{screen:?}");
+    for line in screen {
+        assert!(line.chars().count() <= usize::from(COLUMNS), "{line:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::explain;
 use super::run::{Side, Step};
-use crate::names::short;
+use crate::names::{is_of_std, short};
 use crate::snapshot::{Certainty, Waiter, id_of_child};
 
 /// The numbers of futures for which threads block are above this one, and those of tasks are not.
@@ -150,10 +150,9 @@ impl Finding {
             .iter()
             .flat_map(|step| [&step.holds, &step.takes]);
         let sides = sides.flatten().filter_map(|side| side.at.as_deref());
-        let tasks = self
-            .steps
-            .iter()
-            .filter_map(|step| step.spawned_at.as_deref());
+        // The lines of locks tell one order from another, whichever tasks take it.
+        let tasks = (self.steps.iter()).filter(|_| self.lint != Lint::LockOrder);
+        let tasks = tasks.filter_map(|step| step.spawned_at.as_deref());
         sides.chain(tasks).collect()
     }
 
@@ -171,19 +170,7 @@ impl Finding {
         };
         let mut text = format!("{certainty}: {}: {}\n", self.lint, self.summary);
         for step in &self.steps {
-            let who = match step.who {
-                Some(Waiter::Task(number)) => match id_of_child(number) {
-                    Some(id) => format!("child {id} of a scope"),
-                    None if number > ROOTS => format!("block_on {}", number - ROOTS),
-                    None => format!("task {number}"),
-                },
-                Some(Waiter::Thread(id)) => format!("thread {id}"),
-                _ => "the holder".to_owned(),
-            };
-            let who = match &step.spawned_at {
-                Some(at) => format!("{who}, spawned at {},", short(at)),
-                None => who,
-            };
+            let who = who(step);
             match (&step.holds, &step.takes) {
                 (Some(holds), Some(takes)) => {
                     _ = writeln!(text, "  {who} holds {}", Shown(holds));
@@ -201,6 +188,28 @@ impl Finding {
     }
 }
 
+/// Returns the name of the task or thread of a step, with the line at which it was spawned.
+fn who(step: &Step) -> String {
+    let at = step.spawned_at.as_deref().map(short);
+    let name = match step.who {
+        Some(Waiter::Task(number)) => match id_of_child(number) {
+            Some(id) => format!("child {id} of a scope"),
+            None if number > ROOTS => match at {
+                // As `blitz why` names it.
+                Some(at) => return format!("block_on at {at}"),
+                None => format!("block_on {}", number - ROOTS),
+            },
+            None => format!("task {number}"),
+        },
+        Some(Waiter::Thread(id)) => format!("thread {id}"),
+        _ => "the holder".to_owned(),
+    };
+    match at {
+        Some(at) => format!("{name}, spawned at {at},"),
+        None => name,
+    }
+}
+
 /// A lock for people, in two lines.
 struct Shown<'a>(&'a Side);
 
@@ -208,7 +217,8 @@ impl Display for Shown<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let side = self.0;
         f.write_str(&name(side))?;
-        if let Some(made_at) = &side.made_at {
+        // `Arc::default` has created it, whose line says nothing.
+        if let Some(made_at) = side.made_at.as_ref().filter(|at| !is_of_std(at)) {
             write!(f, " (created at {})", short(made_at))?;
         }
         match &side.at {

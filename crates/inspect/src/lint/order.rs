@@ -210,9 +210,9 @@ pub(super) fn rereads(run: &Run) -> Vec<Finding> {
         let Some(write) = run.writes.iter().find(comes_between) else {
             continue;
         };
-        let step = |who, holds: Option<&Side>, takes: &Side| Step {
+        let step = |who, at: &Option<String>, holds: Option<&Side>, takes: &Side| Step {
             who,
-            spawned_at: None,
+            spawned_at: at.clone(),
             holds: holds.cloned(),
             takes: Some(takes.clone()),
         };
@@ -226,8 +226,8 @@ pub(super) fn rereads(run: &Run) -> Vec<Finding> {
                 name(&edge.from)
             ),
             steps: vec![
-                step(edge.owner, Some(&edge.from), &edge.to),
-                step(write.owner, None, &write.side),
+                step(edge.owner, &edge.owner_at, Some(&edge.from), &edge.to),
+                step(write.owner, &write.owner_at, None, &write.side),
             ],
             command: run.command.clone(),
             count: 1,
@@ -268,7 +268,7 @@ fn finding(cycle: &[&Edge], certainty: Certainty, doubt: &str, run: &Run) -> Fin
     };
     let step = |edge: &&Edge| Step {
         who: edge.owner,
-        spawned_at: None,
+        spawned_at: edge.owner_at.clone(),
         holds: Some(edge.from.clone()),
         takes: Some(edge.to.clone()),
     };

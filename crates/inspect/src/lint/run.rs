@@ -87,6 +87,9 @@ pub struct Edge {
     pub to: Side,
     /// The task or thread.
     pub owner: Option<Waiter>,
+    /// The line at which the task was spawned, if that is known.
+    #[serde(default)]
+    pub owner_at: Option<String>,
     /// The guard of the first lock may have moved to another task.
     #[serde(default)]
     pub is_movable: bool,
@@ -129,6 +132,9 @@ pub struct Write {
     pub side: Side,
     /// The task or thread.
     pub owner: Option<Waiter>,
+    /// The line at which the task was spawned, if that is known.
+    #[serde(default)]
+    pub owner_at: Option<String>,
     /// Other locks that were held exclusively.
     #[serde(default)]
     pub gates: Vec<String>,

@@ -28,6 +28,7 @@ mod processes;
 mod recording;
 mod report;
 mod split;
+mod tasks;
 mod text;
 mod what_if;
 mod words;
@@ -41,6 +42,7 @@ pub use held::Held;
 pub use path::Node;
 pub use recording::{ParseError, Recording};
 pub use report::{BUCKETS, Contended, Elsewhere, Latencies, Report, Share, Split, judge};
+pub use tasks::Tasks;
 pub use text::time;
 pub use what_if::{
     Estimate, Figures, NamedPrediction, Prediction, Scenario, ScenarioError, predict, predictions,

@@ -11,6 +11,7 @@ use super::names::who;
 use super::path::{Node, Paths};
 use super::recording::{Recording, sum};
 use super::split::{Piece, Splitter, by_cause};
+use super::tasks::{Tasks, tasks};
 
 /// The number of ranges of a histogram. Range 0 is below one microsecond, range `i` from 2^(i-1) to 2^i
 /// microseconds; the last one has no end.
@@ -37,8 +38,12 @@ pub struct Report {
     pub all: Split,
     /// Where the time of the slowest percentile went.
     pub slowest: Split,
-    /// The objects for which requests waited, those first that cost them the most time.
+    /// The objects for which requests waited, those first that cost them the most time. Without a request, those for which
+    /// tasks and threads waited because others used them.
     pub objects: Vec<Contended>,
+    /// The time of the tasks, if no request has ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<Tasks>,
     /// The slowest requests.
     pub paths: Vec<Node>,
 }
@@ -107,10 +112,10 @@ pub struct Share {
     pub count: u64,
 }
 
-/// An object for which requests waited.
+/// An object for which requests or tasks waited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Contended {
-    /// The object, and where the requests waited.
+    /// The object, and where they waited.
     pub cause: Share,
     /// Half of the waits took no longer, in nanoseconds.
     pub p50: u64,
@@ -161,6 +166,12 @@ pub fn judge(recording: &Recording, paths: usize) -> Report {
     let split = |requests: &[(&Request, Vec<Piece>)]| Split::new(recording, &lives, requests);
     let shown = requests.iter().take(paths);
     let tree = Paths::new(splitter);
+    let (tasks, objects) = if requests.is_empty() {
+        tasks(recording, &lives)
+    } else {
+        let pieces: Vec<Piece> = requests.iter().flat_map(|one| waits(&one.1)).collect();
+        (vec![], contended(recording, &lives, pieces, OBJECTS))
+    };
     Report {
         command: recording.command.clone(),
         pids: recording.pids.clone(),
@@ -171,7 +182,8 @@ pub fn judge(recording: &Recording, paths: usize) -> Report {
         requests: latencies(recording, &lives.requests),
         all: split(&requests),
         slowest: split(&requests[..slow]),
-        objects: contended(recording, &lives, &requests),
+        objects,
+        tasks,
         paths: shown
             .map(|(request, pieces)| tree.request(request, pieces))
             .collect(),
@@ -334,11 +346,8 @@ fn longest<'a, T: Copy + Eq + std::hash::Hash>(
     longest.map(|(value, _)| value)
 }
 
-fn contended(
-    recording: &Recording,
-    lives: &Lives,
-    requests: &[(&Request, Vec<Piece>)],
-) -> Vec<Contended> {
+/// Returns the pieces that are waits.
+pub(super) fn waits(pieces: &[Piece]) -> Vec<Piece> {
     let is_wait = |piece: &&Piece| {
         !matches!(
             piece.cause.category,
@@ -349,11 +358,17 @@ fn contended(
                 | Category::Other
         )
     };
-    let waits: Vec<Piece> = requests
-        .iter()
-        .flat_map(|(_, pieces)| pieces.iter().filter(is_wait).copied())
-        .collect();
-    let causes = by_cause(recording, &waits).into_iter().take(OBJECTS);
+    pieces.iter().filter(is_wait).copied().collect()
+}
+
+/// Returns what these pieces waited for, at most so many objects and lines.
+pub(super) fn contended(
+    recording: &Recording,
+    lives: &Lives,
+    waits: Vec<Piece>,
+    most: usize,
+) -> Vec<Contended> {
+    let causes = by_cause(recording, &waits).into_iter().take(most);
     let held = held(recording);
     causes
         .map(|(cause, nanos, count)| {

@@ -98,6 +98,16 @@ impl<'a> Splitter<'a> {
         self.with_delays(&self.cover(waiter, from, to))
     }
 
+    /// Returns the pieces of the whole life of a thread or task. A wait for another task stays one.
+    pub(super) fn alone(&self, waiter: Waiter) -> Vec<Piece> {
+        let life = self.lives.lives.get(&waiter);
+        let mut pieces = vec![];
+        if let Some([first, .., last] | [first @ last]) = life.map(|life| &*life.segments) {
+            self.add(waiter, first.from, last.to, DEEPEST, &mut pieces);
+        }
+        self.with_delays(&pieces)
+    }
+
     /// Returns these pieces, of which those that lost their processor are divided.
     fn with_delays(&self, pieces: &[Piece]) -> Vec<Piece> {
         let mut all = vec![];

@@ -6,6 +6,7 @@ use super::cause::Category;
 use super::held::Held;
 use super::path::Node;
 use super::report::{Contended, Elsewhere, Report, Share, Split};
+use super::tasks::Tasks;
 
 /// The number of causes and objects that the text has.
 const ROWS: usize = 8;
@@ -33,13 +34,17 @@ impl Report {
             _ = writeln!(text, "of the processes {}", pids.join(", "));
         }
         if count == 0 {
+            tasks(&mut text, &self.tasks);
+            let title = "What tasks and threads waited for, because others used it";
+            objects(&mut text, title, &self.objects, self.nanos);
             text += NO_REQUESTS;
             return text;
         }
         self.latencies(&mut text);
         self.categories(&mut text);
         causes(&mut text, &self.slowest);
-        objects(&mut text, &self.objects, self.nanos);
+        let title = "What cost all requests most";
+        objects(&mut text, title, &self.objects, self.nanos);
         text += "\nThe slowest requests\n";
         for node in &self.paths {
             request(&mut text, node);
@@ -133,9 +138,9 @@ impl Report {
     }
 }
 
-const NO_REQUESTS: &str = concat!(
-    "
-The program marks no request. Let it say where one begins and ends:
+const NO_REQUESTS: &str = "
+The program marks no request: with them, the report says how long
+each one took, and what the slowest ones waited for. Let it say where one begins and ends:
 
     let _request = blitz_io::trace::request(\"GET /x\");
     blitz_io::trace::request(\"GET /x\").instrument(future).await
@@ -143,16 +148,53 @@ The program marks no request. Let it say where one begins and ends:
 Or make a request of each call of axum, tonic or hyper (feature `tower`):
 
     .layer(blitz_io::trace::RequestLayer::http())
+";
 
-A program that `blitz migrate` has moved gets these with
-blitz-io beside it, from where its Tokio comes (--path, if
-that is a checkout):
+/// The number of waits that the text has for one line.
+const WAITS: usize = 3;
 
-    cargo add blitz-io --features inspect,tower --git ",
-    env!("CARGO_PKG_REPOSITORY"),
-    "
-"
-);
+/// Writes what the tasks of each line did.
+fn tasks(text: &mut String, lines: &[Tasks]) {
+    if lines.is_empty() {
+        return;
+    }
+    _ = writeln!(
+        text,
+        "\nTasks, by the line that spawned them\n{:>11} {:>9} {:>9} {:>12}",
+        "number", "running", "runnable", "longest poll"
+    );
+    for line in lines.iter().take(ROWS) {
+        let at = match &*line.at {
+            "" => String::new(),
+            at => format!(" at {at}"),
+        };
+        _ = writeln!(
+            text,
+            "{:>11} {:>9} {:>9} {:>12}  {}{at}",
+            line.count,
+            time(line.nanos(Category::Running)),
+            time(line.nanos(Category::Runnable)),
+            time(line.longest_poll),
+            line.what
+        );
+        for wait in line.waits.iter().take(WAITS) {
+            let count = match wait.cause.count {
+                1 => "1 wait".to_owned(),
+                count => format!("{count} waits, longest {}", time(wait.max)),
+            };
+            _ = writeln!(
+                text,
+                "{:14}{} in {count}: {}",
+                "",
+                time(wait.cause.nanos),
+                named(&wait.cause)
+            );
+        }
+    }
+    if let more @ 1.. = lines.len().saturating_sub(ROWS) {
+        _ = writeln!(text, "{:14}{more} more lines: --json", "");
+    }
+}
 
 fn causes(text: &mut String, slowest: &Split) {
     text.push_str("\nWhat the slowest spent it on\n");
@@ -169,13 +211,13 @@ fn causes(text: &mut String, slowest: &Split) {
 }
 
 /// `nanos`: the time that the recording covers.
-fn objects(text: &mut String, objects: &[Contended], nanos: u64) {
+fn objects(text: &mut String, title: &str, objects: &[Contended], nanos: u64) {
     if objects.is_empty() {
         return;
     }
     _ = writeln!(
         text,
-        "\nWhat cost all requests most\n{:>11} {:>7} {:>9} {:>9} {:>9}",
+        "\n{title}\n{:>11} {:>7} {:>9} {:>9} {:>9}",
         "time", "waits", "p50", "p99", "max"
     );
     for object in objects.iter().take(ROWS) {

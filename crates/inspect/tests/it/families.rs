@@ -223,6 +223,26 @@ fn a_sibling_in_parallel_that_runs_may_fail() {
     assert_eq!(found[0].certainty, Certainty::Probable);
 }
 
+/// So does one that its scope polls, even if the others wait for no lock.
+#[test]
+fn a_sibling_that_runs_may_panic() {
+    let joins = |id, child, other: Waiter| Wait {
+        task: other.task(),
+        ..wait_of(id, child, Kind::Join)
+    };
+    let mut snapshot = crossed();
+    snapshot.waits[1] = joins(2, c(5), c(6));
+    snapshot.waits[2] = joins(3, c(6), c(5));
+    assert_eq!(certain(&snapshot).len(), 1);
+    snapshot.tasks.push(child(7));
+    snapshot.waits.push(wait_of(9, c(7), Kind::Sleep));
+    let object = snapshot.waits[0].object.as_mut().unwrap();
+    object.readers.push(c(7));
+    let found = findings(&snapshot, &snapshot);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].certainty, Certainty::Probable);
+}
+
 /// The object of a scope names eight children. The others say themselves whose they are.
 #[test]
 fn children_that_the_scope_does_not_name_are_known() {

@@ -196,7 +196,8 @@ fn a_root_that_blocks_is_a_long_poll() {
     let mut blocks = snapshot(vec![root.clone()], Vec::new());
     let found = findings(&blocks, &blocks);
     assert_eq!(found.len(), 1);
-    let summary = "block_on at main.rs:1 has kept thread 1 in one poll for 1500 ms";
+    let summary =
+        "block_on at main.rs:1 has kept thread 1 in one poll for 1500 ms, which may still end";
     assert_eq!(found[0].summary, summary);
     let own = Wait {
         object: None,
@@ -327,7 +328,9 @@ fn a_handed_over_lock_is_a_futurelock() {
 fn a_handed_over_lock_is_probable_if_the_task_may_go_on() {
     let of_connection = |wakers| {
         let mut snapshot = futurelock(wakers);
-        let client = wait(4, T(1), Kind::Readable, Object::default());
+        let mut client = wait_of(4, T(1), Kind::Readable);
+        client.kind = "socket".into();
+        client.source = Some("read from 10.0.0.1:7".into());
         snapshot.waits.push(client);
         snapshot
     };
@@ -337,6 +340,9 @@ fn a_handed_over_lock_is_probable_if_the_task_may_go_on() {
     assert_eq!(found[0].kind, "futurelock");
     assert_eq!(found[0].waiters, [T(1)]);
     assert_eq!(found[0].waits.len(), 2, "both futures: {found:#?}");
+    let says =
+        ", and can go on only if its client goes away; also waiting: socket (read from 10.0.0.1:7)";
+    assert!(found[0].summary.ends_with(says), "{found:#?}");
     // No waker is used up, or not in both snapshots.
     for [earlier, later] in [[3, 3], [2, 3], [3, 2]] {
         let found = findings(&of_connection(earlier), &of_connection(later));
@@ -346,6 +352,36 @@ fn a_handed_over_lock_is_probable_if_the_task_may_go_on() {
     let mut later = of_connection(2);
     later.waits[1].id = 9;
     assert_eq!(findings(&of_connection(2), &later), []);
+}
+
+/// Futures of a task have one waker, and join the queue in the order of their first polls.
+#[test]
+fn a_futurelock_names_the_future_that_has_the_lock() {
+    let summary = |change: &dyn Fn(&mut Snapshot)| {
+        let mut snapshot = futurelock(1);
+        for (wait, line) in snapshot.waits.iter_mut().zip([28, 32, 40]) {
+            wait.location = format!("main.rs:{line}");
+            wait.object.as_mut().unwrap().taken_at = "main.rs:39".into();
+        }
+        change(&mut snapshot);
+        certain(&snapshot, &snapshot)[0].summary.clone()
+    };
+    let first = "Mutex 0xa, taken before at main.rs:39, was handed to the future at main.rs:28, which task 1 \"t1\" does not poll while it waits for it \
+                 again at main.rs:32";
+    assert_eq!(summary(&|_| ()), first);
+    let later = |snapshot: &mut Snapshot| snapshot.waits[0].since_ms = 1;
+    let second = "Mutex 0xa, taken before at main.rs:39, was handed to the future at main.rs:32, which task 1 \"t1\" does not poll while it waits for it \
+                  again at main.rs:28";
+    assert_eq!(summary(&later), second);
+    // The record of a future in a combinator says so itself.
+    let marked = |snapshot: &mut Snapshot| {
+        later(snapshot);
+        snapshot.waits[0].is_handed = true;
+    };
+    assert_eq!(summary(&marked), first);
+    // Two threads polled them in one millisecond.
+    let unknown = "Mutex 0xa, taken before at main.rs:39, was handed to a future of task 1 \"t1\" that the task does not poll";
+    assert_eq!(summary(&|snapshot| snapshot.waits[0].thread = 2), unknown);
 }
 
 /// A task has a combinator with two futures that have wakers of their own. One was handed a lock; the task
@@ -409,6 +445,11 @@ fn a_permit_that_was_handed_over_is_probably_a_futurelock() {
         assert_eq!(found[0].kind, "futurelock");
         assert_eq!(found[0].waiters, [T(1)]);
         assert_eq!(found[0].waits.len(), 2);
+        let summary = &found[0].summary;
+        assert!(summary.contains(", and can go on only if "), "{summary}");
+        // `notify_last` chooses another future than `notify_one`.
+        let is_named = summary.contains("handed to the future at main.rs:2, ");
+        assert_eq!(is_named, kind != Kind::Notify, "{summary}");
         // Another task waits for it, while this one is busy with another future.
         let mut of_others = share.clone();
         (of_others.waits[1].waiter, of_others.waits[1].is_handed) = (T(2), false);
@@ -776,7 +817,8 @@ fn jobs_on_all_threads_wait_for_queued_ones() {
     assert_eq!(found[0].kind, "pool-starvation");
     assert_eq!(found[0].certainty, Certainty::Probable);
     assert_eq!(found[0].waiters, [T(1), T(3)]);
-    let summary = "job 3 is queued, and job 1, job 2 wait for queued jobs on all threads";
+    let summary = "job 3 is queued, and job 1, job 2 wait for queued jobs on all threads, and can go on only if the \
+                   runtime has another thread for blocking work";
     assert_eq!(found[0].summary, summary);
 }
 
@@ -861,4 +903,80 @@ fn semantics_of_another_version() {
     let older = text.replace(&format!("{semantics},"), "");
     let older: Snapshot = serde_json::from_str(&older).unwrap();
     assert_eq!(older.waits[0].semantics, Semantics::default());
+}
+
+/// Thread 1 drives future 5, which awaits task 6, which waits for an answer.
+#[test]
+fn threads_that_are_all_asleep_have_the_innermost_waits() {
+    let awaits = |id, waiter, kind, task| Wait {
+        task: Some(task),
+        ..wait_of(id, waiter, kind)
+    };
+    let answer = Wait {
+        location: "main.rs:6".into(),
+        ..wait(3, T(6), Kind::OneshotReceive, lock(10, None))
+    };
+    let root = Task {
+        is_root: true,
+        ..task(5, 1)
+    };
+    let waits = vec![
+        awaits(1, H(1), Kind::BlockOn, 5),
+        awaits(2, T(5), Kind::Join, 6),
+        answer.clone(),
+    ];
+    let asleep = |handles_signals| {
+        let snapshot = Snapshot {
+            all_asleep: Some(1),
+            handles_signals,
+            ..snapshot(vec![root.clone(), task(6, 1)], waits.clone())
+        };
+        let [finding] = &*findings(&snapshot, &snapshot) else {
+            panic!("one finding is expected");
+        };
+        finding.clone()
+    };
+    let finding = asleep(false);
+    assert_eq!(
+        (finding.certainty, &*finding.kind),
+        (Certainty::Certain, "all-asleep")
+    );
+    let summary = "thread 1 sleeps, and no thread is left that could wake it: task 6 \"t6\" waits for oneshot::Receiver 0xa at \
+                   main.rs:6";
+    assert_eq!(finding.summary, summary);
+    assert_eq!(finding.waits, [waits[0].clone(), answer]);
+    let finding = asleep(true);
+    assert_eq!(finding.certainty, Certainty::Probable);
+    assert_eq!(
+        finding.summary,
+        format!("{summary}; only a handler of a signal could")
+    );
+}
+
+#[test]
+fn a_probable_circle_says_what_else_could_end_it() {
+    let summary = |change: fn(&mut Wait)| {
+        let mut snapshot = crossed();
+        change(&mut snapshot.waits[0]);
+        let [finding] = &*findings(&snapshot, &snapshot) else {
+            panic!("one finding is expected");
+        };
+        assert_eq!(finding.certainty, Certainty::Probable);
+        finding.summary.clone()
+    };
+    let names = "task 1 \"t1\", task 2 \"t2\" wait for each other, and can go on only if";
+    let moved = |wait: &mut Wait| wait.object.as_mut().unwrap().is_movable = true;
+    let expected = format!("{names} another task or thread has the guard by now");
+    assert_eq!(summary(moved), expected);
+    let in_combinator = |wait: &mut Wait| wait.is_direct = false;
+    let expected = format!("{names} task 1 \"t1\" also waits for something without a record");
+    assert_eq!(summary(in_combinator), expected);
+    let message = |wait: &mut Wait| {
+        (wait.kind, wait.semantics) = of(Kind::MpscReceive);
+        wait.object.as_mut().unwrap().sender = Some(T(2));
+    };
+    let expected = format!("{names} another task or thread has a sender by now");
+    assert_eq!(summary(message), expected);
+    let certain = &findings(&crossed(), &crossed())[0].summary;
+    assert_eq!(certain, names.split_once(", and").unwrap().0);
 }

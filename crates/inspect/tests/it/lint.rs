@@ -23,6 +23,7 @@ fn edge(task: u64, from: (&str, Kind), to: (&str, Kind)) -> Edge {
         from: side(from.0, from.1, line),
         to: side(to.0, to.1, line + 1),
         owner: Some(Waiter::Task(task)),
+        owner_at: None,
         is_movable: false,
         is_joined: false,
         is_beside: false,
@@ -71,6 +72,33 @@ fn a_future_of_block_on_is_named_so() {
     let all = found(vec![edge, locks(2, "b", "a")]);
     let text = all[0].text();
     assert!(text.contains("block_on 3 holds"), "{text}");
+}
+
+/// The lines at which tasks were spawned are for the reader. The same locks at the same lines are one finding, whoever
+/// takes them.
+#[test]
+fn owners_have_the_lines_at_which_they_began() {
+    let of = |at: &str| {
+        let (mut root, mut task) = (locks(1, "a", "b"), locks(2, "b", "a"));
+        root.owner = Some(Waiter::Task((1 << 52) + 3));
+        let folder = "/u/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/";
+        root.owner_at = Some("tests/it.rs:60".into());
+        task.owner_at = Some(format!("{folder}axum-0.8.9/src/serve/mod.rs:{at}"));
+        Run {
+            edges: vec![root, task],
+            ..Run::default()
+        }
+    };
+    let all = judge(&[of("389"), of("390")]);
+    assert_eq!((all.len(), all[0].count), (1, 2), "{all:#?}");
+    assert_eq!(all[0].lines().len(), 4);
+    let text = all[0].text();
+    for part in [
+        "  block_on at tests/it.rs:60 holds Mutex",
+        "  task 2, spawned at axum-0.8.9/src/serve/mod.rs:389, holds Mutex",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 #[test]
@@ -249,6 +277,7 @@ fn a_lock_is_read_twice_only_if_another_owner_may_write_in_between() {
         let write = Write {
             side: side("a", Kind::Write, 7),
             owner: Some(Waiter::Task(writer)),
+            owner_at: None,
             gates: owned(gates.1),
         };
         let found = judge(&[Run {

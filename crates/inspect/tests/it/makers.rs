@@ -65,7 +65,7 @@ fn a_maker_that_waits_for_the_task_with_the_other_end_is_found_beside_a_live_tas
     assert_eq!(found[0].certainty, Certainty::Probable);
     assert_eq!(found[0].waiters, [T(1), T(2)]);
     let text = report(&sender_kept(), &found);
-    assert!(text.contains("each task that was"), "{text}");
+    assert!(text.contains("such as a map"), "{text}");
 }
 
 /// Task 4 has got an end, too, and waits for the channel of another one.
@@ -81,8 +81,23 @@ fn the_tasks_that_may_have_the_other_end_are_named() {
     });
     snapshot.spawned.push(spawned(4, T(1), 6));
     let found = of(&snapshot);
-    let names = |finding: &Finding| finding.summary.contains("with what they wait for (task");
+    let names = |finding: &Finding| {
+        let (members, made) = finding
+            .summary
+            .split_once(" wait for each other: ")
+            .unwrap();
+        let are_all = ["task 1", "task 2", "task 4"]
+            .iter()
+            .all(|name| members.contains(name));
+        are_all
+            && made.contains(
+                " made, and only these were spawned with it, and can go on only if another ",
+            )
+    };
     assert!(found.iter().any(names), "{found:#?}");
+    // Their lines are in the finding, too.
+    let has_wait = |finding: &Finding| finding.waits.iter().any(|wait| wait.waiter == T(4));
+    assert!(found.iter().any(has_wait), "{found:#?}");
 }
 
 /// A child of a scope got the receiver from its task, and another task the sender.

@@ -2,7 +2,7 @@
 
 use blitz_io_inspect::{
     Certainty, End, Finding, Job, Kind, Object, Peer, Process, ProcessState, Snapshot, Wait,
-    Waiter, dot, findings, join, of_waiter, report, tree,
+    Waiter, dot, findings, join, of_waiter, report, report_within, tree,
 };
 
 use Waiter::{Process as P, Thread as H};
@@ -336,9 +336,9 @@ fn reports_name_the_processes() {
     use ProcessState::{Sleeping, Stopped};
     let snapshot = full([Stopped, Sleeping], [true, false]);
     let found = findings(&snapshot, &snapshot);
-    let text = report(&snapshot, &found);
+    let text = report_within(&snapshot, &found, 60);
     let lines = [
-        "probable: stopped-peer: thread 1 waits for ipc::Sender of\n  route \"/run/1\", and process 102 \"server-102\" is stopped\n",
+        "probable: stopped-peer: thread 1 waits for ipc::Sender of\n  route \"/run/1\", and process 102 \"server-102\" is stopped\n  until SIGCONT\n",
         "    receiver: process 102 \"server-102\", stopped\n",
         "\nprocess 102: /usr/bin/server-102 --verbose\n  stopped, has not run for 12.3 s, its waits are not known\n",
         "\nprocess 103: /usr/bin/server-103 --verbose\n  sleeping, has not run for 12.3 s, its waits are not known\n",
@@ -350,6 +350,11 @@ fn reports_name_the_processes() {
         text.lines().all(|line| line.chars().count() <= 60),
         "{text}"
     );
+    // A line of a file is found with its whole path.
+    let whole = report(&snapshot, &found);
+    let first = "probable: stopped-peer: thread 1 waits for ipc::Sender of route \"/run/1\", and process 102 \"server-102\" \
+                 is stopped until SIGCONT";
+    assert_eq!(whole.lines().next(), Some(first));
 
     let graph = dot(&snapshot, &found);
     for part in [

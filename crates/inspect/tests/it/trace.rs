@@ -377,3 +377,67 @@ fn permits_are_permits() {
         (Category::Permit, "Semaphore #2", "main.rs:2", 4.0)
     );
 }
+
+/// Without a request, the report is about the tasks of each line.
+#[test]
+fn without_requests_the_report_is_about_tasks() {
+    let mut made = two_tasks_and_a_lock();
+    // Without the rows that begin and end requests.
+    let is_of_request = |row: &String| row.starts_with("[13,") || row.starts_with("[14,");
+    made.rows.retain(|row| !is_of_request(row));
+    let report = made.report();
+    assert_eq!((report.all.count, report.unfinished), (0, 0));
+    let [main] = &*report.tasks else {
+        panic!("one line spawns all tasks: {:#?}", report.tasks)
+    };
+    assert_eq!((main.what, &*main.at, main.count), ("task", "main.rs:1", 2));
+    let millis = |category| main.nanos(category) as f64 / 1e6;
+    assert_eq!(
+        (millis(Category::Lock), millis(Category::Runnable)),
+        (8.0, 1.0)
+    );
+    // Task 2 is polled from 11 to 13 ms.
+    assert_eq!(main.longest_poll, 2_000_000);
+    let waits: Vec<_> = main
+        .waits
+        .iter()
+        .map(|wait| (&*wait.cause.at, wait.max))
+        .collect();
+    assert_eq!(waits, [("main.rs:3", 8_000_000), ("main.rs:2", 8_000_000)]);
+    // A timer is nothing that another task uses.
+    assert_eq!(report.objects.len(), 1, "{:#?}", report.objects);
+    assert_eq!(report.objects[0].cause.what, "Mutex \"sessions\"");
+    assert!(report.objects[0].held.is_some_and(|held| held.times == 2));
+    let text = report.text();
+    for part in [
+        "0 requests",
+        "Tasks, by the line that spawned them",
+        "task at main.rs:1",
+        "8.0 ms in 1 wait: lock Mutex \"sessions\" at main.rs:2, behind task 1",
+        "What tasks and threads waited for",
+        "marks no request",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // With requests, the same tasks are no part of the report.
+    assert_eq!(two_tasks_and_a_lock().report().tasks, []);
+}
+
+#[test]
+fn the_future_of_block_on_and_a_closure_have_lines_of_their_own() {
+    let root = (1 << 52) + 1;
+    let mut made = Made::default();
+    made.poll(0.0, root)
+        .spawn_job(1.0, 7, task(root), JOB)
+        .end(2.0, root)
+        .poll(4.0, 7)
+        .end(9.0, 7);
+    let report = made.report();
+    let found: Vec<_> = (report.tasks.iter())
+        .map(|one| (one.what, &*one.at, one.longest_poll / 1_000_000))
+        .collect();
+    assert_eq!(found, [("job", "main.rs:5", 5), ("block_on", "", 2)]);
+    // The closure waited for a thread.
+    assert_eq!(report.objects[0].cause.category, Category::BlockingPool);
+    assert_eq!(report.objects[0].max, 3_000_000);
+}

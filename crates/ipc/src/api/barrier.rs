@@ -157,13 +157,6 @@ impl Barrier {
         self.meet(Wait::Until(deadline))
     }
 
-    /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-    pub fn wait_until(&mut self, deadline: Instant) -> Result<BarrierWaitResult, WaitError> {
-        self.wait_deadline(deadline)
-    }
-
     /// Returns how many parties meet.
     pub fn parties(&self) -> usize {
         self.endpoint.segment.settings.entries()

@@ -213,13 +213,6 @@ impl Listener {
         wait::block(self, Wait::Until(deadline))
     }
 
-    /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-    pub fn wait_until(&mut self, deadline: Instant) -> Result<Notification, WaitError> {
-        self.wait_deadline(deadline)
-    }
-
     /// Returns how many ids there are.
     pub fn ids(&self) -> usize {
         self.seen.ids()

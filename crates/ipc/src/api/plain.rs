@@ -159,16 +159,6 @@ impl Sender {
             .send(bytes_of(value))
     }
 
-    /// The former name of [`send_value_deadline`](Self::send_value_deadline).
-    #[deprecated(since = "0.2.0", note = "use `send_value_deadline`")]
-    pub fn send_value_until<T: PlainData>(
-        &mut self,
-        value: &T,
-        deadline: Instant,
-    ) -> Result<(), SendError> {
-        self.send_value_deadline(value, deadline)
-    }
-
     /// Sends as [`send_value`](Self::send_value) does, without blocking the runtime of
     /// blitz-io: see `send_async`.
     ///
@@ -230,12 +220,6 @@ impl Receiver {
     #[doc(alias = "recv_value_until")]
     pub fn recv_value_deadline<T: PlainData>(&mut self, deadline: Instant) -> Result<T, RecvError> {
         self.recv_deadline(deadline)?.value()
-    }
-
-    /// The former name of [`recv_value_deadline`](Self::recv_value_deadline).
-    #[deprecated(since = "0.2.0", note = "use `recv_value_deadline`")]
-    pub fn recv_value_until<T: PlainData>(&mut self, deadline: Instant) -> Result<T, RecvError> {
-        self.recv_value_deadline(deadline)
     }
 
     /// Receives as [`recv_value`](Self::recv_value) does, without blocking the runtime of

@@ -98,13 +98,6 @@ impl Receiver {
         self.receive(Wait::Until(deadline))
     }
 
-    /// The former name of [`recv_deadline`](Self::recv_deadline).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `recv_deadline`")]
-    pub fn recv_until(&mut self, deadline: Instant) -> Result<Message<'_>, RecvError> {
-        self.recv_deadline(deadline)
-    }
-
     /// Receives the next message, waiting in the runtime of blitz-io without blocking it.
     ///
     /// The runtime that polls the future wakes it, also if another has awaited this receiver before.
@@ -277,17 +270,6 @@ impl Receiver {
         deadline: Instant,
     ) -> Result<usize, RecvError> {
         self.receive_into(buffer, Wait::Until(deadline))
-    }
-
-    /// The former name of [`recv_into_deadline`](Self::recv_into_deadline).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `recv_into_deadline`")]
-    pub fn recv_into_until(
-        &mut self,
-        buffer: &mut [u8],
-        deadline: Instant,
-    ) -> Result<usize, RecvError> {
-        self.recv_into_deadline(buffer, deadline)
     }
 
     /// Receives into `buffer` as [`recv_async`](Self::recv_async) does, and returns the

@@ -134,13 +134,6 @@ impl Semaphore {
         self.acquire_waiting(Wait::Until(deadline))
     }
 
-    /// The former name of [`acquire_deadline`](Self::acquire_deadline).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `acquire_deadline`")]
-    pub fn acquire_until(&mut self, deadline: Instant) -> Result<Permit<'_>, WaitError> {
-        self.acquire_deadline(deadline)
-    }
-
     /// Returns how many permits are free at the moment. The permits of a dead participant
     /// count as taken until another participant looks.
     pub fn available_permits(&self) -> usize {

@@ -1,4 +1,4 @@
-//! Sends and loans that do not wait as usual, and the former names for them.
+//! Sends and loans that do not wait as usual.
 
 #[cfg(unix)]
 use std::future::Future;
@@ -177,88 +177,5 @@ impl<'a> SendWith<'a> {
             let position = ring.claim_when(len, readable, caller).await?;
             Ok(Loan::new(ring, position, len))
         }
-    }
-}
-
-/// The former names.
-impl Sender {
-    /// Sends, and waits no longer than until `deadline`.
-    #[track_caller]
-    #[deprecated(
-        since = "0.2.0",
-        note = "use `with(SendOptions::new().deadline(…)).send(…)`"
-    )]
-    pub fn send_until(&mut self, message: &[u8], deadline: Instant) -> Result<(), SendError> {
-        self.with(SendOptions::new().deadline(deadline))
-            .send(message)
-    }
-
-    /// Makes a loan if there is room.
-    #[track_caller]
-    #[deprecated(
-        since = "0.2.0",
-        note = "use `with(SendOptions::new().no_wait()).loan(…)`"
-    )]
-    pub fn try_loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
-        self.with(SendOptions::new().no_wait()).loan(len)
-    }
-
-    /// Makes a loan, and waits no longer than `timeout`.
-    #[track_caller]
-    #[deprecated(
-        since = "0.2.0",
-        note = "use `with(SendOptions::new().timeout(…)).loan(…)`"
-    )]
-    pub fn loan_timeout(&mut self, len: usize, timeout: Duration) -> Result<Loan<'_>, SendError> {
-        self.with(SendOptions::new().timeout(timeout)).loan(len)
-    }
-
-    /// Makes a loan, and waits no longer than until `deadline`.
-    #[track_caller]
-    #[deprecated(
-        since = "0.2.0",
-        note = "use `with(SendOptions::new().deadline(…)).loan(…)`"
-    )]
-    pub fn loan_until(&mut self, len: usize, deadline: Instant) -> Result<Loan<'_>, SendError> {
-        self.with(SendOptions::new().deadline(deadline)).loan(len)
-    }
-
-    /// Sends if there is room, and otherwise makes the doorbell become readable.
-    #[cfg(unix)]
-    #[deprecated(since = "0.2.0", note = "use `with(SendOptions::new().arm()).send(…)`")]
-    pub fn try_send_or_arm(&mut self, message: &[u8]) -> Result<(), SendError> {
-        self.with(SendOptions::new().arm()).send(message)
-    }
-
-    /// Sends when there is room.
-    #[cfg(unix)]
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `with(SendOptions::new()).send_when(…)`")]
-    pub fn send_when<F, R>(
-        &mut self,
-        message: &[u8],
-        readable: F,
-    ) -> impl Future<Output = Result<(), SendError>>
-    where
-        F: FnMut() -> R,
-        R: Future<Output = io::Result<()>>,
-    {
-        self.with(SendOptions::new()).send_when(message, readable)
-    }
-
-    /// Makes a loan when there is room.
-    #[cfg(unix)]
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `with(SendOptions::new()).loan_when(…)`")]
-    pub fn loan_when<F, R>(
-        &mut self,
-        len: usize,
-        readable: F,
-    ) -> impl Future<Output = Result<Loan<'_>, SendError>>
-    where
-        F: FnMut() -> R,
-        R: Future<Output = io::Result<()>>,
-    {
-        self.with(SendOptions::new()).loan_when(len, readable)
     }
 }

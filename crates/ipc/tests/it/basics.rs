@@ -645,25 +645,3 @@ fn every_form_keeps_its_deadline() {
         }
     }
 }
-
-/// Code with the former names compiles, and does the same.
-#[test]
-#[allow(deprecated)]
-fn the_former_names_of_a_sender_still_work() {
-    let place = Place::new();
-    let route = place.in_it(Route::builder().capacity(2).max_len(16));
-    let (mut sender, mut receiver) = (route.sender("r").unwrap(), route.receiver("r").unwrap());
-    let soon = Instant::now();
-    sender.send_until(b"1", soon).unwrap();
-    sender.try_loan(1).unwrap().send().unwrap();
-    assert_eq!(sender.send_until(b"3", soon), Err(SendError::TimedOut));
-    assert!(matches!(
-        sender.loan_until(1, soon),
-        Err(SendError::TimedOut)
-    ));
-    assert!(matches!(sender.try_loan(1), Err(SendError::Full)));
-    #[cfg(unix)]
-    assert_eq!(sender.try_send_or_arm(b"3"), Err(SendError::Full));
-    assert_eq!(&*receiver.recv_until(soon).unwrap(), b"1");
-    sender.loan_timeout(1, LONG).unwrap().send().unwrap();
-}

@@ -274,7 +274,7 @@ fn who_blocks_for_a_child_gets_to_the_end() {
                 if before {
                     begun.send(()).unwrap();
                 }
-                task::scope_blocking(|scope| {
+                task::blocking_scope(|scope| {
                     if !before {
                         begun.send(()).unwrap();
                     }
@@ -303,7 +303,7 @@ fn scopes_meet_the_end() {
         for _ in 0..3 {
             runtime.spawn(async {
                 loop {
-                    task::scope_blocking(|scope| {
+                    task::blocking_scope(|scope| {
                         for _ in 0..3 {
                             scope.spawn(task::yield_now());
                         }

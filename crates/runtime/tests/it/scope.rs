@@ -13,7 +13,7 @@ use blitz_io_channel::{mpsc, oneshot};
 use blitz_io_runtime::runtime::{Builder, Runtime};
 use blitz_io_runtime::sync::CancellationToken;
 use blitz_io_runtime::task::{
-    self, Scope, ScopedJoinHandle, parallel_scope, scope, scope_blocking,
+    self, Scope, ScopedJoinHandle, blocking_scope, parallel_scope, scope,
 };
 use blitz_io_testing::{Wakings, poll_once};
 
@@ -334,18 +334,7 @@ fn panics_of_children() {
         let error = child.await.map(|(): ()| ()).unwrap_err();
         assert_eq!(message(error.into_panic()), "asked for");
     }));
-    // The child is not awaited: the others end first.
     let others = &AtomicUsize::new(0);
-    let scoped = scope(|s| async move {
-        s.spawn(async { panic!("not asked for") });
-        s.spawn(async {
-            pause().await;
-            others.fetch_add(1, Ordering::SeqCst);
-        });
-    });
-    let panic = catch_unwind(AssertUnwindSafe(|| pollster::block_on(scoped)));
-    assert_eq!(message(panic.unwrap_err()), "not asked for");
-    assert_eq!(others.load(Ordering::SeqCst), 1);
     // The parent itself: the others are dropped.
     let scoped = scope(|s| async move {
         let counted = Counted(others);
@@ -360,7 +349,109 @@ fn panics_of_children() {
     });
     let panic = catch_unwind(AssertUnwindSafe(|| pollster::block_on(scoped)));
     assert_eq!(message(panic.unwrap_err()), "the parent");
-    assert_eq!(others.load(Ordering::SeqCst), 2);
+    assert_eq!(others.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_panic_ends_a_scope_at_once() {
+    let dropped = &AtomicUsize::new(0);
+    let scoped = scope(async |s| {
+        let _body = Counted(dropped);
+        s.spawn(async {
+            let _child = Counted(dropped);
+            pending::<()>().await;
+        });
+        s.spawn(async {
+            pause().await;
+            panic!("a child");
+        });
+        pending::<()>().await;
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| pollster::block_on(scoped)));
+    assert_eq!(message(panic.unwrap_err()), "a child");
+    assert_eq!(dropped.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_panic_is_unclaimed_from_the_drop_of_its_handle_on() {
+    let scoped = scope(async |s| {
+        let child = s.spawn(async { panic!("a child") });
+        for _ in 0..3 {
+            pause().await;
+        }
+        assert!(child.is_finished());
+        drop::<ScopedJoinHandle<'_, ()>>(child);
+        pending::<()>().await;
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| pollster::block_on(scoped)));
+    assert_eq!(message(panic.unwrap_err()), "a child");
+}
+
+/// The inner scope panics in its child of the outer one, which therefore ends, too.
+#[test]
+fn a_panic_ends_the_scopes_around_it() {
+    let dropped = &AtomicUsize::new(0);
+    let scoped = scope(async |outer| {
+        outer.spawn(async {
+            let _outer = Counted(dropped);
+            pending::<()>().await;
+        });
+        outer.spawn(scope(async |inner| {
+            let _inner = Counted(dropped);
+            inner.spawn(async { panic!("the innermost") });
+            pending::<()>().await;
+        }));
+        pending::<()>().await;
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| pollster::block_on(scoped)));
+    assert_eq!(message(panic.unwrap_err()), "the innermost");
+    assert_eq!(dropped.load(Ordering::SeqCst), 2);
+}
+
+/// Panics when it is dropped.
+struct Explosive(&'static str);
+
+impl Drop for Explosive {
+    fn drop(&mut self) {
+        panic!("{}", self.0);
+    }
+}
+
+/// What ends with the scope panics when it is dropped. All the rest is dropped all the same, and the first panic continues.
+#[test]
+fn of_several_panics_the_first_one_continues() {
+    for who in ["another child", "the closure"] {
+        let dropped = &AtomicUsize::new(0);
+        let scoped = scope(async |s| {
+            let _body = Counted(dropped);
+            let _explosive = (who == "the closure").then(|| Explosive(who));
+            for _ in 0..2 {
+                s.spawn(async {
+                    let _child = Counted(dropped);
+                    let _explosive = (who == "another child").then(|| Explosive(who));
+                    pending::<()>().await;
+                });
+            }
+            s.spawn(async {
+                pause().await;
+                panic!("the first");
+            });
+            pending::<()>().await;
+        });
+        let panic = catch_unwind(AssertUnwindSafe(|| pollster::block_on(scoped)));
+        assert_eq!(message(panic.unwrap_err()), "the first", "{who}");
+        assert_eq!(dropped.load(Ordering::SeqCst), 3, "{who}");
+    }
+    // The closure has ended, and its output is dropped.
+    let scoped = scope(async |s| {
+        s.spawn(async {
+            pause().await;
+            panic!("the first");
+        });
+        Explosive("the output")
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| pollster::block_on(scoped).0));
+    assert_eq!(message(panic.unwrap_err()), "the first");
 }
 
 /// The scope's task is woken once for all that are woken before it is polled.
@@ -462,7 +553,7 @@ fn blocking_scopes_run_in_parallel() {
         let numbers: Vec<usize> = (0..1000).collect();
         let sum = AtomicUsize::new(0);
         let met = std::sync::Barrier::new(2);
-        scope_blocking(|s| {
+        blocking_scope(|s| {
             // Two that only end if they run at the same time.
             for half in numbers.chunks(500) {
                 let (sum, met) = (&sum, &met);
@@ -482,7 +573,7 @@ fn blocking_scopes_nest_and_have_results() {
     let runtime = workers(2);
     let output = runtime.block_on(runtime.spawn(async {
         let base = 10;
-        scope_blocking(|s| {
+        blocking_scope(|s| {
             let child = s.spawn(async {
                 let grandchild = s.spawn(async { base + 1 });
                 grandchild.await.unwrap() + 1
@@ -504,7 +595,7 @@ fn blocking_scopes_wait_also_when_they_panic() {
     let task = runtime.spawn(async move {
         let in_time = AtomicUsize::new(0);
         let scoped = catch_unwind(AssertUnwindSafe(|| {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 for _ in 0..4 {
                     let counted = Counted(&in_time);
                     s.spawn(async move {
@@ -524,7 +615,7 @@ fn blocking_scopes_wait_also_when_they_panic() {
     let task = runtime.spawn(async {
         let slow = AtomicUsize::new(0);
         let scoped = catch_unwind(AssertUnwindSafe(|| {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 s.spawn(async { panic!("a child") });
                 s.spawn(async {
                     std::thread::sleep(Duration::from_millis(20));
@@ -545,7 +636,7 @@ fn a_blocking_scope_that_panics_aborts_late_children() {
         let dropped = AtomicUsize::new(0);
         let (started, has_started) = std::sync::mpsc::channel();
         let scoped = catch_unwind(AssertUnwindSafe(|| {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 let counted = Counted(&dropped);
                 s.spawn(async move {
                     started.send(()).unwrap();
@@ -570,7 +661,7 @@ fn blocking_scopes_refuse_to_block_the_only_thread() {
     let started = AtomicUsize::new(0);
     let refused = catch_unwind(AssertUnwindSafe(|| {
         runtime.block_on(async {
-            scope_blocking(|s| {
+            blocking_scope(|s| {
                 s.spawn(async { started.fetch_add(1, Ordering::SeqCst) });
             });
         });
@@ -588,7 +679,7 @@ fn a_blocking_scope_ends_with_its_runtime() {
     let outside = std::thread::spawn(move || {
         let _entered = handle.enter();
         let dropped = AtomicUsize::new(0);
-        scope_blocking(|s| {
+        blocking_scope(|s| {
             let counted = Counted(&dropped);
             s.spawn(async move {
                 let _counted = counted;

@@ -121,12 +121,6 @@ impl Barrier {
         self.wait_inner(Some(deadline))
     }
 
-    /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-    pub fn wait_until(&self, deadline: Instant) -> Result<BarrierWaitResult, BarrierTimedOut> {
-        self.wait_deadline(deadline)
-    }
-
     #[inline]
     fn wait_inner(&self, deadline: Option<Instant>) -> Result<BarrierWaitResult, BarrierTimedOut> {
         let round = self.arrive();

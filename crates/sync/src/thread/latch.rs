@@ -262,14 +262,6 @@ impl Latch {
         self.countdown.wait(Some(deadline), Kind::ThreadLatch)
     }
 
-    /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[track_caller]
-    #[must_use = "the time may be up with the latch closed"]
-    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-    pub fn wait_until(&self, deadline: Instant) -> bool {
-        self.wait_deadline(deadline)
-    }
-
     /// Counts down by one and waits for the others.
     ///
     /// # Panics

@@ -376,14 +376,6 @@ impl Once {
     pub fn wait_deadline(&self, deadline: Instant) -> bool {
         self.wait_for_outcome(OnPoison::Panic, Some(deadline))
     }
-
-    /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[track_caller]
-    #[must_use = "the time may be up with the closure not finished"]
-    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-    pub fn wait_until(&self, deadline: Instant) -> bool {
-        self.wait_deadline(deadline)
-    }
 }
 
 /// The reaction of a thread to a poisoned `Once`.

@@ -363,14 +363,6 @@ impl<T> OnceLock<T> {
         self.wait_for_value(Some(deadline))
     }
 
-    /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[track_caller]
-    #[must_use = "the time may be up with the cell empty"]
-    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-    pub fn wait_until(&self, deadline: Instant) -> Option<&T> {
-        self.wait_deadline(deadline)
-    }
-
     #[track_caller]
     fn wait_for_value(&self, deadline: Option<Instant>) -> Option<&T> {
         let is_filled = self.once.wait_for_outcome(OnPoison::Retry, deadline);

@@ -129,13 +129,6 @@ impl WaitGroup {
         self.wait_or_rejoin(Some(deadline))
     }
 
-    /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-    pub fn wait_until(self, deadline: Instant) -> Result<(), Self> {
-        self.wait_deadline(deadline)
-    }
-
     #[track_caller]
     fn wait_or_rejoin(self, deadline: Option<Instant>) -> Result<(), Self> {
         let members = self.leave();

@@ -242,7 +242,6 @@ fn a_handler_of_axum_that_locks_twice_has_a_note() {
         assert_eq!(findings, []);
         text = report(&snapshot, &findings);
     }
-    let text = text.replace("\n  ", " ");
     assert!(
         text.contains("which it took itself at src/handlers.rs:"),
         "{text}"

@@ -26,7 +26,7 @@ pub use current::{id, try_id};
 pub use join_set::JoinSet;
 pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
 pub use scope::{
-    BlockingScope, Scope, ScopedJoinHandle, TaskScope, parallel_scope, scope, scope_blocking,
+    BlockingScope, ParallelScope, Scope, ScopedJoinHandle, blocking_scope, parallel_scope, scope,
 };
 pub use spawn::spawn;
 pub use task_local::LocalKey;

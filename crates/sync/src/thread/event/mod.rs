@@ -247,14 +247,6 @@ impl Event {
         self.wait_for_set(Some(deadline))
     }
 
-    /// The former name of [`wait_deadline`](Self::wait_deadline).
-    #[track_caller]
-    #[must_use = "the time may be up with the event unset"]
-    #[deprecated(since = "0.2.0", note = "use `wait_deadline`")]
-    pub fn wait_until(&self, deadline: Instant) -> bool {
-        self.wait_deadline(deadline)
-    }
-
     /// Returns the number of announced waiters, as far as the algorithm knows. For models that need a
     /// waiter in the queue.
     #[cfg(loom)]

@@ -229,16 +229,6 @@ impl Semaphore {
         self.acquire_many_timeout(1, timeout)
     }
 
-    /// The former name of [`acquire_timeout`](Self::acquire_timeout).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `acquire_timeout`")]
-    pub fn try_acquire_for(
-        &self,
-        timeout: Duration,
-    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.acquire_timeout(timeout)
-    }
-
     /// Takes one permit; waits for it no longer than until `deadline`.
     ///
     /// # Errors
@@ -251,16 +241,6 @@ impl Semaphore {
         deadline: Instant,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.acquire_many_deadline(1, deadline)
-    }
-
-    /// The former name of [`acquire_deadline`](Self::acquire_deadline).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `acquire_deadline`")]
-    pub fn try_acquire_until(
-        &self,
-        deadline: Instant,
-    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.acquire_deadline(deadline)
     }
 
     /// Takes `n` permits at once; waits for them no longer than `timeout`.
@@ -280,17 +260,6 @@ impl Semaphore {
             .map(|()| self.permit(n, caller))
     }
 
-    /// The former name of [`acquire_many_timeout`](Self::acquire_many_timeout).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `acquire_many_timeout`")]
-    pub fn try_acquire_many_for(
-        &self,
-        n: u32,
-        timeout: Duration,
-    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.acquire_many_timeout(n, timeout)
-    }
-
     /// Takes `n` permits at once; waits for them no longer than until
     /// `deadline`.
     ///
@@ -307,17 +276,6 @@ impl Semaphore {
         let caller = Caller::here();
         self.take_until(n, Some(deadline))
             .map(|()| self.permit(n, caller))
-    }
-
-    /// The former name of [`acquire_many_deadline`](Self::acquire_many_deadline).
-    #[track_caller]
-    #[deprecated(since = "0.2.0", note = "use `acquire_many_deadline`")]
-    pub fn try_acquire_many_until(
-        &self,
-        n: u32,
-        deadline: Instant,
-    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.acquire_many_deadline(n, deadline)
     }
 
     /// Takes one permit that keeps the semaphore alive.

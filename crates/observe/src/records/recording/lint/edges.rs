@@ -50,6 +50,8 @@ pub(super) struct Edge {
     pub(super) to: Side,
     /// The task or thread.
     pub(super) owner: u64,
+    /// The line at which the task was spawned, if the thread polls it.
+    pub(super) owner_at: At,
     /// The guard of the first one may have moved to another task.
     pub(super) is_movable: bool,
     /// Other locks that were held exclusively, or zeros.

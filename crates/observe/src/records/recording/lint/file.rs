@@ -98,10 +98,11 @@ impl Display for Edge {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{{\"from\":{},\"to\":{},\"owner\":{},\"is_movable\":{},\"is_joined\":{},\"is_beside\":{},\"gates\":[",
+            "{{\"from\":{},\"to\":{},\"owner\":{},\"owner_at\":{},\"is_movable\":{},\"is_joined\":{},\"is_beside\":{},\"gates\":[",
             self.from,
             self.to,
             Owner(self.owner),
+            Place(self.owner_at),
             self.is_movable,
             self.is_joined,
             self.is_beside,
@@ -124,9 +125,10 @@ impl Display for Write {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{{\"side\":{},\"owner\":{},\"gates\":[",
+            "{{\"side\":{},\"owner\":{},\"owner_at\":{},\"gates\":[",
             self.side,
-            Owner(self.owner)
+            Owner(self.owner),
+            Place(self.owner_at),
         )?;
         gates(&self.gates, f)?;
         f.write_str("]}")

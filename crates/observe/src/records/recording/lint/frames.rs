@@ -180,19 +180,27 @@ impl Frames {
 
     /// Returns the words of the tasks around the child that the thread polls now, the innermost first. The last one is the
     /// thread, if another library drives them.
-    pub(super) fn owners_around(&self, child: u64) -> Vec<u64> {
+    pub(super) fn owners_around(&self, child: u64) -> Vec<(u64, At)> {
         let Some((last, others)) = self.frames.split_last() else {
             return Vec::new();
         };
         if !last.is_child || last.task != child {
             return Vec::new();
         }
-        let mut owners: Vec<u64> = around(others, last).map(|frame| frame.task).collect();
+        let mut owners: Vec<_> = around(others, last)
+            .map(|frame| (frame.task, frame.spawned_at))
+            .collect();
         if others.last().is_none_or(|outermost| outermost.is_child) && owners.len() == others.len()
         {
-            owners.push(Waiter::thread().word());
+            owners.push((Waiter::thread().word(), None));
         }
         owners
+    }
+
+    /// Returns the line at which a task was spawned, if it is the one that the thread polls.
+    pub(super) fn spawned_at(&self, task: u64) -> At {
+        let last = self.frames.last().filter(|frame| frame.task == task);
+        last.and_then(|frame| frame.spawned_at)
     }
 
     /// Returns the time for which the thread was ready and did not run, in the poll that has just ended and up to a

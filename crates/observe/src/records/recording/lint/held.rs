@@ -159,9 +159,16 @@ fn is_of_connections(kind: Kind) -> bool {
 }
 
 impl List {
-    /// Adds a lock that the owner has taken. `waits`: it would have waited for it without a limit.
-    /// `around`: the owners that wait for this one, which is a child.
-    pub(super) fn add(&mut self, owner: u64, around: &[u64], lock: Lock, at: At, waits: bool) {
+    /// Adds a lock that the owner has taken. `waits`: it would have waited for it without a limit. An owner comes with the
+    /// line at which it was spawned. `around`: the owners that wait for this one, which is a child.
+    pub(super) fn add(
+        &mut self,
+        owner: (u64, At),
+        around: &[(u64, At)],
+        lock: Lock,
+        at: At,
+        waits: bool,
+    ) {
         // Most locks are taken without another one.
         if waits && !self.held.is_empty() {
             self.note_edges(owner, lock, at);
@@ -175,7 +182,7 @@ impl List {
         }
         if self.held.len() < HELD {
             self.held.push(Held {
-                owner,
+                owner: owner.0,
                 lock,
                 at,
                 suspended: 0,
@@ -210,7 +217,7 @@ impl List {
     }
 
     /// Records that `lock` was taken within each lock that its owner holds.
-    fn note_edges(&mut self, owner: u64, lock: Lock, at: At) {
+    fn note_edges(&mut self, (owner, owner_at): (u64, At), lock: Lock, at: At) {
         self.held
             .retain(|held| held.owner != owner || held.is_valid());
         let own = || self.held.iter().filter(|held| held.owner == owner);
@@ -262,6 +269,7 @@ impl List {
                     from: held.side(),
                     to: Side::new(&lock, at),
                     owner,
+                    owner_at,
                     is_movable: held.lock.is_exclusive()
                         && holder & MOVABLE != 0
                         && holder & BESIDE_READERS == 0,
@@ -281,14 +289,14 @@ impl List {
     }
 
     /// Records that the owner writes, with the locks that it holds then.
-    fn note_write(&mut self, owner: u64, lock: Lock, at: At) {
+    fn note_write(&mut self, (owner, owner_at): (u64, At), lock: Lock, at: At) {
         let key = hash(&[lock.block.id(), u64::from(lock.generation), owner, WRITE]);
         if self.seen.get(key as usize % SEEN) == Some(&key) {
             return;
         }
         let own = self.held.iter().filter(|held| held.owner == owner);
         let gates = gates(own, lock.id());
-        writes::add(owner, Side::new(&lock, at), gates);
+        writes::add((owner, owner_at), Side::new(&lock, at), gates);
         self.seen.resize(SEEN, 0);
         self.seen[key as usize % SEEN] = key;
     }

@@ -22,8 +22,10 @@ const KEPT: Duration = Duration::from_secs(1);
 #[inline(never)]
 pub(in crate::records::recording) fn acquired(owner: Waiter, lock: Lock, at: At, waits: bool) {
     with_local(|local| {
-        let around = local.frames.owners_around(owner.word());
-        local.held.add(owner.word(), &around, lock, at, waits);
+        let word = owner.word();
+        let around = local.frames.owners_around(word);
+        let owner = (word, local.frames.spawned_at(word));
+        local.held.add(owner, &around, lock, at, waits);
     });
 }
 

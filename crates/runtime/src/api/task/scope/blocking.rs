@@ -17,10 +17,10 @@ use crate::api::enter::block_for_a_moment;
 use crate::api::runtime::Handle;
 use crate::kernel::task::{Id, ScopeHandle};
 
-/// Starts children of a [`scope_blocking`].
+/// Starts children of a [`blocking_scope`].
 ///
 /// ```
-/// use blitz_io::{runtime::Runtime, task::{BlockingScope, scope_blocking}};
+/// use blitz_io::{runtime::Runtime, task::{BlockingScope, blocking_scope}};
 ///
 /// fn double<'scope>(s: &'scope BlockingScope<'scope, '_>, numbers: &'scope mut [u32]) {
 ///     for number in numbers {
@@ -29,7 +29,7 @@ use crate::kernel::task::{Id, ScopeHandle};
 /// }
 ///
 /// let mut numbers = [1, 2, 3];
-/// Runtime::new()?.block_on(async { scope_blocking(|s| double(s, &mut numbers)) });
+/// Runtime::new()?.block_on(async { blocking_scope(|s| double(s, &mut numbers)) });
 /// assert_eq!(numbers, [2, 4, 6]);
 /// # Ok::<(), std::io::Error>(())
 /// ```
@@ -66,7 +66,7 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 /// let sum = runtime.block_on(async {
 ///     let numbers: Vec<u64> = (0..1000).collect();
 ///     let (left, right) = numbers.split_at(500);
-///     task::scope_blocking(|s| {
+///     task::blocking_scope(|s| {
 ///         let left = s.spawn(async { left.iter().sum::<u64>() });
 ///         let right = s.spawn(async { right.iter().sum::<u64>() });
 ///         s.block_on(async { left.await.unwrap() + right.await.unwrap() })
@@ -80,15 +80,15 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 /// borrow these:
 ///
 /// ```compile_fail,E0373
-/// use blitz_io::task::scope_blocking;
+/// use blitz_io::task::blocking_scope;
 ///
-/// scope_blocking(|s| {
+/// blocking_scope(|s| {
 ///     let inside = String::from("gone too soon");
 ///     s.spawn(async { println!("{inside}") });
 /// });
 /// ```
 #[track_caller]
-pub fn scope_blocking<'env, F, T>(f: F) -> T
+pub fn blocking_scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> T,
 {
@@ -130,12 +130,12 @@ impl<'scope> BlockingScope<'scope, '_> {
     /// Starts a child, as a task of the runtime.
     ///
     /// ```
-    /// use blitz_io::{runtime::Runtime, task::scope_blocking};
+    /// use blitz_io::{runtime::Runtime, task::blocking_scope};
     ///
     /// let runtime = Runtime::new()?;
     /// let _entered = runtime.enter();
     /// let mut numbers = [1, 2, 3, 4];
-    /// scope_blocking(|s| {
+    /// blocking_scope(|s| {
     ///     for number in &mut numbers {
     ///         s.spawn(async { *number *= 2 });
     ///     }
@@ -151,7 +151,7 @@ impl<'scope> BlockingScope<'scope, '_> {
     {
         let id = Id::next();
         let (member, result) = Member::new(future, id, self.shared.clone(), None);
-        // SAFETY: `scope_blocking` does not return before each child has been dropped: the
+        // SAFETY: `blocking_scope` does not return before each child has been dropped: the
         // tracker counts it until then. It does not return by a panic either.
         let member = unsafe { erase(member) };
         let task = self.runtime.spawn(self.children.track_future(member));

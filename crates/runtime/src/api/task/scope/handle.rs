@@ -14,7 +14,7 @@ use super::member::{Failure, Outcome};
 use crate::kernel::task::{Id, JoinError, ScopeHandle};
 
 /// The right to the result of a child of a [`scope`](super::scope) or a
-/// [`scope_blocking`](super::scope_blocking). Dropping it does not stop the child.
+/// [`blocking_scope`](super::blocking_scope). Dropping it does not stop the child.
 ///
 /// # Errors
 ///

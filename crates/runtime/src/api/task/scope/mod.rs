@@ -18,7 +18,7 @@
 //! polled or dropped any more. They run concurrently, but
 //! not in parallel: all belong to one task.
 //!
-//! [`scope_blocking`]: the children are tasks of the runtime and run in parallel, and
+//! [`blocking_scope`]: the children are tasks of the runtime and run in parallel, and
 //! the function that starts them *blocks its thread* until each of them has been
 //! dropped. It cannot be leaked, as it is not a future. If a child is never dropped, for
 //! instance because the runtime is leaked, the function never returns, which is sound too.
@@ -38,7 +38,7 @@
 //! such a lifetime could not be sent to another thread: the compiler cannot yet see that
 //! it is `Send`.
 //!
-//! In [`scope_blocking`], `'scope` is a lifetime that the closure cannot choose, as in
+//! In [`blocking_scope`], `'scope` is a lifetime that the closure cannot choose, as in
 //! `std::thread::scope`: a value with it in its type cannot leave the closure, and ends
 //! before the function does.
 
@@ -51,7 +51,7 @@ mod recorded;
 
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -66,9 +66,9 @@ use handle::Abort;
 use member::{Member, Shared, erase};
 use recorded::Recorded;
 
-pub use blocking::{BlockingScope, scope_blocking};
+pub use blocking::{BlockingScope, blocking_scope};
 pub use handle::ScopedJoinHandle;
-pub use parallel::{TaskScope, parallel_scope};
+pub use parallel::{ParallelScope, parallel_scope};
 
 /// Starts children of a [`scope`]. All clones start children of the same one.
 ///
@@ -102,7 +102,7 @@ pub struct Scope<'env> {
 /// in parallel.
 ///
 /// The future polls one child after the other. For children that run on several threads see [`parallel_scope`], whose
-/// children are `'static`, and [`scope_blocking`], which blocks its thread.
+/// children are `'static`, and [`blocking_scope`], which blocks its thread.
 ///
 /// The future is ready when the closure's future and all children have ended. Its output is
 /// that of the closure's future.
@@ -113,8 +113,9 @@ pub struct Scope<'env> {
 ///
 /// # Panics
 ///
-/// If the closure's future panics: the children are dropped then. If a child panics, and
-/// its handle is not awaited: when all other children have ended.
+/// If the closure's future panics. If a child panics and its handle has been dropped, then or later. In both cases
+/// the rest is dropped at once, the closure's future and all children, and the panic continues. A handle that is kept has the
+/// panic as its error, and the scope goes on.
 ///
 /// # Cancel safety
 ///
@@ -251,19 +252,24 @@ where
         let mut body = pin!(Some(f(scope)));
         // Dropped before the body.
         let mut children = children;
-        let mut output = None;
+        let mut ended = None;
         let output = poll_fn(|context| {
             shared.members.awaited();
             if let Some(running) = body.as_mut().as_pin_mut() {
                 if let Poll::Ready(ready) = running.poll(context) {
-                    output = Some(ready);
+                    ended = Some(ready);
                     body.set(None);
                 }
             }
-            match children.poll(context) {
+            let polled = children.poll(context);
+            if let Some(panic) = shared.unclaimed.lock().take() {
+                return Poll::Ready(Err(panic));
+            }
+            match polled {
                 Poll::Ready(()) => {
                     record.end();
-                    output.take().map_or(Poll::Pending, Poll::Ready)
+                    let output = ended.take();
+                    output.map_or(Poll::Pending, |output| Poll::Ready(Ok(output)))
                 }
                 Poll::Pending => {
                     let kind = WaitKind::new(Kind::Scope);
@@ -272,12 +278,17 @@ where
                 }
             }
         });
-        let output = output.await;
-        let panic = shared.unclaimed.lock().take();
-        if let Some(panic) = panic {
-            resume_unwind(panic);
+        match output.await {
+            Ok(output) => output,
+            Err(panic) => {
+                // In the order of a scope that is dropped. A panic of a destructor is ignored: it is not the first, and
+                // during the one that continues it would end the process.
+                _ = catch_unwind(AssertUnwindSafe(|| drop(children)));
+                _ = catch_unwind(AssertUnwindSafe(|| body.set(None)));
+                _ = catch_unwind(AssertUnwindSafe(|| drop(ended)));
+                resume_unwind(panic)
+            }
         }
-        output
     }
 }
 

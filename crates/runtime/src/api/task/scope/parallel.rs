@@ -28,10 +28,10 @@ type Panic = Box<dyn Any + Send>;
 /// have one.
 ///
 /// ```
-/// use blitz_io::{runtime::Runtime, task::{TaskScope, parallel_scope}};
+/// use blitz_io::{runtime::Runtime, task::{ParallelScope, parallel_scope}};
 /// use std::pin::Pin;
 ///
-/// fn walk(scope: TaskScope, depth: u32) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+/// fn walk(scope: ParallelScope, depth: u32) -> Pin<Box<dyn Future<Output = ()> + Send>> {
 ///     Box::pin(async move {
 ///         for _ in 0..depth {
 ///             scope.spawn(walk(scope.clone(), depth - 1));
@@ -43,7 +43,7 @@ type Panic = Box<dyn Any + Send>;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct TaskScope(Arc<Shared>);
+pub struct ParallelScope(Arc<Shared>);
 
 struct Shared {
     children: TaskTracker,
@@ -67,7 +67,7 @@ struct Shared {
 /// |---|---|---|---|
 /// | [`scope`](super::scope()) | yes | no: all children are in one task | yes |
 /// | `parallel_scope` | yes | yes | no |
-/// | [`scope_blocking`](super::scope_blocking) | no: it blocks its thread | yes | yes |
+/// | [`blocking_scope`](super::blocking_scope) | no: it blocks its thread | yes | yes |
 ///
 /// A [`JoinSet`](crate::task::JoinSet) has such children too, but they may outlive the function: it
 /// aborts them when it is dropped, and does not wait.
@@ -102,7 +102,7 @@ struct Shared {
 #[track_caller]
 pub fn parallel_scope<F, Fut>(f: F) -> impl Future<Output = Fut::Output> + use<F, Fut>
 where
-    F: FnOnce(TaskScope) -> Fut,
+    F: FnOnce(ParallelScope) -> Fut,
     Fut: Future,
 {
     run(f, Caller::here())
@@ -110,10 +110,10 @@ where
 
 async fn run<F, Fut>(f: F, caller: Caller) -> Fut::Output
 where
-    F: FnOnce(TaskScope) -> Fut,
+    F: FnOnce(ParallelScope) -> Fut,
     Fut: Future,
 {
-    let scope = TaskScope(Arc::new(Shared {
+    let scope = ParallelScope(Arc::new(Shared {
         children: TaskTracker::new(),
         tasks: Mutex::new(Some(Vec::new())),
         panic: Mutex::new(None),
@@ -159,7 +159,7 @@ where
     }
 }
 
-impl TaskScope {
+impl ParallelScope {
     /// Starts a child, as a task of the current runtime. It runs even if its handle is dropped. Once the
     /// scope has ended or failed, the child is aborted at once.
     ///
@@ -315,4 +315,4 @@ async fn caught<F: Future>(future: F) -> Result<F::Output, Panic> {
     .await
 }
 
-debug_is_name!(impl TaskScope);
+debug_is_name!(impl ParallelScope);

@@ -1,0 +1,48 @@
+//! Which builds of the program are those of a release.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::common::expect;
+
+#[allow(
+    dead_code,
+    reason = "the script has a main function, which Cargo calls"
+)]
+#[path = "../../build.rs"]
+mod script;
+
+#[test]
+fn packages_and_builds_of_the_workflow_are_of_a_release() {
+    let folder = TempDir::new().expect("there is a folder for temporary files");
+    let release = |built| script::release(folder.path(), built, "0.2.0");
+    let tag = Ok(Some("v0.2.0".to_owned()));
+    assert_eq!(release(None), Ok(None));
+    // A variable of a workflow that is not set.
+    assert_eq!(release(Some("")), Ok(None));
+    assert_eq!(release(Some("v0.2.0")), tag);
+    let other = release(Some("v0.3.0")).expect_err("the tag is of another version");
+    assert!(
+        other.contains("v0.3.0") && other.contains("v0.2.0"),
+        "{other}"
+    );
+    let packed = folder.path().join(script::PACKED);
+    fs::write(packed, "{}").expect("the file can be written");
+    assert_eq!(release(None), tag);
+}
+
+/// The lines in the help are those that this program writes.
+#[test]
+fn the_help_has_the_line_of_this_build() {
+    let help = expect(0, &["migrate", "--help"]).out;
+    let tag = match env!("BLITZ_RELEASE_TAG") {
+        "" => String::new(),
+        tag => format!(", tag = \"{tag}\""),
+    };
+    let line = format!(
+        "tokio = {{ git = \"{}\"{tag} }}",
+        env!("CARGO_PKG_REPOSITORY")
+    );
+    assert!(help.contains(&line), "{help}");
+}

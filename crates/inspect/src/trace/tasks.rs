@@ -1,0 +1,137 @@
+//! `Tasks`: the time of tasks by the line at which they were spawned. A report has it if the program has marked no request.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::cause::Category;
+use super::lives::{Did, Life, Lives};
+use super::processes::is_root;
+use super::recording::{Recording, sum};
+use super::report::{Contended, contended, waits};
+use super::split::{Piece, Splitter};
+use crate::snapshot::Waiter;
+
+/// The number of waits that one line has in a report.
+const WAITS: usize = 8;
+
+/// The tasks that were spawned at one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tasks {
+    /// `task`, `job` for closures on threads for blocking work, or `block_on`.
+    pub what: &'static str,
+    /// The line; empty if it is not known.
+    pub at: String,
+    /// Number of tasks.
+    pub count: usize,
+    /// The longest poll, in nanoseconds. It includes waits that blocked the thread.
+    pub longest_poll: u64,
+    /// The sum of the times for each category, in nanoseconds, the greatest first.
+    pub categories: Vec<(Category, u64)>,
+    /// The longest waits, by what the tasks waited for.
+    pub waits: Vec<Contended>,
+}
+
+impl Tasks {
+    /// Returns the time of a category, in nanoseconds.
+    #[must_use]
+    pub fn nanos(&self, category: Category) -> u64 {
+        let mut all = self.categories.iter();
+        all.find(|(other, _)| *other == category)
+            .map_or(0, |(_, nanos)| *nanos)
+    }
+}
+
+/// Tasks of one line, while they are added up.
+#[derive(Default)]
+struct Line {
+    count: usize,
+    longest_poll: u64,
+    pieces: Vec<Piece>,
+}
+
+/// Returns the time of all tasks, those lines first whose tasks ran and were ready for the longest time; and the objects for
+/// which tasks and threads waited, because others used them.
+pub(super) fn tasks(recording: &Recording, lives: &Lives) -> (Vec<Tasks>, Vec<Contended>) {
+    let splitter = Splitter::new(recording, lives);
+    let mut lines: HashMap<(&'static str, usize), Line> = HashMap::new();
+    let mut contests = vec![];
+    for (&waiter, life) in &lives.lives {
+        let pieces = splitter.alone(waiter);
+        let is_contest = |piece: &&Piece| {
+            let category = piece.cause.category;
+            matches!(
+                category,
+                Category::Lock | Category::Permit | Category::BlockingPool | Category::PoolQueue
+            )
+        };
+        contests.extend(pieces.iter().filter(is_contest).copied());
+        let Waiter::Task(number) = waiter else {
+            continue;
+        };
+        let (is_job, at) = match life.spawn {
+            Some(spawn) => (spawn.is_job, spawn.location),
+            None => (false, 0),
+        };
+        let what = match is_job {
+            true => "job",
+            false if is_root(number) => "block_on",
+            false => "task",
+        };
+        let line = lines.entry((what, at)).or_default();
+        line.count += 1;
+        line.longest_poll = line.longest_poll.max(longest_poll(life));
+        line.pieces.extend(pieces);
+    }
+    let mut all: Vec<Tasks> = lines
+        .into_iter()
+        .map(|((what, at), line)| Tasks {
+            what,
+            at: recording.location(at).unwrap_or_default().to_owned(),
+            count: line.count,
+            longest_poll: line.longest_poll,
+            categories: categories(&line.pieces),
+            waits: contended(recording, lives, in_order(waits(&line.pieces)), WAITS),
+        })
+        .collect();
+    let busy = |one: &Tasks| one.nanos(Category::Running) + one.nanos(Category::Runnable);
+    all.sort_by(|one, other| {
+        (busy(other), other.count, &one.at).cmp(&(busy(one), one.count, &other.at))
+    });
+    let objects = contended(recording, lives, in_order(contests), usize::MAX);
+    (all, objects)
+}
+
+/// Lives are in no order. Of equal causes, the first one comes first.
+fn in_order(mut pieces: Vec<Piece>) -> Vec<Piece> {
+    pieces.sort_by_key(|piece| (piece.from, piece.waiter));
+    pieces
+}
+
+fn categories(pieces: &[Piece]) -> Vec<(Category, u64)> {
+    let of = |category| {
+        let own = pieces.iter().filter(|p| p.cause.category == category);
+        (category, sum(own.map(Piece::nanos)))
+    };
+    let mut all: Vec<_> = Category::ALL.into_iter().map(of).collect();
+    all.retain(|(_, nanos)| *nanos != 0);
+    all.sort_by_key(|(_, nanos)| std::cmp::Reverse(*nanos));
+    all
+}
+
+/// Returns the longest time in which a task ran, or blocked its thread, without a pause.
+fn longest_poll(life: &Life) -> u64 {
+    let (mut longest, mut poll, mut end) = (0, 0, 0);
+    for segment in &life.segments {
+        let is_polled = matches!(segment.did, Did::Run) || segment.in_poll;
+        if !is_polled || segment.from != end {
+            poll = 0;
+        }
+        if is_polled {
+            poll += segment.to - segment.from;
+        }
+        end = segment.to;
+        longest = longest.max(poll);
+    }
+    longest
+}
