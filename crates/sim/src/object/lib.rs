@@ -51,6 +51,7 @@ mod random;
 mod readiness;
 mod real;
 mod repeats;
+mod resume;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod signals;

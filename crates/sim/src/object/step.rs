@@ -38,6 +38,7 @@ use crate::baton;
 use crate::c::{self, nr};
 use crate::handlers::{self, SIGTRAP};
 use crate::loops;
+use crate::resume;
 use crate::state::{active, sim};
 use crate::survey;
 use crate::sys;
@@ -66,6 +67,8 @@ static mut STACK: usize = 0;
 static mut RETURN: usize = 0;
 /// The next function that this object calls is one of the program, and works for the program.
 static mut IS_START: bool = false;
+/// The stack pointer at the last instruction, if that was one of the program; zero: it was not.
+static mut CALLER: usize = 0;
 
 /// Installs the handler. `main` is in the program's file.
 pub unsafe fn install(main: usize) {
@@ -86,26 +89,44 @@ fn contains(range: (usize, usize), at: usize) -> bool {
 /// Opens a window of the running thread. It is about to return from a point.
 pub unsafe fn open(instructions: u32) {
     LEFT = instructions;
-    (STACK, RETURN, IS_START) = (0, 0, false);
-    set_flag();
+    (STACK, RETURN, IS_START, CALLER) = (0, 0, false, 0);
+    if !resume::set(return_address()) {
+        set_flag();
+    }
+}
+
+/// Returns the address in the caller of this object at which the running call returns. The frames of this object have
+/// frame pointers, and a handler of a signal returns to libc.
+unsafe fn return_address() -> usize {
+    let mut frame: *const usize;
+    asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags));
+    while contains(OBJECT, *frame.add(1)) {
+        frame = *frame as *const usize;
+    }
+    *frame.add(1)
 }
 
 /// This object is about to call code of the program that works for the program.
 pub unsafe fn calls_program() {
     IS_START = true;
+    if LEFT != 0 && resume::is_set() {
+        resume::clear();
+        set_flag();
+    }
 }
 
 /// Closes the window: the thread is at a point, or ends.
 pub unsafe fn close() {
     if LEFT != 0 {
         LEFT = 0;
+        resume::clear();
         clear_flag();
     }
 }
 
 /// Moves the flag of a window to the context to which a handler returns.
 pub unsafe fn settle(context: *mut Context) {
-    if LEFT != 0 {
+    if LEFT != 0 && !resume::is_set() {
         clear_flag();
         STACK = 0;
         (*context).flags_register |= TRAP_FLAG;
@@ -128,6 +149,14 @@ pub unsafe fn holds() -> bool {
 unsafe extern "C" fn handle(signal: c_int, info: *const i32, context: *mut Context) {
     let errno = *c::__errno_location();
     let is_ours = match *info.add(2) {
+        BREAKPOINT if resume::hit((*context).registers[16]) => {
+            (*context).registers[16] -= 1;
+            if LEFT != 0 && holds() {
+                (STACK, RETURN) = (0, 0);
+                stepped(context);
+            }
+            true
+        }
         BREAKPOINT => {
             let known = loops::hit(context);
             if known {
@@ -169,13 +198,16 @@ unsafe fn stepped(context: *mut Context) {
     let registers = &(*context).registers;
     let (call, stack, at) = (registers[13], registers[15], registers[16]);
     let is_for_object = LEFT != 0 && is_for_object(at, stack);
+    let caller = core::mem::take(&mut *(&raw mut CALLER));
     if is_system_call(at) {
         if call == RT_SIGPROCMASK || STARTS.contains(&call) {
             LEFT = 0;
+            resume::clear();
             survey::stop();
         }
         survey::pass();
     } else if contains(PROGRAM, at) {
+        CALLER = stack;
         survey::step(at);
         match LEFT {
             _ if is_for_object => {}
@@ -190,8 +222,12 @@ unsafe fn stepped(context: *mut Context) {
         }
     } else {
         survey::pass();
+        // Lower after a call, and equal after the jump of a stub.
+        if LEFT != 0 && caller != 0 && stack <= caller {
+            resume::set(*(stack as *const usize));
+        }
     }
-    if LEFT != 0 || survey::is_on() {
+    if LEFT != 0 && !resume::is_set() || survey::is_on() {
         (*context).flags_register |= TRAP_FLAG;
     }
 }
