@@ -122,6 +122,8 @@ pub struct Outcome {
     pub decisions: Vec<Decision>,
     /// Number of points.
     pub points: u64,
+    /// Number of instructions that were executed one by one, between two calls ([`Plan::preempt`](crate::Plan::preempt)).
+    pub stepped: u64,
     /// Simulated nanoseconds.
     pub nanoseconds: u64,
     /// Loops without a call in which threads were preempted: a part of the plan that repeats the run.

@@ -230,7 +230,8 @@ pub struct Plan {
     pub seed: u64,
     /// Families of faults.
     pub faults: Faults,
-    /// Number of choices that PCT expects.
+    /// Number of choices that PCT expects, and for which `preempt` has as many places between two calls as the calls
+    /// take time for. A search sets it to the number of [decisions](crate::Outcome::decisions) of its first run.
     pub length: u64,
     /// Points after which the run counts as a livelock.
     pub limit: u64,

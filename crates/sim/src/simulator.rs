@@ -125,6 +125,8 @@ impl Simulator {
             (read_commands.as_raw_fd(), COMMAND_FD),
             (write_answers.as_raw_fd(), ANSWER_FD),
         ];
+        // Ctrl-C in a terminal is for the search, and no failure of the program.
+        command.process_group(0);
         let processor = next_processor();
         // SAFETY: between fork and exec, `prepare` only makes system calls.
         unsafe { command.pre_exec(move || prepare(&descriptors, &processor)) };
@@ -365,6 +367,7 @@ impl Simulator {
         region.running.store(0, Ordering::Relaxed);
         region.alarm.store(0, Ordering::Relaxed);
         region.happened = 0;
+        region.stepped = 0;
         // An empty name is at the start.
         region.names[0] = 0;
         region.names_length = 1;
@@ -418,6 +421,7 @@ impl Simulator {
             checkpoints: region.checkpoints[..decided.div_ceil(CHECKPOINT)].to_vec(),
             decisions: region.decisions[..decided].to_vec(),
             points: region.points.load(Ordering::Relaxed),
+            stepped: region.stepped,
             nanoseconds: region.now,
             loops: loops.to_vec(),
             threads: region.threads,

@@ -33,7 +33,7 @@ pub fn document(rows: &[Row]) -> String {
         );
         if row.stopped {
             text.push_str(
-                "><skipped message=\"stopped at the failure of another test\"/></testcase>\n",
+                "><skipped message=\"stopped at the failure of another test, or by a signal\"/></testcase>\n",
             );
             continue;
         }

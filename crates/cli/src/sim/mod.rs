@@ -4,6 +4,7 @@ mod check;
 mod choices;
 mod gdb;
 mod instrumented;
+mod interrupt;
 mod junit;
 mod picture;
 mod replay;
@@ -60,7 +61,8 @@ Exit codes:
   3    a run failed; with `replay` too. `check` and `replay`: the runs differed
   4    it was a deadlock
   5    it was a livelock
-  64   the arguments are wrong";
+  64   the arguments are wrong
+  130  interrupted by Ctrl-C or SIGTERM, and no run had failed (`run` prints what was done until then)";
 
 #[derive(Args)]
 #[command(after_help = HELP)]

@@ -544,6 +544,7 @@ mod tests {
 
     fn outcome(verdict: Verdict) -> Outcome {
         Outcome {
+            stepped: 0,
             verdict,
             report: String::new(),
             output: vec![],

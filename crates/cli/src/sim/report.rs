@@ -23,8 +23,11 @@ pub struct Row {
     pub only_one: bool,
     /// The most threads of one run.
     pub threads: u32,
-    /// The run of another test has failed before this one was done.
+    /// The run of another test has failed before this one was done, or a signal came.
     pub stopped: bool,
+    /// The number of seeds, if the search has some.
+    #[serde(skip)]
+    pub wanted: Option<u64>,
     /// The most calls of one run.
     pub points: u64,
     #[serde(serialize_with = "as_text")]
@@ -51,6 +54,7 @@ impl Row {
             only_one: false,
             threads: 0,
             stopped: true,
+            wanted: None,
             points: 0,
             verdict: Verdict::Passed,
             seed: None,
@@ -63,7 +67,10 @@ impl Row {
     fn shown(&self, orders: &str) -> String {
         match (self.stopped, self.complete) {
             (true, _) if self.schedules == 0 => "not run".to_owned(),
-            (true, _) => "stopped".to_owned(),
+            (true, _) => match self.wanted {
+                Some(wanted) => format!("stopped ({} of {wanted})", self.schedules),
+                None => "stopped".to_owned(),
+            },
             (false, true) if self.only_one => format!("{} (its only order)", self.verdict),
             (false, true) => format!("{} ({orders})", self.verdict),
             (false, false) => self.verdict.to_string(),
@@ -71,8 +78,17 @@ impl Row {
     }
 }
 
-/// Returns the table of all rows. `orders`: see [`Row::shown`].
-pub fn table(rows: &[Row], orders: &str) -> String {
+/// Why a search was stopped.
+#[derive(Clone, Copy)]
+pub enum Stopped {
+    /// Another one has found a failure.
+    AtFailure,
+    /// By Ctrl-C or SIGTERM.
+    Interrupted,
+}
+
+/// Returns the table of all rows. `orders`: see [`Row::shown`]. `why`: why rows are stopped, if some are.
+pub fn table(rows: &[Row], orders: &str, why: Stopped) -> String {
     let width = rows
         .iter()
         .map(|row| row.test.chars().count())
@@ -112,11 +128,14 @@ pub fn table(rows: &[Row], orders: &str) -> String {
         counted(usize::try_from(runs).unwrap_or(usize::MAX), "schedule")
     );
     if stopped > 0 {
-        let _ = writeln!(
-            text,
-            "stopped at the first failure, with {} not done: --keep-going runs them",
-            counted(stopped, "test")
-        );
+        let left = counted(stopped, "test");
+        let _ = match why {
+            Stopped::AtFailure => writeln!(
+                text,
+                "stopped at the first failure, with {left} not done: --keep-going runs them"
+            ),
+            Stopped::Interrupted => writeln!(text, "interrupted, with {left} not done"),
+        };
     }
     text
 }
@@ -172,7 +191,13 @@ mod tests {
             schedules: 9,
             ..row("other")
         };
-        let text = table(&[failed, complete, stopped, row("late")], "all orders");
+        let begun = Row {
+            schedules: 7,
+            wanted: Some(1_000),
+            ..row("begun")
+        };
+        let rows = [failed, complete, stopped, begun, row("late")];
+        let text = table(&rows, "all orders", Stopped::AtFailure);
         let ends = |name: &str, verdict: &str| {
             let mut lines = text.lines().filter(|line| line.starts_with(name));
             lines.any(|line| line.ends_with(verdict))
@@ -180,10 +205,16 @@ mod tests {
         assert!(ends("hangs", "  deadlock"), "{text}");
         assert!(ends("ends", "  passed (all orders)"), "{text}");
         assert!(ends("other", "  stopped"), "{text}");
+        assert!(ends("begun", "  stopped (7 of 1000)"), "{text}");
         assert!(ends("late", "  not run"), "{text}");
-        assert!(ends("1 passed, 1 failed", "; 14 schedules"), "{text}");
+        assert!(ends("1 passed, 1 failed", "; 21 schedules"), "{text}");
         assert!(
-            ends("stopped at the first failure, with 2 tests not done", ""),
+            ends("stopped at the first failure, with 3 tests not done", ""),
+            "{text}"
+        );
+        let text = table(&rows, "all orders", Stopped::Interrupted);
+        assert!(
+            text.ends_with("\ninterrupted, with 3 tests not done\n"),
             "{text}"
         );
     }

@@ -11,9 +11,10 @@ use blitz_io_sim::{Plan, Simulator, Trace, Verdict};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::choices::counted;
+use super::interrupt;
 use super::junit;
 use super::picture;
-use super::report::{self, Row};
+use super::report::{self, Row, Stopped};
 use super::search::{Searched, search};
 use super::targets::Target;
 use super::{Chosen, RunArguments, exit_of, failed};
@@ -107,6 +108,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     }
     fs::create_dir_all(&arguments.traces)
         .map_err(|error| Exit::unwritable(&arguments.traces, error))?;
+    interrupt::watch();
     let bar = bar(targets.len() as u64 * arguments.seeds);
     let all = run_all(targets, arguments, &bar);
     bar.finish_and_clear();
@@ -117,16 +119,26 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     if arguments.json {
         output::print_json(&rows)?;
     } else {
-        output::print(&report::table(&rows, &arguments.orders()))?;
+        let why = if interrupt::is_stopped() {
+            Stopped::Interrupted
+        } else {
+            Stopped::AtFailure
+        };
+        output::print(&report::table(&rows, &arguments.orders(), why))?;
     }
     output::tell(arguments.hint(&rows));
     let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
     let row = first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete));
-    Ok(row.map_or(Exit::Done, |row| exit_of(row.verdict, &row.test)))
+    let otherwise = if interrupt::is_stopped() {
+        Exit::Interrupted
+    } else {
+        Exit::Done
+    };
+    Ok(row.map_or(otherwise, |row| exit_of(row.verdict, &row.test)))
 }
 
 fn bar(runs: u64) -> ProgressBar {
-    let style = "{bar:20.cyan/dim} {pos} of {len}  {wide_msg}";
+    let style = "{bar:20.cyan/dim} {pos} of {len}  {per_sec}  {wide_msg}";
     let style = ProgressStyle::with_template(style).expect("the template is valid");
     let target = match Line::of_terminal() {
         Some(line) => ProgressDrawTarget::term_like_with_hz(Box::new(line), 10),
@@ -158,14 +170,14 @@ fn run_all(
                 let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
                 rows.push((at, row));
             };
-            if stop.load(Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) || interrupt::is_stopped() {
                 add(Ok(Row::not_run(target.name)));
                 continue;
             }
             bar.set_message(target.name.clone());
             let searched = search(&target.program, arguments, || {
                 bar.inc(1);
-                !stop.load(Ordering::Relaxed)
+                !stop.load(Ordering::Relaxed) && !interrupt::is_stopped()
             });
             let row = searched
                 .map_err(failed)
@@ -205,6 +217,7 @@ fn finish(
         only_one: searched.only_one,
         threads: searched.threads,
         stopped: searched.stopped,
+        wanted: matches!(arguments.schedule, Chosen::Seeds(_)).then_some(arguments.seeds),
         points: searched.points,
         ..Row::not_run(target.name)
     };

@@ -27,6 +27,9 @@ const THREADS: &str = "what the threads do:";
 const WORKER: &str = "is a worker without tasks";
 /// Said of a program with tasks that does not say what these wait for.
 const INSPECT: &str = "with the feature `inspect` (`--features tokio/inspect`), this report says what the tasks wait for";
+/// Said of a program with tasks of a Tokio that tells nothing about them.
+const MIGRATE: &str = "the tasks of this Tokio say nothing of themselves: after `blitz migrate`, and with the feature \
+`tokio/inspect`, this report names the tasks, the lines at which they wait, and for what";
 /// Parts of the names of functions in which a thread of this library waits if it has nothing to do, and what it is then.
 const IDLE: [(&str, &str, &str); 3] = [
     ("blitz_io_runtime::kernel::idle::", "", WORKER),
@@ -271,6 +274,7 @@ impl Names {
         }
         let is_unexplained =
             report.own.is_empty() && parts.iter().any(|(rank, _)| *rank == Rank::Idle(WORKER));
+        let is_foreign = report.own.is_empty() && has_tokio(report, frames);
         for (rank, part) in parts {
             if let Rank::Idle(what) = rank {
                 let line = self.line(&part.line, &names);
@@ -285,6 +289,8 @@ impl Names {
         }
         if is_unexplained {
             _ = writeln!(text, "{INSPECT}");
+        } else if is_foreign {
+            _ = writeln!(text, "{MIGRATE}");
         }
         text
     }
@@ -407,6 +413,16 @@ fn idle(part: &Part, frames: &Frames) -> Option<&'static str> {
         }
     }
     found
+}
+
+/// Returns `true` if a thread is in the runtime of Tokio itself, which is not this library.
+fn has_tokio(report: &Report, frames: &Frames) -> bool {
+    report.addresses().any(|address| {
+        let mut frames = frames.get(address).into_iter().flatten();
+        frames.any(|frame| {
+            frame.function.contains("tokio::runtime::") && origin(address, frame) == Origin::Package
+        })
+    })
 }
 
 /// Returns `true` if the function's name has one of these parts.
@@ -588,6 +604,34 @@ thread 2 \"tokio-rt-worker\" is a worker without tasks
 "
         );
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_report_of_threads_of_tokio_says_how_to_see_its_tasks() {
+        let text = "thread 1 waits for a word of memory at 0x10, in futex wait\n    /app/deps/app-01+0x1\n";
+        let address = Address {
+            file: "/app/deps/app-01".to_owned(),
+            offset: 1,
+        };
+        let registry = "/u/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/tokio-1.47.0";
+        let park = "tokio::runtime::park::Inner::park";
+        let shown = |place: &str, text: &str| {
+            let frames = Frames::from([(address.clone(), vec![frame(park, place)])]);
+            names().report(&Report::parse(text), &frames)
+        };
+        let place = format!("{registry}/src/runtime/park.rs:1");
+        let told = |text: &str| text.ends_with(&format!("{MIGRATE}\n"));
+        assert!(told(&shown(&place, text)));
+        // The package of this library in its place says that its feature is missing, if a worker waits. And a program that
+        // explains its deadlock needs nothing.
+        assert!(!told(&shown(
+            "/u/blitz-io/drop-in/tokio/src/lib.rs:1",
+            text
+        )));
+        assert!(!told(&shown(
+            &place,
+            &format!("{text}{EXPLAINED}\ntask 1\n")
+        )));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! `blitz sim` from outside, on a small program in C.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use blitz_io_sim::Trace;
 
@@ -151,6 +152,76 @@ fn a_program_with_one_thread_has_one_order() {
     let ran = expect(0, &["sim", "run", "--seeds", "3", "--", &program]);
     assert!(ran.out.contains("; 3 schedules\n"), "{ran:?}");
     assert!(ran.err.contains("has one thread"), "{ran:?}");
+}
+
+/// Starts a search that ends with a signal only, in a process group of its own. Returns it when it has run the program.
+fn endless(folder: &Path, more: &[&str]) -> Child {
+    let mark = folder.join("ran");
+    let text = format!(
+        "#include <fcntl.h>\n#include <pthread.h>\nstatic void *thread(void *x) {{ return x; }}\n\
+         int main(void) {{ pthread_t t; pthread_create(&t, 0, thread, 0); pthread_join(t, 0); \
+         return open(\"{}\", O_CREAT | O_WRONLY, 0600) < 0; }}",
+        mark.display()
+    );
+    let program = compile_text(&text, folder);
+    let run = ["sim", "run", "--seeds", "1000000000000"];
+    let mut child = blitz(&[&run, more, &["--", &program]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    while !mark.exists() {
+        let ended = child.try_wait().unwrap();
+        assert_eq!(ended, None, "it ends before it has run the program");
+        std::thread::yield_now();
+    }
+    child
+}
+
+/// Sends a signal to a process, or, with a negative number, to its group, and returns how the search ended.
+fn stopped_by(signal: libc::c_int, child: Child, sign: i32) -> Ran {
+    let number = sign * i32::try_from(child.id()).unwrap();
+    // SAFETY: the process is our child and was not waited for yet, so its number still refers to it and to its
+    // group; the call touches no memory.
+    assert_eq!(unsafe { libc::kill(number, signal) }, 0);
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    ran
+}
+
+/// A terminal sends the signal of Ctrl-C to all processes of the command.
+#[test]
+fn ctrl_c_prints_what_was_done_until_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = stopped_by(libc::SIGINT, endless(folder.path(), &[]), -1);
+    let rows: Vec<&str> = ran
+        .out
+        .lines()
+        .filter(|row| row.starts_with("program "))
+        .collect();
+    let [row] = rows[..] else {
+        panic!("{ran:?}");
+    };
+    let (_, done) = row.split_once("  stopped (").unwrap();
+    let (done, rest) = done.split_once(' ').unwrap();
+    assert!(done.parse::<u64>().unwrap() > 0, "{ran:?}");
+    assert_eq!(rest, "of 1000000000000)", "{ran:?}");
+    assert!(
+        ran.out.ends_with("\ninterrupted, with 1 test not done\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_search_that_is_terminated_prints_its_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = stopped_by(libc::SIGTERM, endless(folder.path(), &["--json"]), 1);
+    let row = &ran.json()[0];
+    assert_eq!(
+        (&row["stopped"], &row["verdict"]),
+        (&true.into(), &"passed".into())
+    );
 }
 
 #[test]

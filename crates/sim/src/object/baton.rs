@@ -490,7 +490,11 @@ pub unsafe fn begins() {
 
 /// Draws after how many instructions the running thread loses the baton, if it makes no call before.
 unsafe fn open_window() {
-    let choice = scripted(kind::WINDOW, WINDOWS).unwrap_or_else(|| sim().strategy.window());
+    let choice = scripted(kind::WINDOW, WINDOWS).unwrap_or_else(|| {
+        let region = sim().region();
+        let points = region.points.load(Ordering::Relaxed);
+        sim().strategy.window(region.stepped, points)
+    });
     record(kind::WINDOW, WINDOWS, choice);
     if choice > 0 {
         chose(kind::WINDOW, choice as u32, 0);

@@ -213,12 +213,16 @@ unsafe fn stepped(context: *mut Context) {
             _ if is_for_object => {}
             0 => {}
             1 => {
+                sim().region().stepped += 1;
                 LEFT = 0;
                 survey::stop();
                 baton::preempted();
                 settle(context);
             }
-            _ => LEFT -= 1,
+            _ => {
+                sim().region().stepped += 1;
+                LEFT -= 1;
+            }
         }
     } else {
         survey::pass();

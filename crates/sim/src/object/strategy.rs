@@ -31,6 +31,8 @@ pub struct Strategy {
     surw: Surw,
     /// One of how many opportunities has a window.
     windows: u64,
+    /// Instructions that windows may execute in a run, beside those that its calls earn.
+    allowance: u64,
     /// One of how many opportunities for a crash is taken, and their draws.
     rarity: u64,
     crashes: Random,
@@ -64,8 +66,8 @@ impl Strategy {
             lowest: 1 << 32,
             pos: Pos::default(),
             surw,
-            // A short run has few, and would have a window in few of its orders.
-            windows: (length / 4).clamp(2, 8),
+            windows: rarity_of_windows(length),
+            allowance: allowance(length),
             rarity,
             crashes,
         }
@@ -171,10 +173,15 @@ impl Strategy {
     }
 
     /// Returns after how many instructions the thread loses the baton; zero: after no number. Short windows are
-    /// as likely as long ones, because two accesses that belong together are often close.
-    pub fn window(&mut self) -> usize {
+    /// as likely as long ones, because two accesses that belong together are often close. `stepped`: the instructions of
+    /// windows so far, and `points`: the points.
+    pub fn window(&mut self, stepped: u64, points: u64) -> usize {
         const BITS: u64 = WINDOWS.ilog2() as u64;
         if matches!(self.strategy, SCRIPT | ROUND_ROBIN) || self.random.below(self.windows) != 0 {
+            return 0;
+        }
+        // The first run was shorter than this one, or windows of this program are long.
+        if stepped > 2 * (self.allowance + points / 2) {
             return 0;
         }
         let longest = (1 << (1 + self.random.below(BITS))) - 1;
@@ -190,4 +197,19 @@ impl Strategy {
     pub fn fault(&mut self) -> bool {
         self.strategy != SCRIPT && self.random.below(24) == 0
     }
+}
+
+/// Returns one of how many opportunities has a window, in runs as long as this. A short run has few opportunities, and would
+/// have a window in few of its orders. A long one has so many that windows at one of eight would cost far more than the run.
+fn rarity_of_windows(length: u64) -> u64 {
+    /// Instructions of a window, as they were measured in services.
+    const USUAL: u64 = 280;
+    let affordable = length.saturating_mul(USUAL) / (allowance(length) + length / 2);
+    (length / 4).clamp(2, 8).max(affordable)
+}
+
+/// Returns how many instructions windows may execute in a run as long as this, beside half of one for each call. A step costs about as much
+/// as a call in a virtual machine, and a third of that elsewhere.
+fn allowance(length: u64) -> u64 {
+    (1 << 20) / length.max(128)
 }

@@ -239,7 +239,7 @@ pub struct Region {
     pub depth: u32,
     /// Enabled fault families.
     pub faults: u32,
-    /// Length of the schedule that PCT assumes.
+    /// Length of the schedule that PCT assumes, and the one from which follows how many windows there are.
     pub length: u64,
     /// Points after which a run counts as a livelock.
     pub limit: u64,
@@ -304,6 +304,8 @@ pub struct Region {
     pub happened: u32,
     /// Bytes of `names`.
     pub names_length: u32,
+    /// Instructions of the program that were executed one by one in windows.
+    pub stepped: u64,
     /// Bytes of the report.
     pub text_length: u32,
     /// Report: which thread waits where, or what escaped.

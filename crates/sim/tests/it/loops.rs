@@ -254,11 +254,15 @@ fn a_lost_update_of_threads_without_calls_is_found() {
     assert_eq!(small.script[0].kind, WINDOW);
 }
 
+/// The length of a short run: it has windows at many of its points.
+const SHORT: u64 = 20;
+
 /// Runs seeds with windows until one fails.
 fn find_with_windows(simulator: &mut Simulator) -> (Plan, Outcome) {
     let mut found = (0..3_000).filter_map(|seed| {
         let mut plan = Plan::new(Schedule::Portfolio, seed);
         plan.preempt = true;
+        plan.length = SHORT;
         let outcome = simulator.run(&plan).unwrap();
         outcome.verdict.is_failure().then_some((plan, outcome))
     });
@@ -345,7 +349,7 @@ fn with_window(compiled: &Compiled, number: usize, end: u16) -> Vec<String> {
     printed.collect()
 }
 
-/// Calls that are no points: a system call that the kernel answers, one inside of libc that the simulator answers, and two of its
+/// Calls that are no points: a system call of the program and one of libc that the kernel answers, one inside of libc that the simulator answers, and two of its
 /// own functions.
 #[test]
 fn a_window_goes_on_over_calls_that_do_not_matter() {
@@ -357,6 +361,8 @@ static void harmless(void) {
     stack_t old;
     struct timespec now;
     cpu_set_t set;
+    long number = 131;
+    __asm__ volatile("syscall" : "+a"(number) : "D"(0), "S"(&old) : "rcx", "r11", "memory");
     sigaltstack(NULL, &old);
     clock_gettime(CLOCK_MONOTONIC, &now);
     pthread_setname_np(pthread_self(), count % 2 ? "odd" : "even");
@@ -383,11 +389,19 @@ int main(void) {
     );
 }
 
-/// The simulator calls libc's function, which uses the program's allocator. No thread is interrupted there.
+/// The simulator calls libc's function, which uses the program's allocator. No thread is interrupted there. The same with a
+/// kernel that allows no breakpoints, so the simulator's own instructions are stepped: a process can ask for that (in Linux 6.3).
 #[test]
 fn no_window_ends_in_an_allocator_that_the_simulator_calls() {
-    let compiled = c(r#"
+    for before in ["", "prctl(65, 1, 0, 0, 0);"] {
+        no_window_ends_in_an_allocator(before);
+    }
+}
+
+fn no_window_ends_in_an_allocator(before: &str) {
+    let compiled = c(&r#"
 #include <netdb.h>
+#include <sys/prctl.h>
 #include <stddef.h>
 static volatile int calls, inside, count;
 static char memory[1 << 22];
@@ -411,6 +425,7 @@ void *realloc(void *it, size_t size) {
 static int before;
 static void *other(void *x) { printf("%d %d %d\n", inside, calls > before, count); return x; }
 int main(void) {
+    FIRST
     pthread_t t;
     struct addrinfo *found;
     pthread_create(&t, NULL, other, NULL);
@@ -419,7 +434,8 @@ int main(void) {
     while (count < 9) count = count + 1;
     pthread_join(t, NULL);
     return 0;
-}"#);
+}"#
+    .replace("FIRST", before));
     let seen = with_window(&compiled, 1, 100);
     assert!(seen.iter().all(|seen| seen.starts_with("0 ")), "{seen:?}");
     // Some windows ended after a call of it.
@@ -447,6 +463,112 @@ int main(void) {
     for count in ["1 0", "5 0", "9 0", "9 1"] {
         assert!(seen.iter().any(|it| it == count), "{count}: {seen:?}");
     }
+}
+
+/// Functions of libc that do not return, that return twice, and that call the program, in the middle of windows.
+#[test]
+fn windows_go_on_after_functions_of_libc() {
+    let compiled = c(r#"
+#include <setjmp.h>
+#include <stdlib.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static __thread jmp_buf back;
+static int less(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static void leaves(volatile int *at) { *at = *at + 1; longjmp(back, 1); }
+static void *works(void *x) {
+    for (int i = 0; i < 5; i++) {
+        int numbers[] = {5, 3, 9, 1}, wanted = 9;
+        volatile int jumps = 0;
+        char text[32];
+        pthread_mutex_lock(&m);
+        qsort(numbers, 4, sizeof(int), less);
+        assert(*(int *)bsearch(&wanted, numbers, 4, sizeof(int), less) == 9 && numbers[0] == 1);
+        if (setjmp(back) == 0) leaves(&jumps);
+        assert(jumps == 1);
+        snprintf(text, sizeof text, "%d %s", i, "and so on");
+        char *copy = strdup(text);
+        pthread_mutex_unlock(&m);
+        assert(strcmp(copy, text) == 0 && atoi(copy) == i);
+        free(copy);
+    }
+    return x;
+}
+int main(void) {
+    pthread_t t[2];
+    for (long i = 0; i < 2; i++) pthread_create(&t[i], NULL, works, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+    return 0;
+}"#);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let mut interrupted = 0;
+    for seed in 0..60 {
+        let mut plan = Plan::new(Schedule::Random, seed);
+        plan.preempt = true;
+        plan.length = SHORT;
+        let (first, second) = (simulator.run(&plan).unwrap(), simulator.run(&plan).unwrap());
+        let told = format!("seed {seed}: {}\n{}", first.report, text(&first));
+        assert_eq!(first.verdict, Verdict::Passed, "{told}");
+        let counts = |outcome: &Outcome| (outcome.hash, outcome.points, outcome.stepped);
+        assert_eq!(counts(&first), counts(&second), "{told}");
+        let usual = simulator
+            .run(&Plan {
+                preempt: false,
+                ..plan
+            })
+            .unwrap();
+        interrupted += u32::from(first.points != usual.points);
+    }
+    assert!(interrupted > 0);
+}
+
+/// A step costs about as much as a call, so a run of many calls has no more of them.
+#[test]
+fn a_run_has_at_most_as_many_steps_as_calls_if_it_is_long() {
+    let compiled = c(r#"
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *works(void *x) {
+    for (int i = 0; i < 3000; i++) {
+        volatile int count = 0;
+        while (count < 200) count = count + 1;
+        pthread_mutex_lock(&m);
+        pthread_mutex_unlock(&m);
+    }
+    return x;
+}
+int main(void) {
+    pthread_t t[2];
+    for (long i = 0; i < 2; i++) pthread_create(&t[i], NULL, works, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+    return 0;
+}"#);
+    /// What a short run may have, and the longest window.
+    const BESIDE: u64 = (1 << 14) + (1 << 12);
+    let mut simulator = Simulator::start(&compiled.program).unwrap();
+    let mut run = |length, seed| {
+        let mut plan = Plan::new(Schedule::Random, seed);
+        plan.preempt = true;
+        plan.length = length;
+        let outcome = simulator.run(&plan).unwrap();
+        assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
+        assert!(
+            outcome.stepped <= BESIDE + outcome.points,
+            "{}",
+            outcome.stepped
+        );
+        outcome
+    };
+    // The first run, from which the length comes, may have been shorter than others.
+    let late = run(SHORT, 1);
+    assert!(late.stepped > BESIDE, "{}", late.stepped);
+    let length = late.decisions.len() as u64;
+    let all: Vec<Outcome> = (1..5).map(|seed| run(length, seed)).collect();
+    let stepped: Vec<u64> = all.iter().map(|outcome| outcome.stepped).collect();
+    let points: u64 = all.iter().map(|outcome| outcome.points).sum();
+    assert!(stepped.iter().all(|count| *count > 0), "{stepped:?}");
+    assert!(
+        stepped.iter().sum::<u64>() <= points,
+        "{stepped:?} {points}"
+    );
 }
 
 #[test]
