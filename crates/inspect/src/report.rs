@@ -18,8 +18,8 @@ use crate::snapshot::{
 };
 use crate::{long_wait, own_lock};
 
-/// The columns of a report that is a part of another text.
-pub(crate) const COLUMNS: usize = 60;
+/// The columns of the report about a program that has failed, which is a part of another text.
+const COLUMNS: usize = 60;
 /// A finding shows each of so many waits.
 const EACH: usize = 16;
 /// So many notes are shown.

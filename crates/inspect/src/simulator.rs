@@ -7,7 +7,7 @@ use std::sync::Once;
 use blitz_io_observe::{Write, explain_deadlocks_by};
 
 use crate::reader::judged_at_rest;
-use crate::report::{COLUMNS, report_within};
+use crate::report::report;
 
 /// Offers the report to the simulator, if the program runs under it.
 pub(crate) fn offer() {
@@ -45,7 +45,7 @@ unsafe extern "C" fn explain(threads: *const u32, count: usize, write: Write) {
 
 fn text(threads: &[u32]) -> String {
     let (snapshot, findings) = judged_at_rest(threads);
-    report_within(&snapshot, &findings, COLUMNS)
+    report(&snapshot, &findings)
 }
 
 #[cfg(test)]

@@ -208,8 +208,9 @@ fn rarity_of_windows(length: u64) -> u64 {
     (length / 4).clamp(2, 8).max(affordable)
 }
 
-/// Returns how many instructions windows may execute in a run as long as this, beside half of one for each call. A step costs about as much
-/// as a call in a virtual machine, and a third of that elsewhere.
+/// Returns how many instructions windows may execute in a run as long as this, beside half of one for each call. A step
+/// costs about as much as a call in a virtual machine whose host sees each debug exception, and less elsewhere. A short run takes no longer
+/// than its start in any case, so it may have thousands.
 fn allowance(length: u64) -> u64 {
-    (1 << 20) / length.max(128)
+    (1 << 37) / length.clamp(256, 1 << 13).pow(3)
 }
