@@ -117,8 +117,8 @@ pub struct RunArguments {
     /// Lets threads change between two calls, too: a number of instructions, which the seed draws, after a
     /// call or after the start of a thread. Finds races of memory that no call protects, if no call that
     /// matters to other threads comes before them. --atomics finds more races between two sections of a lock that is free: a lock
-    /// of std or parking_lot makes no call then. Each of these instructions takes a microsecond or two.
-    /// There are too many places for exhaustive, which refuses this. Without the option, half of the seeds do so: `some`.
+    /// of std or parking_lot makes no call then. Such an instruction takes microseconds, so a
+    /// long run has few of them. There are too many places for exhaustive, which refuses this. Without the option, half of the seeds do so: `some`.
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_value = "some", default_missing_value = "all")]
     preempt: Preempt,
     /// Lets threads change at each atomic operation, too. All operations are in one order for all threads (sequentially

@@ -2,7 +2,8 @@
 //!
 //! While the flag is set, each instruction raises SIGTRAP. So instructions are counted exactly, on every
 //! machine: a processor's own counters are missing in most virtual machines, and count a few too many
-//! on some others. A step takes a microsecond or two. Two subjects need steps:
+//! on some others. A step takes a microsecond or two, and ten in a virtual machine whose host sees
+//! each access to the debug registers. Two subjects need steps:
 //!
 //! - *windows* (with `Region::preempt`): a thread that begins, or returns from a point, executes a drawn number
 //!   of instructions, and then another one may run, if the thread has not reached the next point before;
@@ -11,7 +12,8 @@
 //! # Where a window ends
 //!
 //! Only instructions of the program's own file are counted, and only there the baton is handed on. libc and
-//! this object may hold locks of libc in between.
+//! this object may hold locks of libc in between. A function of theirs that the program calls is executed at full speed
+//! (`resume`), if the kernel allows breakpoints; otherwise it is stepped and not counted.
 //!
 //! The next point ends a window ([`close`]). Many calls are no points: memory, stacks for signals, names, clocks. A window
 //! goes on over these, and so does a survey. Otherwise no window would reach the closure of a thread, because std makes some
