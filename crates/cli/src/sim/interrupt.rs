@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: each search stops after its present run, and the table of what was done is printed.
+//! SIGINT and SIGTERM: each search stops after its present run, and the command prints the table so far.
 //!
 //! The programs are in process groups of their own, so Ctrl-C in a terminal does not reach them.
 

@@ -83,7 +83,7 @@ impl Row {
 pub enum Stopped {
     /// Another one has found a failure.
     AtFailure,
-    /// By Ctrl-C or SIGTERM.
+    /// Ctrl-C or SIGTERM has ended the command.
     Interrupted,
 }
 

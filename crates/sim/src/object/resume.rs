@@ -1,4 +1,4 @@
-//! Where stepping goes on after a function that a window does not step.
+//! Functions that a window does not step, and the breakpoint after each.
 //!
 //! A step takes microseconds, and far more in a virtual machine whose host sees each access to the debug registers. The
 //! instructions of libc and of this object do not count in a window, and were most of its steps. So a function of theirs that
@@ -11,8 +11,8 @@
 //! baton executes code of the program, and each of its points removes the breakpoint with the window ([`clear`]). A process
 //! that the program has forked has a copy, or after `vfork` the same memory: it puts the byte back, and is not stepped.
 //!
-//! A function that never returns (`longjmp`, an exception) ends the window without a change of threads. So does a call of the
-//! program by libc that reaches no point: a window does not count instructions there.
+//! A function that never returns (`longjmp`, an exception) ends the window without a change of threads, unless the thread comes
+//! to the breakpoint by another way before its next point. Instructions of a function that libc calls (`qsort`) do not count.
 
 use crate::c::nr;
 use crate::loops;

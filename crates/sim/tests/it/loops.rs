@@ -541,7 +541,7 @@ int main(void) {
     for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
     return 0;
 }"#);
-    /// What a short run may have, and the longest window.
+    /// Steps of a short run and of the longest window.
     const BESIDE: u64 = (1 << 14) + (1 << 12);
     let mut simulator = Simulator::start(&compiled.program).unwrap();
     let mut run = |length, seed| {
