@@ -1,6 +1,7 @@
 //! `blitz sim run`.
 
 use std::collections::VecDeque;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use blitz_io_sim::{Plan, Simulator, Trace, Verdict};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::choices::counted;
 use super::interrupt;
@@ -138,8 +139,11 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
 }
 
 fn bar(runs: u64) -> ProgressBar {
-    let style = "{bar:20.cyan/dim} {pos} of {len}  {per_sec}  {wide_msg}";
+    let style = "{bar:20.cyan/dim} {pos} of {len}  {rate}  {wide_msg}";
     let style = ProgressStyle::with_template(style).expect("the template is valid");
+    let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn Write| {
+        let _ = write!(to, "{:.0} a second", state.per_sec());
+    });
     let target = match Line::of_terminal() {
         Some(line) => ProgressDrawTarget::term_like_with_hz(Box::new(line), 10),
         None => ProgressDrawTarget::hidden(),

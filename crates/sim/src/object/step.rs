@@ -200,7 +200,8 @@ unsafe fn stepped(context: *mut Context) {
     let registers = &(*context).registers;
     let (call, stack, at) = (registers[13], registers[15], registers[16]);
     let is_for_object = LEFT != 0 && is_for_object(at, stack);
-    let caller = core::mem::take(&mut *(&raw mut CALLER));
+    let caller = CALLER;
+    CALLER = 0;
     if is_system_call(at) {
         if call == RT_SIGPROCMASK || STARTS.contains(&call) {
             LEFT = 0;
