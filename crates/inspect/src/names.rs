@@ -105,6 +105,15 @@ pub(crate) fn of_time(wait: &Wait) -> String {
     format!("{:.1} s", wait.waiting_ms as f64 / 1e3)
 }
 
+/// Returns the same with a space before it, or nothing if it would be 0.0 s, as in most runs of a simulation.
+pub(crate) fn of_time_if_any(wait: &Wait) -> String {
+    let is_short = wait.waiting_ms < 50 && !is_unknown(wait);
+    if is_short {
+        return String::new();
+    }
+    format!(" {}", of_time(wait))
+}
+
 /// Returns the name of the target of a wait, as reports have it.
 #[must_use]
 pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {

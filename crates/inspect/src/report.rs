@@ -9,8 +9,8 @@ use crate::alike::{blocks, without_waits};
 use crate::graph::Graph;
 use crate::lines::Lines;
 use crate::names::{
-    is_of_std, of_members, of_target, of_time, of_waiter, role_of_reader, short, since_taken,
-    with_role, within_process,
+    is_of_std, of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short,
+    since_taken, with_role, within_process,
 };
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, Stack, TaskState, Wait,
@@ -282,8 +282,8 @@ fn describe_peers(text: &mut Lines, snapshot: &Snapshot, wait: &Wait, end: &End)
 fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     let waiter = of_waiter(snapshot, wait.waiter);
     let target = of_target(snapshot, wait);
-    let time = of_time(wait);
-    text.line("  ", &format!("{waiter} waits {time} for {target}"));
+    let time = of_time_if_any(wait);
+    text.line("  ", &format!("{waiter} waits{time} for {target}"));
     // The name of a `block_on` is its location.
     if !wait.location.is_empty() && !target.ends_with(short(&wait.location)) {
         text.line("    ", &format!("at {}", short(&wait.location)));

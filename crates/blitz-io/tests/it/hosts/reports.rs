@@ -244,7 +244,7 @@ fn objects_have_one_number_in_waits_and_events() {
             "certain: deadlock: task 1 \"the test\", task 2 wait for",
             "task 1 \"the test\" waits 2.0 s for Mutex #2",
             "held by task 2",
-            "task 2 waits 0.0 s for Mutex #1",
+            "task 2 waits for Mutex #1",
             "the last events",
             "takes Mutex #1, at ",
             "waits for Mutex #2, at ",
