@@ -82,7 +82,7 @@ mod task;
 
 pub use blitz_io_runtime::task::JoinHandle;
 pub use builder::{Builder, DEFAULT_STACK_SIZE, MAX_GUARD_SIZE, MAX_STACK_SIZE, MIN_STACK_SIZE};
-pub use fiber::{Fiber, run};
+pub use fiber::{Fiber, extent, run};
 pub use running::{block_on, is_fiber, yield_now};
 #[doc(hidden)]
 pub use running::{local, set_local};
