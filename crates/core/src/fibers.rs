@@ -12,8 +12,8 @@
 //! 2. The thread destroys thread-local values one after the other when its functions have returned. So none is
 //!    destroyed during an extent, except that an extent may run in one of these destructors. Its fibers can get no
 //!    reference to that value: `LocalKey::with` refuses. Nor to one that was destroyed before.
-//! 3. By 1 and 2, each value to which a frame of a fiber refers lives until the frame is gone, and with it every
-//!    use of the reference that the frame has lent.
+//! 3. By 1 and 2, a value to which a frame of a fiber refers lives until the frame has ended. The frame lends the
+//!    reference to others no longer than that.
 //! 4. An extent within another one does nothing. So the frame of an extent that ends fibers is not on the
 //!    stack of a fiber, which could be suspended or leaked with it.
 //! 5. A fiber that has begun belongs to its thread, not to its future. A future that is forgotten, or

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
@@ -11,9 +10,9 @@ use corosensei::{Coroutine, CoroutineResult};
 
 use crate::builder::{Builder, Settings};
 use crate::home::{self, Begun, Home};
-use crate::running::{Resume, Resumption, Running, Unwound};
-use crate::sanitizer::Sanitized;
+use crate::running::{Resumption, Running};
 use crate::stack::Stack;
+use crate::switch::Switch;
 
 /// A fiber that any executor can run.
 ///
@@ -138,39 +137,6 @@ const BOX_ABOVE: usize = 1024;
 
 const NOT_HERE: &str = "a fiber was polled on another thread, or after the extent in which it began (see `fiber::extent`)";
 
-/// A stack, and the way to it.
-pub(crate) struct Switch<T> {
-    coroutine: Coroutine<Resume, (), T, Stack>,
-    sanitized: Sanitized,
-}
-
-impl<T> Switch<T> {
-    #[inline(always)]
-    fn resume(&mut self, with: Resume) -> CoroutineResult<(), T> {
-        let Self {
-            coroutine,
-            sanitized,
-        } = self;
-        sanitized.run(|| coroutine.resume(with))
-    }
-
-    /// Ends the fiber, if it has not ended. A panic of a destructor goes on.
-    pub(crate) fn unwind(&mut self) {
-        if self.coroutine.done() || !self.coroutine.started() {
-            return;
-        }
-        let unwound = catch_unwind(AssertUnwindSafe(|| drop(self.resume(None))));
-        debug_assert!(self.coroutine.done());
-        match unwound {
-            Ok(()) => {}
-            Err(payload) if payload.is::<Unwound>() => {}
-            // While this thread panics, a second panic would end the process.
-            Err(payload) if std::thread::panicking() => std::mem::forget(payload),
-            Err(payload) => resume_unwind(payload),
-        }
-    }
-}
-
 /// A fiber, with the type of its function.
 ///
 /// It is polled by one thread, and unwound by that thread (`home.rs`).
@@ -234,10 +200,7 @@ where
         let coroutine = Coroutine::with_stack(stack, move |yielder, first| {
             Running::enter(yielder, first, name, addresses, function)
         });
-        Switch {
-            coroutine,
-            sanitized: Sanitized::new(),
-        }
+        Switch::new(coroutine)
     }
 }
 
@@ -269,13 +232,13 @@ where
         let switch = unsafe { Begun::switch(fiber) };
         match switch.resume(Some(NonNull::from(&resumption))) {
             CoroutineResult::Yield(()) => {
-                // SAFETY: as above; it has suspended.
+                // SAFETY: the extent and the future are still the same, and the fiber has suspended.
                 unsafe { Begun::keep(fiber, context.waker()) };
                 Poll::Pending
             }
             CoroutineResult::Return(output) => {
                 self.0 = State::Ended;
-                // SAFETY: as above; it has ended.
+                // SAFETY: the extent and the future are still the same, and the fiber has ended.
                 unsafe { Begun::free(fiber) };
                 Poll::Ready(output)
             }
@@ -311,7 +274,7 @@ impl<F, T: 'static> Inner<F, T> {
             }
         }
         let frees = Frees(fiber);
-        // SAFETY: as above; a fiber does not run when its future is dropped.
+        // SAFETY: in the extent of the fiber, which does not run when its future is dropped.
         unsafe { Begun::switch(frees.0) }.unwind();
     }
 }

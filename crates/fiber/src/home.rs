@@ -15,8 +15,8 @@
 //! 3. If the number is the same, the future may free the block: when the fiber has ended, or after the drop of
 //!    the future has unwound it. This takes the block out of the list.
 //! 4. The end of the extent takes the blocks out of the list one by one, marks them as taken, and unwinds their
-//!    stacks. A future that is polled or dropped meanwhile, by a destructor on one of these stacks, finds the
-//!    mark and leaves the block alone. Then the thread changes [`HERE`], and after that frees the blocks.
+//!    stacks. If a destructor on one of these stacks polls or drops a future, that future finds the
+//!    mark and does not use the block. Then the thread changes [`HERE`], and after that frees the blocks.
 //!
 //! So a block is freed once: by 3 while it is in the list, or by 4 when no future can reach it any more. When
 //! the extent ends, the list is empty: 4 repeats until that holds, since destructors may begin fibers.
@@ -24,8 +24,8 @@
 //! # Tasks whose fiber was ended
 //!
 //! The end of an extent wakes the tasks of its fibers. The next poll of such a task panics, which its
-//! `JoinHandle` reports. Without that, a task would never be woken again, as the future for which its fiber
-//! waited is gone.
+//! `JoinHandle` reports. Without that, nothing would wake the task again: the future for which its fiber waited
+//! was dropped.
 //!
 //! # `std::process::exit`
 //!
@@ -40,7 +40,7 @@ use std::task::Waker;
 
 use blitz_io_core::{fibers, recycle};
 
-use crate::fiber::Switch;
+use crate::switch::Switch;
 
 /// The extent of a fiber.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl<T: 'static> Begun<T> {
     /// The caller is in the fiber's extent, the block is not freed, and the fiber does not run.
     #[inline(always)]
     pub(crate) unsafe fn switch<'a>(begun: NonNull<Self>) -> &'a mut Switch<T> {
-        // SAFETY: as above. Nothing else refers to this field: the list and `Header` have the other one.
+        // SAFETY: by rules 1 and 3 only the caller uses the block. The list refers to the other field.
         unsafe { &mut (*begun.as_ptr()).switch }
     }
 
@@ -169,7 +169,7 @@ impl<T: 'static> Begun<T> {
     /// As for [`switch`](Self::switch).
     #[inline(always)]
     pub(crate) unsafe fn keep(begun: NonNull<Self>, waker: &Waker) {
-        // SAFETY: as above.
+        // SAFETY: by rules 1 and 3 the block is not freed.
         let kept = unsafe { &(*begun.as_ptr()).header.waker };
         // SAFETY: only this thread uses it, and `will_wake` runs no code that could change it.
         let is_kept = unsafe { &*kept.as_ptr() }
@@ -186,7 +186,7 @@ impl<T: 'static> Begun<T> {
     ///
     /// The caller is in the fiber's extent, and the block is not freed.
     pub(crate) unsafe fn is_taken(begun: NonNull<Self>) -> bool {
-        // SAFETY: as above.
+        // SAFETY: by rules 1 and 3 the block is not freed.
         unsafe { (*begun.as_ptr()).header.place.get() == TAKEN }
     }
 
@@ -198,7 +198,7 @@ impl<T: 'static> Begun<T> {
     pub(crate) unsafe fn free(begun: NonNull<Self>) {
         REGISTERED.with(|registered| {
             let mut list = registered.begun.borrow_mut();
-            // SAFETY: as above; all fibers in the list are alive.
+            // SAFETY: the caller has the block, and the blocks in the list are not freed.
             unsafe {
                 let place = (*begun.as_ptr()).header.place.get();
                 list.swap_remove(place);
@@ -215,7 +215,7 @@ impl<T: 'static> Begun<T> {
     ///
     /// The header is that of such a fiber, in its extent, and the fiber does not run.
     unsafe fn unwind(header: NonNull<Header>) {
-        // SAFETY: as above; the header is the first field.
+        // SAFETY: the header is the first field of a block, which the caller may use.
         let switch = unsafe { Self::switch(header.cast()) };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| switch.unwind())) {
             // The hook has reported it, and its destructor could panic again.
@@ -228,7 +228,7 @@ impl<T: 'static> Begun<T> {
     /// The header is that of such a fiber, which has ended. Nothing uses it any more.
     unsafe fn free_header(header: NonNull<Header>) {
         let begun = header.cast::<Self>();
-        // SAFETY: as above; the value is moved out before its memory is free.
+        // SAFETY: the caller gives the block up. The value is moved out before its memory is free.
         let value = unsafe { begun.read() };
         // SAFETY: `new` has allocated it.
         unsafe { recycle::free(begun) };

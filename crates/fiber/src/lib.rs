@@ -77,6 +77,7 @@ mod overflow;
 mod running;
 mod sanitizer;
 mod stack;
+mod switch;
 mod task;
 
 pub use blitz_io_runtime::task::JoinHandle;
