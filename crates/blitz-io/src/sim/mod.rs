@@ -100,6 +100,8 @@ mod files;
 pub mod history;
 #[cfg(feature = "net")]
 mod hosts;
+#[allow(dead_code, reason = "where nothing of the system is taken over")]
+mod joiners;
 #[cfg(feature = "net")]
 mod life;
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
