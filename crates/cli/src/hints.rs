@@ -1,8 +1,10 @@
 //! Tips for a wrong command line, where clap has none or a misleading one.
 //!
-//! 1. A word that is nearly a command or an option. clap compares words in a way that finds nothing similar to `wy`.
+//! 1. A word that is nearly a command or an option, or that others use for it. clap compares words in a way that finds
+//!    nothing similar to `wy`.
 //! 2. A `--` that is missing before a program: the tip is the first line with one that is valid.
 //! 3. A command that is a program of its own.
+//! 4. Else the commands of the group.
 
 use std::ffi::{OsStr, OsString};
 
@@ -11,6 +13,22 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, Error, Parser};
 
 use crate::{Cli, shell};
+
+/// Words that other programs use, and the commands that do this.
+const OTHER_WORDS: [(&str, &str); 12] = [
+    ("compress", "gzip"),
+    ("gz", "gzip"),
+    ("zip", "gzip"),
+    ("decompress", "gunzip"),
+    ("uncompress", "gunzip"),
+    ("unzip", "gunzip"),
+    ("checksum", "sha256"),
+    ("hash", "sha256"),
+    ("sha256sum", "sha256"),
+    ("list", "ls"),
+    ("rm", "clean"),
+    ("test", "run"),
+];
 
 /// Adds tips to the error of this command line, which begins with the name of the program.
 pub fn add(error: &mut Error, line: &[OsString]) {
@@ -34,8 +52,11 @@ pub fn add(error: &mut Error, line: &[OsString]) {
         ErrorKind::UnknownArgument => &["--"],
         _ => return,
     };
-    if !suggest_option(error, line) && !suggest_command(error, line) {
-        suggest_dashes(error, line, missing);
+    let is_found = suggest_option(error, line)
+        || suggest_command(error, line)
+        || suggest_dashes(error, line, missing);
+    if !is_found && error.kind() == ErrorKind::InvalidSubcommand {
+        list_commands(error, line);
     }
 }
 
@@ -72,6 +93,12 @@ fn suggest_command(error: &mut Error, line: &[OsString]) -> bool {
     };
     let word = rest.first().and_then(|word| word.to_str());
     let mut found = word.map_or_else(Vec::new, |word| nearest(word, names()));
+    let mut meant = OTHER_WORDS.iter().filter(|(other, _)| word == Some(*other));
+    found.extend(
+        meant
+            .find_map(|(_, meant)| names().find(|name| name == meant))
+            .map(str::to_owned),
+    );
     // `blitz replay` is nearly `blitz sim replay`.
     let inner = names().filter(|name| {
         let inner = command.find_subcommand(name);
@@ -93,10 +120,27 @@ fn suggest_command(error: &mut Error, line: &[OsString]) -> bool {
     is_any
 }
 
-/// Suggests a line that is valid because these words stand before a program.
-fn suggest_dashes(error: &mut Error, line: &[OsString], missing: &[&str]) {
+/// Lists the commands of a group. Those of `blitz` are in its help.
+fn list_commands(error: &mut Error, line: &[OsString]) {
+    let (group, _) = reached(line);
+    let names: Vec<&str> = group
+        .get_subcommands()
+        .filter(|one| !one.is_hide_set() && one.get_name() != "help")
+        .map(Command::get_name)
+        .collect();
+    if group.get_bin_name().is_some_and(|name| name.contains(' ')) && !names.is_empty() {
+        let name = group.get_bin_name().unwrap_or_default();
+        insert(
+            error,
+            format!("the commands of `{name}` are {}", names.join(", ")),
+        );
+    }
+}
+
+/// Suggests a line that is valid because these words stand before a program. Returns `false` if there is none.
+fn suggest_dashes(error: &mut Error, line: &[OsString], missing: &[&str]) -> bool {
     if line.iter().any(|word| word == "--") {
-        return;
+        return false;
     }
     let is_program = |at: &usize| !line[*at].as_encoded_bytes().starts_with(b"-");
     let with = |at: usize| {
@@ -116,7 +160,9 @@ fn suggest_dashes(error: &mut Error, line: &[OsString], missing: &[&str]) {
             shell::line(&valid[1..])
         );
         insert(error, tip);
+        return true;
     }
+    false
 }
 
 /// Adds a tip to the error.
@@ -239,6 +285,10 @@ mod tests {
             ("blitz ipc sl", "'ls'"),
             ("blitz ipc --directory /x sl", "'ls'"),
             ("blitz pipe gzp", "'gzip'"),
+            ("blitz pipe compress x", "'gzip'"),
+            ("blitz pipe unzip x", "'gunzip'"),
+            ("blitz pipe lz4 x", "are gzip, bgzip, gunzip, sha256"),
+            ("blitz ipc list", "'ls'"),
             ("blitz trace reprot x.blitz", "'report'"),
             ("blitz replay x", "'sim replay'"),
             ("blitz report x", "'trace report', 'bench report'"),

@@ -9,6 +9,7 @@ mod bench;
 mod command_lines;
 mod completions;
 mod doctor;
+mod duration;
 mod exit;
 mod feature;
 mod greeting;

@@ -60,7 +60,7 @@ pub fn search(
     };
     let mut length = 1_000;
     while searched.runs < arguments.seeds {
-        if is_late(searched.runs, arguments.time(), start.elapsed()) {
+        if is_late(searched.runs, arguments.time, start.elapsed()) {
             break;
         }
         if !progress() {
