@@ -207,7 +207,7 @@ fn lost(runs: &[Run]) -> Lost {
     all
 }
 
-/// What a reader would take for judged if nothing was found.
+/// The limits that a report without findings names.
 const NOT_SEEN: &str =
     "  locks of std are not seen, and orders that this run did not take: blitz lint --help\n";
 

@@ -10,6 +10,7 @@ use std::thread;
 use blitz_io_sim::{Plan, Simulator, Trace, Verdict};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::choices::counted;
 use super::junit;
 use super::picture;
 use super::report::{self, Row};
@@ -79,11 +80,21 @@ impl RunArguments {
     }
 
     /// Returns the orders that a complete search has tried.
-    fn orders(&self) -> &'static str {
-        if self.atomics {
+    fn orders(&self) -> String {
+        let all = if self.atomics {
             "all orders"
         } else {
             "all orders of calls"
+        };
+        match self.schedule {
+            Chosen::Seeds(_) | Chosen::Exhaustive(None) | Chosen::Contended(None) => all.to_owned(),
+            Chosen::Exhaustive(Some(0)) | Chosen::Contended(Some(0)) => {
+                format!("{all} without a preemption")
+            }
+            Chosen::Exhaustive(Some(bound)) | Chosen::Contended(Some(bound)) => {
+                let count = usize::try_from(bound).unwrap_or(usize::MAX);
+                format!("{all} with at most {}", counted(count, "preemption"))
+            }
         }
     }
 }
@@ -106,7 +117,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     if arguments.json {
         output::print_json(&rows)?;
     } else {
-        output::print(&report::table(&rows, arguments.orders()))?;
+        output::print(&report::table(&rows, &arguments.orders()))?;
     }
     output::tell(arguments.hint(&rows));
     let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));

@@ -65,11 +65,11 @@ otherwise the report says that the request waited for it.
 Without a request, the report says what the tasks of each line did: how long they ran and were
 ready, their longest poll and longest waits, and what they waited for because others used it.
 
-With requests, the report says how long they took; how their time is divided into running, preempted
-(the system ran other threads), runnable (no worker was free), and waiting for a lock, permit,
-channel, thread for blocking work or of a pool, timer, socket, file or another process; what the
-slowest percentile spent it on, with lines and with those that it waited behind; which objects cost
-all requests the most time; and the slowest requests as trees.
+With requests, the report says how long they took; how their time is divided into running,
+preempted (the system ran other threads), runnable (no worker was free), and waiting for a lock,
+permit, channel, thread for blocking work or of a pool, timer, socket, file or another process;
+what the slowest percentile spent it on, with lines and with those that it waited behind; which
+objects cost all requests the most time; and the slowest requests as trees.
 
 What if: --what-if computes the schedule once more, with a change, and says what the median, the
 slowest percentile and the throughput would be, with an interval of 95 %. The words are those of

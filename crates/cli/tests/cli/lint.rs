@@ -204,6 +204,10 @@ fn the_commands_to_try_are_those_of_the_program() {
     let commands =
         "  blitz migrate\n  cargo build --features tokio/inspect\n  blitz lint -- true 'a b'\n";
     assert!(said.ends_with(commands), "{said}");
+    // Cargo has said that the package has no such feature.
+    let said = lint(&["false", "--features", "tokio/inspect"]);
+    assert!(said.contains("after `blitz migrate`"), "{said}");
+    assert!(!lint(&["false"]).contains("migrate"));
     let ours = format!("{package}dependencies = [\"blitz-io\"]\n");
     fs::write(folder.path().join("Cargo.lock"), ours).unwrap();
     let said = lint(&["true"]);
