@@ -4,7 +4,7 @@ use std::time::Duration;
 
 const FORM: &str =
     "a time is a number of seconds, or a number with ms, s, m or h, such as 500ms, 60s or 10m";
-/// A clock can be asked whether so much time has passed.
+/// The longest time: no clock overflows with it.
 const MOST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Reads a time that is not zero.

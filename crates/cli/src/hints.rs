@@ -15,7 +15,10 @@ use clap::{Arg, Command, CommandFactory, Error, Parser};
 use crate::{Cli, shell};
 
 /// Words that other programs use, and the commands that do this.
-const OTHER_WORDS: [(&str, &str); 12] = [
+const OTHER_WORDS: [(&str, &str); 15] = [
+    ("hang", "why"),
+    ("slow", "trace"),
+    ("profile", "trace"),
     ("compress", "gzip"),
     ("gz", "gzip"),
     ("zip", "gzip"),
@@ -32,6 +35,12 @@ const OTHER_WORDS: [(&str, &str); 12] = [
 
 /// Adds tips to the error of this command line, which begins with the name of the program.
 pub fn add(error: &mut Error, line: &[OsString]) {
+    keep_shown(error);
+    let (_, rest) = reached(line);
+    let is_known = |word: &OsString| OTHER_WORDS.iter().any(|(other, _)| word == other);
+    if rest.first().is_some_and(is_known) {
+        error.remove(ContextKind::SuggestedSubcommand);
+    }
     let has = |kind| error.get(kind).is_some();
     if has(ContextKind::SuggestedSubcommand) || has(ContextKind::SuggestedArg) {
         // An option that is nearly right is no value.
@@ -57,6 +66,30 @@ pub fn add(error: &mut Error, line: &[OsString]) {
         || suggest_dashes(error, line, missing);
     if !is_found && error.kind() == ErrorKind::InvalidSubcommand {
         list_commands(error, line);
+    }
+}
+
+/// Removes hidden commands from those that clap suggests.
+fn keep_shown(error: &mut Error) {
+    let Some(ContextValue::Strings(suggested)) = error.get(ContextKind::SuggestedSubcommand) else {
+        return;
+    };
+    let command = Cli::command();
+    let is_hidden = |name: &&String| {
+        let found = command.find_subcommand(name);
+        found.is_some_and(Command::is_hide_set)
+    };
+    let shown: Vec<String> = suggested
+        .iter()
+        .filter(|name| !is_hidden(name))
+        .cloned()
+        .collect();
+    error.remove(ContextKind::SuggestedSubcommand);
+    if !shown.is_empty() {
+        error.insert(
+            ContextKind::SuggestedSubcommand,
+            ContextValue::Strings(shown),
+        );
     }
 }
 
@@ -93,22 +126,16 @@ fn suggest_command(error: &mut Error, line: &[OsString]) -> bool {
     };
     let word = rest.first().and_then(|word| word.to_str());
     let mut found = word.map_or_else(Vec::new, |word| nearest(word, names()));
-    let mut meant = OTHER_WORDS.iter().filter(|(other, _)| word == Some(*other));
-    found.extend(
-        meant
-            .find_map(|(_, meant)| names().find(|name| name == meant))
-            .map(str::to_owned),
-    );
+    let other = OTHER_WORDS.iter().find(|(other, _)| word == Some(*other));
+    let meant = other.map(|&(_, meant)| meant);
+    found.extend(names().find(|name| Some(*name) == meant).map(str::to_owned));
     // `blitz replay` is nearly `blitz sim replay`.
-    let inner = names().filter(|name| {
+    for name in names() {
         let inner = command.find_subcommand(name);
-        inner.is_some_and(|inner| {
-            inner
-                .get_subcommands()
-                .any(|one| Some(one.get_name()) == word)
-        })
-    });
-    found.extend(inner.map(|name| format!("{name} {}", word.unwrap_or_default())));
+        let mut inner = inner.into_iter().flat_map(Command::get_subcommands);
+        let inner = inner.find(|one| [word, meant].contains(&Some(one.get_name())));
+        found.extend(inner.map(|inner| format!("{name} {}", inner.get_name())));
+    }
     let is_any = !found.is_empty();
     if is_any {
         error.insert(
@@ -289,6 +316,10 @@ mod tests {
             ("blitz pipe unzip x", "'gunzip'"),
             ("blitz pipe lz4 x", "are gzip, bgzip, gunzip, sha256"),
             ("blitz ipc list", "'ls'"),
+            ("blitz compress x", "'pipe gzip'"),
+            ("blitz test", "'sim run'"),
+            ("blitz hang", "'why'"),
+            ("blitz help unlike", "of `blitz` are why, trace"),
             ("blitz trace reprot x.blitz", "'report'"),
             ("blitz replay x", "'sim replay'"),
             ("blitz report x", "'trace report', 'bench report'"),
@@ -301,6 +332,8 @@ mod tests {
             assert!(message.contains(tip), "{line}: {message}");
             assert!(!message.contains("as a value"), "{line}: {message}");
         }
+        // A command that is hidden.
+        assert!(!message("blitz hogs").contains("'hog'"));
         for line in [
             "blitz unlike",
             "blitz",

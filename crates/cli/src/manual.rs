@@ -76,7 +76,7 @@ fn source(words: &[String]) -> Result<Vec<u8>, Exit> {
     Ok(text)
 }
 
-/// Returns the error for words that name no command. `command`: the one that the words before the wrong one name.
+/// Returns the error for words that name no command. `command`: the command of the words before the wrong word.
 fn no_page(words: &str, command: &Command) -> Exit {
     let names: Vec<&str> = shown_of(command).map(Command::get_name).collect();
     let name = command.get_bin_name().unwrap_or("blitz");

@@ -140,6 +140,14 @@ pub fn ls(arguments: &Arguments) -> Result<Exit, Exit> {
 
 /// Says which files have names of segments, and are none.
 fn left_out(arguments: &Arguments) -> Result<String, Exit> {
+    // The first program that makes a segment makes it.
+    if let Some(folder) = arguments
+        .directory
+        .as_ref()
+        .filter(|folder| !folder.exists())
+    {
+        return Ok(format!("There is no directory {} yet.\n", folder.display()));
+    }
     let reasons = reasons(arguments)?;
     if reasons.is_empty() {
         return Ok(String::new());
