@@ -16,7 +16,7 @@ Exit codes:
   4    `sim` found a deadlock
   5    `sim` found a livelock
   64   the arguments are wrong
-  130  interrupted (`bench` prints what it has measured until then)
+  130  interrupted (`bench` and `sim run` print what they have until then)
 The help of each command has its own codes, and examples.";
 
 /// The code for wrong arguments.

@@ -156,7 +156,9 @@ fn list_commands(error: &mut Error, line: &[OsString]) {
         .map(Command::get_name)
         .collect();
     if group.get_bin_name().is_some_and(|name| name.contains(' ')) && !names.is_empty() {
+        // `blitz help` has the commands of `blitz`.
         let name = group.get_bin_name().unwrap_or_default();
+        let name = name.replace(" help", "");
         insert(
             error,
             format!("the commands of `{name}` are {}", names.join(", ")),

@@ -14,6 +14,7 @@ mod exit;
 mod feature;
 mod greeting;
 mod hints;
+mod interrupt;
 mod ipc;
 mod line;
 mod lint;

@@ -10,7 +10,6 @@
 //! `Cargo.toml` and `Cargo.lock` as they were before it was tried. If that is Tokio, nothing is replaced.
 
 mod cargo;
-mod interrupt;
 mod lock;
 mod manifest;
 mod replacement;
@@ -25,6 +24,7 @@ use clap::{Args, ValueHint};
 pub use lock::Feature;
 
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::shell;
 use cargo::{Conflict, Project};
 use lock::Lock;

@@ -61,7 +61,8 @@ Exit codes:
   3    a run failed; with `replay` too. `check` and `replay`: the runs differed
   4    it was a deadlock
   5    it was a livelock
-  64   the arguments are wrong";
+  64   the arguments are wrong
+  130  `run` was interrupted (the table has what was done until then)";
 
 #[derive(Args)]
 #[command(after_help = HELP)]

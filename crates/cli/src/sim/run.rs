@@ -18,6 +18,7 @@ use super::search::{Searched, search};
 use super::targets::Target;
 use super::{Chosen, RunArguments, exit_of, failed};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::line::Line;
 use crate::output;
 
@@ -107,6 +108,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     }
     fs::create_dir_all(&arguments.traces)
         .map_err(|error| Exit::unwritable(&arguments.traces, error))?;
+    interrupt::watch();
     let bar = bar(targets.len() as u64 * arguments.seeds);
     let all = run_all(targets, arguments, &bar);
     bar.finish_and_clear();
@@ -117,12 +119,20 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     if arguments.json {
         output::print_json(&rows)?;
     } else {
-        output::print(&report::table(&rows, &arguments.orders()))?;
+        output::print(&report::table(
+            &rows,
+            &arguments.orders(),
+            interrupt::is_pressed(),
+        ))?;
     }
     output::tell(arguments.hint(&rows));
     let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
     let row = first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete));
-    Ok(row.map_or(Exit::Done, |row| exit_of(row.verdict, &row.test)))
+    Ok(match row {
+        Some(row) => exit_of(row.verdict, &row.test),
+        None if interrupt::is_pressed() => Exit::Interrupted,
+        None => Exit::Done,
+    })
 }
 
 fn bar(runs: u64) -> ProgressBar {
@@ -158,14 +168,15 @@ fn run_all(
                 let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
                 rows.push((at, row));
             };
-            if stop.load(Ordering::Relaxed) {
+            let is_stopped = || stop.load(Ordering::Relaxed) || interrupt::is_pressed();
+            if is_stopped() {
                 add(Ok(Row::not_run(target.name)));
                 continue;
             }
             bar.set_message(target.name.clone());
             let searched = search(&target.program, arguments, || {
                 bar.inc(1);
-                !stop.load(Ordering::Relaxed)
+                !is_stopped()
             });
             let row = searched
                 .map_err(failed)

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use blitz_io_sim::{Exhaustive, Outcome, Plan, Program, Simulator};
 
 use super::{Chosen, RunArguments};
+use crate::interrupt;
 
 /// What many runs have shown.
 pub struct Searched {
@@ -17,7 +18,7 @@ pub struct Searched {
     pub only_one: bool,
     /// The most threads of a run.
     pub threads: u32,
-    /// It ended before it was done, because the search of another program has failed.
+    /// It ended before it was done, because the search of another program has failed, or by Ctrl-C.
     pub stopped: bool,
     /// The most points of a run.
     pub points: u64,
@@ -82,7 +83,13 @@ pub fn search(
             }
             (None, _) => unreachable!("it has a search"),
         };
-        let outcome = simulator.run(&plan)?;
+        let outcome = simulator.run(&plan);
+        // Ctrl-C has ended the program, too: this run is no failure.
+        if interrupt::is_pressed() {
+            searched.stopped = true;
+            break;
+        }
+        let outcome = outcome?;
         searched.runs += 1;
         searched.points = searched.points.max(outcome.points);
         searched.threads = searched.threads.max(outcome.threads);

@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
     return 0;
 }"#;
 
-fn compile(folder: &Path) -> String {
+pub fn compile(folder: &Path) -> String {
     compile_text(PROGRAM, folder)
 }
 
