@@ -1,6 +1,11 @@
 //! Ctrl-C for commands that end in an orderly way: the first asks for that, the second ends the command at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The time in which a signal certainly arrives.
+const MOMENT: Duration = Duration::from_millis(100);
 
 static PRESSED: AtomicBool = AtomicBool::new(false);
 
@@ -16,4 +21,13 @@ pub fn watch() {
 /// Returns `true` if Ctrl-C was pressed. A terminal sends it to the programs that the command has started, too.
 pub fn is_pressed() -> bool {
     PRESSED.load(Ordering::Relaxed)
+}
+
+/// Does the same for a command one of whose programs has failed: that may have got the signal a moment earlier.
+pub fn is_pressed_by_now() -> bool {
+    let end = Instant::now() + MOMENT;
+    while !is_pressed() && Instant::now() < end {
+        sleep(MOMENT / 100);
+    }
+    is_pressed()
 }

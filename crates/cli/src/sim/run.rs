@@ -178,6 +178,10 @@ fn run_all(
                 bar.inc(1);
                 !is_stopped()
             });
+            if searched.is_err() && interrupt::is_pressed_by_now() {
+                add(Ok(Row::not_run(target.name)));
+                continue;
+            }
             let row = searched
                 .map_err(failed)
                 .and_then(|searched| finish(target, searched, arguments, bar));

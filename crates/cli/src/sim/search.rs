@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_sim::{Exhaustive, Outcome, Plan, Program, Simulator};
+use blitz_io_sim::{Exhaustive, Outcome, Plan, Program, Simulator, Verdict};
 
 use super::{Chosen, RunArguments};
 use crate::interrupt;
@@ -85,7 +85,9 @@ pub fn search(
         };
         let outcome = simulator.run(&plan);
         // Ctrl-C has ended the program, too: this run is no failure.
-        if interrupt::is_pressed() {
+        let has_passed = |outcome: &Outcome| outcome.verdict == Verdict::Passed;
+        let is_bad = !outcome.as_ref().is_ok_and(has_passed);
+        if interrupt::is_pressed() || is_bad && interrupt::is_pressed_by_now() {
             searched.stopped = true;
             break;
         }
@@ -102,7 +104,7 @@ pub fn search(
             search.finish(&outcome);
             searched.complete = search.plan().is_none();
         }
-        if outcome.verdict != blitz_io_sim::Verdict::Passed {
+        if is_bad {
             searched.failure = Some((plan, outcome));
             break;
         }
