@@ -1,4 +1,4 @@
-//! Ctrl-C for commands that end in an orderly way: the first asks for that, the second ends the command at once.
+//! Ctrl-C for commands that end in an orderly way.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -9,11 +9,11 @@ const MOMENT: Duration = Duration::from_millis(100);
 
 static PRESSED: AtomicBool = AtomicBool::new(false);
 
-/// Starts to listen. Without a handler, Ctrl-C ends the command at once.
-pub fn watch() {
-    let _ = ctrlc::set_handler(|| {
+/// Starts to listen. Without a handler, Ctrl-C ends the command at once. `again`: called if Ctrl-C is pressed again.
+pub fn watch(again: fn()) {
+    let _ = ctrlc::set_handler(move || {
         if PRESSED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+            again();
         }
     });
 }

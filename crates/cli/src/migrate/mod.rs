@@ -285,7 +285,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         )?
     } else {
         let options = arguments.source_options();
-        interrupt::watch();
+        // The files have to become what they were.
+        interrupt::watch(|| {});
         migrate(
             &project,
             &wanted,

@@ -108,7 +108,8 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     }
     fs::create_dir_all(&arguments.traces)
         .map_err(|error| Exit::unwritable(&arguments.traces, error))?;
-    interrupt::watch();
+    // A run may be long.
+    interrupt::watch(|| std::process::exit(130));
     let bar = bar(targets.len() as u64 * arguments.seeds);
     let all = run_all(targets, arguments, &bar);
     bar.finish_and_clear();
