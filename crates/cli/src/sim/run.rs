@@ -27,7 +27,8 @@ const RARELY_TRIED: &str = "\
 Threads changed at calls, and with some seeds between two. A short section between two calls, or of
 a lock that is free, is rarely interrupted so: --preempt does it with each seed, and --atomics tries
 each atomic operation (once: rustup component add rust-src). For tasks, locks and channels of blitz-io
-or its package tokio, a test with #[blitz_io::sim] or #[tokio::sim] changes at each of their operations.
+or its package tokio, a test with #[blitz_io::sim] or #[tokio::sim] changes at each operation that is
+awaited. Calls that do not wait, such as notified() and the drop of a guard, are for --atomics.
 ";
 
 /// What a search at calls only has not tried, for a program that has passed.
@@ -35,7 +36,7 @@ const NOT_TRIED: &str = "\
 Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
 --preempt tries orders between two calls, too, and --atomics those of atomic operations (once: rustup
 component add rust-src). A test with #[blitz_io::sim] or #[tokio::sim] changes tasks at each operation
-of their locks and channels.
+of their locks and channels that is awaited.
 ";
 
 /// Said if each program that has passed has one thread, and random numbers or faults differ.
