@@ -103,25 +103,10 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
         leaks: settings.leaks,
         is_quiet: false,
     };
-    let (mut report, mut earlier) = (Report::default(), Earlier::default());
     if let Some(trace) = &settings.trace {
-        let plan = Plan::replay(trace);
-        let (mut executed, _) = test.execute(&execution, plan, Memory::default(), &mut report);
-        if executed.cause.is_none() && settings.checks_trace && !executed.chooser.fits() {
-            executed.cause = Some(Cause::OtherCode);
-        }
-        return match executed.cause {
-            Some(_) => Err(fail(
-                settings,
-                Schedule::default(),
-                settings.seed,
-                report.runs,
-                executed,
-                test,
-            )),
-            None => Ok(report),
-        };
+        return replay(settings, &execution, trace, test);
     }
+    let (mut report, mut earlier) = (Report::default(), Earlier::default());
     while report.runs < settings.seeds && is_time() {
         let index = report.runs;
         let seed = settings.seed.wrapping_add(index);
@@ -148,6 +133,25 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
         }
     }
     Ok(report)
+}
+
+/// Runs the test once, with the decisions of a trace.
+fn replay(
+    settings: &Settings,
+    execution: &Execution,
+    trace: &Trace,
+    test: &impl Runs,
+) -> Result<Report, Box<Failure>> {
+    let (plan, mut report) = (Plan::replay(trace), Report::default());
+    let (mut executed, _) = test.execute(execution, plan, Memory::default(), &mut report);
+    if executed.cause.is_none() && settings.checks_trace && !executed.chooser.fits() {
+        executed.cause = Some(Cause::OtherCode);
+    }
+    if executed.cause.is_none() {
+        return Ok(report);
+    }
+    let (schedule, seed) = (Schedule::default(), settings.seed);
+    Err(fail(settings, schedule, seed, report.runs, executed, test))
 }
 
 /// Returns what the random numbers of the system follow from in the run with this seed.
@@ -206,9 +210,13 @@ fn fail(
         runs,
         schedule,
     };
-    if matches!(failure.cause, Cause::NotDeterministic | Cause::OtherCode) {
-        return Box::new(failure);
+    if !matches!(failure.cause, Cause::NotDeterministic | Cause::OtherCode) {
+        shrink_and_explain(&mut failure, settings, test);
     }
+    Box::new(failure)
+}
+
+fn shrink_and_explain(failure: &mut Failure, settings: &Settings, test: &impl Runs) {
     let mut execution = Execution {
         limits: settings.limits,
         leaks: settings.leaks,
@@ -225,7 +233,7 @@ fn fail(
         Cause::Steps(_) | Cause::Time(_) | Cause::Refused(_)
     );
     if settings.shrinks && !is_endless {
-        failure.trace = shrink(failure.trace, |trace| {
+        failure.trace = shrink(failure.trace.clone(), |trace| {
             let cause = again(&execution, trace).cause;
             cause.is_some_and(|cause| cause.is_like(&failure.cause))
         });
@@ -243,5 +251,4 @@ fn fail(
                 "the test is not deterministic: a replay does not fail for this reason\n".into()
         }
     }
-    Box::new(failure)
 }

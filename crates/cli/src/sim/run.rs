@@ -10,6 +10,7 @@ use std::thread;
 use blitz_io_sim::{Plan, Simulator, Trace, Verdict};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::choices::counted;
 use super::junit;
 use super::picture;
 use super::report::{self, Row};
@@ -17,6 +18,7 @@ use super::search::{Searched, search};
 use super::targets::Target;
 use super::{Chosen, RunArguments, exit_of, failed};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::line::Line;
 use crate::output;
 
@@ -80,11 +82,21 @@ impl RunArguments {
     }
 
     /// Returns the orders that a complete search has tried.
-    fn orders(&self) -> &'static str {
-        if self.atomics {
+    fn orders(&self) -> String {
+        let all = if self.atomics {
             "all orders"
         } else {
             "all orders of calls"
+        };
+        match self.schedule {
+            Chosen::Seeds(_) | Chosen::Exhaustive(None) | Chosen::Contended(None) => all.to_owned(),
+            Chosen::Exhaustive(Some(0)) | Chosen::Contended(Some(0)) => {
+                format!("{all} without a preemption")
+            }
+            Chosen::Exhaustive(Some(bound)) | Chosen::Contended(Some(bound)) => {
+                let count = usize::try_from(bound).unwrap_or(usize::MAX);
+                format!("{all} with at most {}", counted(count, "preemption"))
+            }
         }
     }
 }
@@ -97,6 +109,8 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     }
     fs::create_dir_all(&arguments.traces)
         .map_err(|error| Exit::unwritable(&arguments.traces, error))?;
+    // A run may be long.
+    interrupt::watch(|| std::process::exit(130));
     let bar = bar(targets.len() as u64 * arguments.seeds);
     let all = run_all(targets, arguments, &bar);
     bar.finish_and_clear();
@@ -107,12 +121,20 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     if arguments.json {
         output::print_json(&rows)?;
     } else {
-        output::print(&report::table(&rows, arguments.orders()))?;
+        output::print(&report::table(
+            &rows,
+            &arguments.orders(),
+            interrupt::is_pressed(),
+        ))?;
     }
     output::tell(arguments.hint(&rows));
     let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
     let row = first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete));
-    Ok(row.map_or(Exit::Done, |row| exit_of(row.verdict, &row.test)))
+    Ok(match row {
+        Some(row) => exit_of(row.verdict, &row.test),
+        None if interrupt::is_pressed() => Exit::Interrupted,
+        None => Exit::Done,
+    })
 }
 
 fn bar(runs: u64) -> ProgressBar {
@@ -148,15 +170,20 @@ fn run_all(
                 let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
                 rows.push((at, row));
             };
-            if stop.load(Ordering::Relaxed) {
+            let is_stopped = || stop.load(Ordering::Relaxed) || interrupt::is_pressed();
+            if is_stopped() {
                 add(Ok(Row::not_run(target.name)));
                 continue;
             }
             bar.set_message(target.name.clone());
             let searched = search(&target.program, arguments, || {
                 bar.inc(1);
-                !stop.load(Ordering::Relaxed)
+                !is_stopped()
             });
+            if searched.is_err() && interrupt::is_pressed_by_now() {
+                add(Ok(Row::not_run(target.name)));
+                continue;
+            }
             let row = searched
                 .map_err(failed)
                 .and_then(|searched| finish(target, searched, arguments, bar));
