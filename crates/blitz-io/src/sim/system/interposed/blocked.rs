@@ -50,7 +50,10 @@ pub(super) unsafe fn wait(word: &Word, wait: impl Fn(Option<Duration>) -> c_long
     // SAFETY: the caller's promise.
     let is_hopeless = || decisions::with_system(|| unsafe { is_hopeless(word) });
     let ended = watch(is_hopeless, part, tell);
-    with(|run| Some(run.system().end_watch()));
+    with(|run| {
+        run.system().end_watch();
+        Some(())
+    });
     match ended {
         Some((result, error)) => {
             // The look at the threads may have changed it.
