@@ -47,6 +47,13 @@ pub fn missing(begin: &str, command: &str, words: &[OsString]) -> Exit {
     }
 }
 
+/// Returns `true` if the command line names the feature, and the Tokio of the current folder has none.
+pub fn is_missing_tokio(words: &[OsString]) -> bool {
+    let mut names = words.iter();
+    let is_asked = names.any(|word| word.to_string_lossy().contains("tokio/inspect"));
+    is_asked && migrate::inspect_feature(".".as_ref()).is_some_and(|feature| feature.must_migrate)
+}
+
 /// Returns `true` if a word of Cargo's command line names the feature, as `--features=a,tokio/inspect` does.
 fn is_named(word: &str) -> bool {
     let mut names = word.split(['=', ',', ' ']);

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -32,6 +33,9 @@ pub struct Record {
     pub bytes: Vec<u8>,
 }
 
+/// The most names that are tried for a folder.
+const ATTEMPTS: u32 = 1_000;
+
 /// A folder that is removed in the end.
 struct Folder(PathBuf);
 
@@ -44,9 +48,22 @@ impl Drop for Folder {
 impl Folder {
     fn new(name: &str) -> Result<Self, Exit> {
         let failed = |error: std::io::Error| Exit::Failed(format!("no temporary folder: {error}"));
-        let path = std::env::temp_dir().join(format!("blitz-{name}-{}", std::process::id()));
-        fs::create_dir(&path).map_err(failed)?;
-        Ok(Self(fs::canonicalize(&path).map_err(failed)?))
+        let name = format!("blitz-{name}-{}", std::process::id());
+        let first = std::env::temp_dir().join(&name);
+        let mut path = first.clone();
+        // A process with this number that was killed has left its folder.
+        for attempt in 1..ATTEMPTS {
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    path = first.with_file_name(format!("{name}-{attempt}"));
+                }
+                made => {
+                    made.map_err(failed)?;
+                    return Ok(Self(fs::canonicalize(&path).map_err(failed)?));
+                }
+            }
+        }
+        Err(failed(ErrorKind::AlreadyExists.into()))
     }
 }
 
@@ -80,9 +97,14 @@ impl Recorder {
                 feature::missing(&begin, self.name, words)
             } else {
                 let command = self.name;
-                Exit::Failed(format!(
+                let exit = Exit::Failed(format!(
                     "{begin}: it failed before its end; see blitz {command} --help"
-                ))
+                ));
+                if feature::is_missing_tokio(words) {
+                    exit.with_advice("Tokio has its feature `inspect` after `blitz migrate`.")
+                } else {
+                    exit
+                }
             });
         }
         Ok(Ran { status, files })
@@ -117,4 +139,20 @@ fn to_standard_error() -> Result<Stdio, Exit> {
 #[cfg(not(unix))]
 fn to_standard_error() -> Result<Stdio, Exit> {
     Ok(Stdio::null())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The folder of a process that was killed is still there, and a later one has its number.
+    #[test]
+    fn a_folder_that_exists_is_left_alone() {
+        let one = Folder::new("recorded-test").unwrap();
+        let other = Folder::new("recorded-test").unwrap();
+        assert!(one.0 != other.0 && one.0.is_dir() && other.0.is_dir());
+        let paths = [one.0.clone(), other.0.clone()];
+        drop((one, other));
+        assert!(paths.iter().all(|path| !path.exists()), "{paths:?}");
+    }
 }

@@ -521,8 +521,9 @@ fn not_polled(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) 
         certainty: Certainty::Probable,
         kind: "not-polled".into(),
         summary: format!(
-            "{} could go on, and have not been polled for {time} ms; the executor may have got no processor",
-            names.join(", ")
+            "{} could go on, and {} not been polled for {time} ms; the executor may have got no processor",
+            names.join(", "),
+            if waiters.len() == 1 { "has" } else { "have" },
         ),
         waiters,
         waits: Vec::new(),

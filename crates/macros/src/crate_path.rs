@@ -29,8 +29,8 @@ fn dependency_on(package: &str) -> Option<String> {
 
 /// Returns the name of the dependency that has this library: of `blitz-io`, or of the package that stands in for Tokio.
 pub(crate) fn dependency() -> Option<String> {
-    let is_own = |package: &&str| env::var("CARGO_PKG_NAME").is_ok_and(|own| own == **package);
-    if PACKAGES.iter().any(|package| is_own(&package)) {
+    let own = env::var("CARGO_PKG_NAME").unwrap_or_default();
+    if PACKAGES.contains(&own.as_str()) {
         return None;
     }
     PACKAGES.iter().find_map(|package| dependency_on(package))

@@ -16,7 +16,7 @@ pub(crate) fn of_cargo(feature: &str) -> String {
     };
     let enabled = features_of(env::args());
     let needed = crate_path::dependency().filter(|name| {
-        let has = |feature: &str| manifest::has_feature(&text, name, feature, || root());
+        let has = |feature: &str| manifest::has_feature(&text, name, feature, &root);
         // The one for threads includes the other one.
         !has(feature) && !has("sim-threads")
     });

@@ -163,15 +163,7 @@ impl Steps {
                 _ = writeln!(text, "    … {}", counted(earlier, "earlier event"));
             }
             for said in &own[earlier..] {
-                let poll = said.poll.checked_sub(usize::from(!said.is_later));
-                let step = poll.and_then(|poll| steps.get(poll).copied().flatten());
-                let is_preempted = said.yields && step.is_some_and(|step| step.is_preempted);
-                let what = if is_preempted {
-                    "is preempted"
-                } else {
-                    &said.text
-                };
-                line(&mut text, step.map(|step| step.moment), what);
+                event(&mut text, said, &steps);
             }
         }
         if let more @ 1.. = involved.len().saturating_sub(shown.tasks()) {
@@ -183,6 +175,19 @@ impl Steps {
         }
         text
     }
+}
+
+/// Writes an event. `steps`: the step of each poll.
+fn event(text: &mut String, said: &Said, steps: &[Option<&Step>]) {
+    let poll = said.poll.checked_sub(usize::from(!said.is_later));
+    let step = poll.and_then(|poll| steps.get(poll).copied().flatten());
+    let is_preempted = said.yields && step.is_some_and(|step| step.is_preempted);
+    let what = if is_preempted {
+        "is preempted"
+    } else {
+        &said.text
+    };
+    line(text, step.map(|step| step.moment), what);
 }
 
 /// Returns a number of things in words.

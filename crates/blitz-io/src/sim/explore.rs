@@ -12,7 +12,6 @@ use super::shrink::shrink;
 use super::system;
 use super::threads_of_runs::Runs;
 use super::trace::{Decision, Trace};
-use super::waits::Explained;
 use crate::runtime::LocalRuntime;
 
 /// What one run leaves to the next ones.
@@ -104,25 +103,10 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
         leaks: settings.leaks,
         is_quiet: false,
     };
-    let (mut report, mut earlier) = (Report::default(), Earlier::default());
     if let Some(trace) = &settings.trace {
-        let plan = Plan::replay(trace);
-        let (mut executed, _) = test.execute(&execution, plan, Memory::default(), &mut report);
-        if executed.cause.is_none() && settings.checks_trace && !executed.chooser.fits() {
-            executed.cause = Some(Cause::OtherCode);
-        }
-        return match executed.cause {
-            Some(_) => Err(fail(
-                settings,
-                Schedule::default(),
-                settings.seed,
-                report.runs,
-                executed,
-                test,
-            )),
-            None => Ok(report),
-        };
+        return replay(settings, &execution, trace, test);
     }
+    let (mut report, mut earlier) = (Report::default(), Earlier::default());
     while report.runs < settings.seeds && is_time() {
         let index = report.runs;
         let seed = settings.seed.wrapping_add(index);
@@ -130,6 +114,7 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
         let plan = Plan {
             chooser: earlier.chooser(schedule, seed),
             entropy: entropy(schedule, seed),
+            seed: Some(seed),
         };
         let memory = std::mem::take(&mut earlier.memory);
         let (mut executed, runtime) = test.execute(&execution, plan, memory, &mut report);
@@ -148,6 +133,25 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
         }
     }
     Ok(report)
+}
+
+/// Runs the test once, with the decisions of a trace.
+fn replay(
+    settings: &Settings,
+    execution: &Execution,
+    trace: &Trace,
+    test: &impl Runs,
+) -> Result<Report, Box<Failure>> {
+    let (plan, mut report) = (Plan::replay(trace), Report::default());
+    let (mut executed, _) = test.execute(execution, plan, Memory::default(), &mut report);
+    if executed.cause.is_none() && settings.checks_trace && !executed.chooser.fits() {
+        executed.cause = Some(Cause::OtherCode);
+    }
+    if executed.cause.is_none() {
+        return Ok(report);
+    }
+    let (schedule, seed) = (Schedule::default(), settings.seed);
+    Err(fail(settings, schedule, seed, report.runs, executed, test))
 }
 
 /// Returns what the random numbers of the system follow from in the run with this seed.
@@ -197,7 +201,8 @@ fn fail(
         trace,
         decisions: executed.lists.decisions.len(),
         steps: executed.steps,
-        explained: Explained::default(),
+        // A replay may go elsewhere.
+        explained: executed.explained,
         test: std::thread::current().name().map(str::to_owned),
         cargo_options: settings.cargo_options,
         cause,
@@ -205,9 +210,13 @@ fn fail(
         runs,
         schedule,
     };
-    if matches!(failure.cause, Cause::NotDeterministic | Cause::OtherCode) {
-        return Box::new(failure);
+    if !matches!(failure.cause, Cause::NotDeterministic | Cause::OtherCode) {
+        shrink_and_explain(&mut failure, settings, test);
     }
+    Box::new(failure)
+}
+
+fn shrink_and_explain(failure: &mut Failure, settings: &Settings, test: &impl Runs) {
     let mut execution = Execution {
         limits: settings.limits,
         leaks: settings.leaks,
@@ -219,9 +228,12 @@ fn fail(
             .0
     };
     // Each run without an end would take as long as this one.
-    let is_endless = matches!(failure.cause, Cause::Steps(_) | Cause::Time(_));
+    let is_endless = matches!(
+        failure.cause,
+        Cause::Steps(_) | Cause::Time(_) | Cause::Refused(_)
+    );
     if settings.shrinks && !is_endless {
-        failure.trace = shrink(failure.trace, |trace| {
+        failure.trace = shrink(failure.trace.clone(), |trace| {
             let cause = again(&execution, trace).cause;
             cause.is_some_and(|cause| cause.is_like(&failure.cause))
         });
@@ -239,5 +251,4 @@ fn fail(
                 "the test is not deterministic: a replay does not fail for this reason\n".into()
         }
     }
-    Box::new(failure)
 }

@@ -21,6 +21,7 @@ use std::time::Duration;
 use blitz_io_sim::{Faults, Plan, Schedule, Verdict};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
+use crate::duration;
 use crate::exit::Exit;
 
 const HELP: &str = "\
@@ -60,7 +61,8 @@ Exit codes:
   3    a run failed; with `replay` too. `check` and `replay`: the runs differed
   4    it was a deadlock
   5    it was a livelock
-  64   the arguments are wrong";
+  64   the arguments are wrong
+  130  `run` was interrupted (the table has what was done until then)";
 
 #[derive(Args)]
 #[command(after_help = HELP)]
@@ -96,9 +98,9 @@ pub struct RunArguments {
     /// The number of seeds of each test or program.
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// Stops each test or program after this many seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
-    time: Option<u64>,
+    /// Stops each test or program after this time, such as 60s or 10m.
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_negative_numbers = true)]
+    time: Option<Duration>,
     /// How the next thread is chosen: portfolio, random, pct:DEPTH, pos, surw, round-robin, or exhaustive:N, which
     /// tries all orders that take the processor away from a thread at most N times (without a
     /// number: all orders). contended:N does so only before calls and operations on objects that several threads use.
@@ -303,10 +305,6 @@ impl RunArguments {
             Preempt::Some => !self.atomics && seed / 8 % 2 == 1,
             Preempt::All => true,
         }
-    }
-
-    fn time(&self) -> Option<Duration> {
-        self.time.map(Duration::from_secs)
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Row {
     pub only_one: bool,
     /// The most threads of one run.
     pub threads: u32,
-    /// The run of another test has failed before this one was done.
+    /// The run of another test has failed, or Ctrl-C was pressed, before this one was done.
     pub stopped: bool,
     /// The most calls of one run.
     pub points: u64,
@@ -71,8 +71,8 @@ impl Row {
     }
 }
 
-/// Returns the table of all rows. `orders`: see [`Row::shown`].
-pub fn table(rows: &[Row], orders: &str) -> String {
+/// Returns the table of all rows. `orders`: see [`Row::shown`]. `is_interrupted`: Ctrl-C was pressed.
+pub fn table(rows: &[Row], orders: &str, is_interrupted: bool) -> String {
     let width = rows
         .iter()
         .map(|row| row.test.chars().count())
@@ -112,11 +112,12 @@ pub fn table(rows: &[Row], orders: &str) -> String {
         counted(usize::try_from(runs).unwrap_or(usize::MAX), "schedule")
     );
     if stopped > 0 {
-        let _ = writeln!(
-            text,
-            "stopped at the first failure, with {} not done: --keep-going runs them",
-            counted(stopped, "test")
-        );
+        let tests = counted(stopped, "test");
+        text += &if is_interrupted {
+            format!("interrupted, with {tests} not done\n")
+        } else {
+            format!("stopped at the first failure, with {tests} not done: --keep-going runs them\n")
+        };
     }
     text
 }
@@ -172,7 +173,8 @@ mod tests {
             schedules: 9,
             ..row("other")
         };
-        let text = table(&[failed, complete, stopped, row("late")], "all orders");
+        let rows = [failed, complete, stopped, row("late")];
+        let text = table(&rows, "all orders", false);
         let ends = |name: &str, verdict: &str| {
             let mut lines = text.lines().filter(|line| line.starts_with(name));
             lines.any(|line| line.ends_with(verdict))
@@ -186,5 +188,7 @@ mod tests {
             ends("stopped at the first failure, with 2 tests not done", ""),
             "{text}"
         );
+        let text = table(&rows, "all orders", true);
+        assert!(text.ends_with("\ninterrupted, with 2 tests not done\n"));
     }
 }

@@ -10,6 +10,7 @@ use std::thread;
 use blitz_io_sim::{Plan, Simulator, Trace, Verdict};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::choices::counted;
 use super::junit;
 use super::picture;
 use super::report::{self, Row};
@@ -17,6 +18,7 @@ use super::search::{Searched, search};
 use super::targets::Target;
 use super::{Chosen, RunArguments, exit_of, failed};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::line::Line;
 use crate::output;
 
@@ -25,7 +27,8 @@ const RARELY_TRIED: &str = "\
 Threads changed at calls, and with some seeds between two. A short section between two calls, or of
 a lock that is free, is rarely interrupted so: --preempt does it with each seed, and --atomics tries
 each atomic operation (once: rustup component add rust-src). For tasks, locks and channels of blitz-io
-or its package tokio, a test with #[blitz_io::sim] or #[tokio::sim] changes at each of their operations.
+or its package tokio, a test with #[blitz_io::sim] or #[tokio::sim] changes at each operation that is
+awaited. Calls that do not wait, such as notified() and the drop of a guard, are for --atomics.
 ";
 
 /// What a search at calls only has not tried, for a program that has passed.
@@ -33,7 +36,7 @@ const NOT_TRIED: &str = "\
 Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
 --preempt tries orders between two calls, too, and --atomics those of atomic operations (once: rustup
 component add rust-src). A test with #[blitz_io::sim] or #[tokio::sim] changes tasks at each operation
-of their locks and channels.
+of their locks and channels that is awaited.
 ";
 
 /// Said if each program that has passed has one thread, and random numbers or faults differ.
@@ -79,11 +82,21 @@ impl RunArguments {
     }
 
     /// Returns the orders that a complete search has tried.
-    fn orders(&self) -> &'static str {
-        if self.atomics {
+    fn orders(&self) -> String {
+        let all = if self.atomics {
             "all orders"
         } else {
             "all orders of calls"
+        };
+        match self.schedule {
+            Chosen::Seeds(_) | Chosen::Exhaustive(None) | Chosen::Contended(None) => all.to_owned(),
+            Chosen::Exhaustive(Some(0)) | Chosen::Contended(Some(0)) => {
+                format!("{all} without a preemption")
+            }
+            Chosen::Exhaustive(Some(bound)) | Chosen::Contended(Some(bound)) => {
+                let count = usize::try_from(bound).unwrap_or(usize::MAX);
+                format!("{all} with at most {}", counted(count, "preemption"))
+            }
         }
     }
 }
@@ -96,6 +109,8 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     }
     fs::create_dir_all(&arguments.traces)
         .map_err(|error| Exit::unwritable(&arguments.traces, error))?;
+    // A run may be long.
+    interrupt::watch(|| std::process::exit(130));
     let bar = bar(targets.len() as u64 * arguments.seeds);
     let all = run_all(targets, arguments, &bar);
     bar.finish_and_clear();
@@ -106,12 +121,20 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     if arguments.json {
         output::print_json(&rows)?;
     } else {
-        output::print(&report::table(&rows, arguments.orders()))?;
+        output::print(&report::table(
+            &rows,
+            &arguments.orders(),
+            interrupt::is_pressed(),
+        ))?;
     }
     output::tell(arguments.hint(&rows));
     let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
     let row = first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete));
-    Ok(row.map_or(Exit::Done, |row| exit_of(row.verdict, &row.test)))
+    Ok(match row {
+        Some(row) => exit_of(row.verdict, &row.test),
+        None if interrupt::is_pressed() => Exit::Interrupted,
+        None => Exit::Done,
+    })
 }
 
 fn bar(runs: u64) -> ProgressBar {
@@ -147,15 +170,20 @@ fn run_all(
                 let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
                 rows.push((at, row));
             };
-            if stop.load(Ordering::Relaxed) {
+            let is_stopped = || stop.load(Ordering::Relaxed) || interrupt::is_pressed();
+            if is_stopped() {
                 add(Ok(Row::not_run(target.name)));
                 continue;
             }
             bar.set_message(target.name.clone());
             let searched = search(&target.program, arguments, || {
                 bar.inc(1);
-                !stop.load(Ordering::Relaxed)
+                !is_stopped()
             });
+            if searched.is_err() && interrupt::is_pressed_by_now() {
+                add(Ok(Row::not_run(target.name)));
+                continue;
+            }
             let row = searched
                 .map_err(failed)
                 .and_then(|searched| finish(target, searched, arguments, bar));

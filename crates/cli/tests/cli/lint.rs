@@ -204,6 +204,10 @@ fn the_commands_to_try_are_those_of_the_program() {
     let commands =
         "  blitz migrate\n  cargo build --features tokio/inspect\n  blitz lint -- true 'a b'\n";
     assert!(said.ends_with(commands), "{said}");
+    // Cargo has said that the package has no such feature.
+    let said = lint(&["false", "--features", "tokio/inspect"]);
+    assert!(said.contains("after `blitz migrate`"), "{said}");
+    assert!(!lint(&["false"]).contains("migrate"));
     let ours = format!("{package}dependencies = [\"blitz-io\"]\n");
     fs::write(folder.path().join("Cargo.lock"), ours).unwrap();
     let said = lint(&["true"]);
@@ -211,6 +215,11 @@ fn the_commands_to_try_are_those_of_the_program() {
         said.contains("blitz lint -- true") && !said.contains("migrate"),
         "{said}"
     );
+    // The program's own feature, whose packages are in the lock file.
+    let features = "[features]\ninspect = [\"tokio/inspect\"]\n";
+    fs::write(folder.path().join("Cargo.toml"), features).unwrap();
+    let said = lint(&["true"]);
+    assert!(said.contains("cargo build --features inspect\n"), "{said}");
 }
 
 #[test]

@@ -14,6 +14,7 @@
 
 mod cause;
 mod children;
+mod contended;
 mod delays;
 mod export;
 mod follow_jobs;
@@ -37,11 +38,12 @@ mod words;
 #[doc(inline)]
 pub use blitz_io_observe::trace::Ended;
 pub use cause::Category;
+pub use contended::{BUCKETS, Contended, Share};
 pub use export::{chrome, folded, otlp, perfetto, pprof};
 pub use held::Held;
 pub use path::Node;
 pub use recording::{ParseError, Recording};
-pub use report::{BUCKETS, Contended, Elsewhere, Latencies, Report, Share, Split, judge};
+pub use report::{Elsewhere, Latencies, Report, Split, judge};
 pub use tasks::Tasks;
 pub use text::time;
 pub use what_if::{

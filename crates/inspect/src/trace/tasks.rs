@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::cause::Category;
+use super::contended::{Contended, contended, waits};
 use super::lives::{Did, Life, Lives};
 use super::processes::is_root;
 use super::recording::{Recording, sum};
-use super::report::{Contended, contended, waits};
 use super::split::{Piece, Splitter};
 use crate::snapshot::Waiter;
 
@@ -28,7 +28,7 @@ pub struct Tasks {
     pub longest_poll: u64,
     /// The sum of the times for each category, in nanoseconds, the greatest first.
     pub categories: Vec<(Category, u64)>,
-    /// The longest waits, by what the tasks waited for.
+    /// The waits by object or line, the longest sum first.
     pub waits: Vec<Contended>,
 }
 

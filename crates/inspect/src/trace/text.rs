@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use super::cause::Category;
+use super::contended::{Contended, Share};
 use super::held::Held;
 use super::path::Node;
-use super::report::{Contended, Elsewhere, Report, Share, Split};
+use super::report::{Elsewhere, Report, Split};
 use super::tasks::Tasks;
 
 /// The number of causes and objects that the text has.

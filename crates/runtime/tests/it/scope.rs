@@ -417,7 +417,7 @@ impl Drop for Explosive {
     }
 }
 
-/// What ends with the scope panics when it is dropped. All the rest is dropped all the same, and the first panic continues.
+/// A sibling or the closure panics when the scope drops it. The scope still drops all others, and the first panic continues.
 #[test]
 fn of_several_panics_the_first_one_continues() {
     for who in ["another child", "the closure"] {

@@ -39,9 +39,9 @@ fn acknowledgements_before_a_sync_are_found() {
     is_found(Bug::LateSync);
 }
 
-/// 19 of the runs with the seeds below 6,000 fail: one of 316. The first of them is the 682nd, which took a minute on a busy
-/// machine. From this seed on it is the 24th, as long as the runs of these seeds stay the same; a search that begins
-/// anywhere finds it in [`RUNS`] runs with a probability of 96 %.
+/// 19 of the runs with the seeds below 6,000 fail: one of 316. The first of them is the 682nd. From this
+/// seed on it is the 24th, as long as the runs of these seeds stay the same. A search that begins anywhere finds the bug in
+/// [`RUNS`] runs with a probability of 96 %.
 #[test]
 fn votes_of_earlier_elections_are_found() {
     is_found_from(2_000, Bug::LateVotes);

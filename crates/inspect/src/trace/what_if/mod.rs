@@ -26,10 +26,11 @@ pub use change::{Scenario, ScenarioError};
 pub use text::predictions;
 
 use super::cause::{Category, Cause};
+use super::contended::quantile;
 use super::lives::Lives;
 use super::recording::Recording;
 use super::recording::sum;
-use super::report::{judge, quantile};
+use super::report::judge;
 use change::{Change, Words};
 use replay::{Outcome, Setting, replay};
 use steps::{ALONE, Object, Programs};

@@ -114,8 +114,8 @@ pub struct Scope<'env> {
 /// # Panics
 ///
 /// If the closure's future panics. If a child panics and its handle has been dropped, then or later. In both cases
-/// the rest is dropped at once, the closure's future and all children, and the panic continues. A handle that is kept has the
-/// panic as its error, and the scope goes on.
+/// the rest is dropped at once, the closure's future and all children, and the panic continues. A handle that is kept returns the
+/// panic as its error, and the scope does not end.
 ///
 /// # Cancel safety
 ///
@@ -281,8 +281,8 @@ where
         match output.await {
             Ok(output) => output,
             Err(panic) => {
-                // In the order of a scope that is dropped. A panic of a destructor is ignored: it is not the first, and
-                // during the one that continues it would end the process.
+                // In the order of a scope that is dropped. A second panic, of a destructor, is ignored:
+                // it would end the process.
                 _ = catch_unwind(AssertUnwindSafe(|| drop(children)));
                 _ = catch_unwind(AssertUnwindSafe(|| body.set(None)));
                 _ = catch_unwind(AssertUnwindSafe(|| drop(ended)));
