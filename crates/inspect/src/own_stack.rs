@@ -1,8 +1,8 @@
 //! The stack of the calling thread.
 //!
-//! [`OwnStack::take`] walks the stack with the unwinder of the language. It allocates nothing and takes no lock of the program, so a
-//! function that the program has in place of one of the C library may call it. The look-up of names does both, and
-//! belongs to another moment.
+//! [`OwnStack::take`] walks the stack with the unwinder of the language. It allocates nothing and takes no lock of the program, so
+//! functions that replace those of the C library may call it. To look names up, a program allocates and takes a lock: that is for a
+//! report.
 
 use std::env;
 

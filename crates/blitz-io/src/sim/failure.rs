@@ -10,7 +10,7 @@ use super::trace::Trace;
 use super::waits::Explained;
 
 /// The largest number of decisions of a trace that is part of the text.
-const MOST: usize = 200;
+pub(super) const MOST: usize = 200;
 /// The largest number of things that are left and that the text names.
 const NAMED: usize = 8;
 

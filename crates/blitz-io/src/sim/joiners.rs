@@ -19,6 +19,16 @@ struct Caller {
     is_of_harness: OnceLock<bool>,
 }
 
+/// Gives a thread the joiners that it had before, when it is dropped.
+#[must_use]
+pub(super) struct Entered(Option<Joiners>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        _ = JOINERS.try_with(|joiners| joiners.replace(self.0.take()));
+    }
+}
+
 /// The threads that wait for a thread's end, each for that of the next one.
 #[derive(Clone, Debug)]
 pub(super) struct Joiners {
@@ -48,9 +58,10 @@ impl Joiners {
         joiners
     }
 
-    /// The current thread, a new one, has these.
-    pub(super) fn enter(self) {
-        _ = JOINERS.try_with(|joiners| joiners.replace(Some(self)));
+    /// The current thread has these until the guard is dropped. A later look at its stack would see the calls of tasks only.
+    pub(super) fn enter(self) -> Entered {
+        let before = JOINERS.try_with(|joiners| joiners.replace(Some(self)));
+        Entered(before.ok().flatten())
     }
 
     /// Returns their number.

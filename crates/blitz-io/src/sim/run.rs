@@ -62,7 +62,7 @@ use blitz_io_runtime::internals::abort_tasks;
 
 use super::clock::Clock;
 use super::events::{Shown, Steps};
-use super::failure::Cause;
+use super::failure::{Cause, MOST};
 #[cfg(feature = "net")]
 use super::members::Named;
 use super::members::{Member, Members, Standing};
@@ -446,7 +446,7 @@ impl Run {
         let waiting = Waiting {
             test: std::thread::current().name().map(str::to_owned),
             seed: self.seed,
-            trace: trace.to_string(),
+            trace: (trace.len() <= MOST).then(|| trace.to_string()),
             task: (state.current != NONE).then(|| u64::from(state.current) + 1),
             stack: OwnStack::take(),
             is_hopeless,

@@ -86,7 +86,7 @@ pub(super) fn on_new_thread<R: Send>(run: impl FnOnce() -> R + Send) -> R {
             builder = builder.name(name.to_owned());
         }
         let runs = move || {
-            joiners.enter();
+            let _entered = joiners.enter();
             run()
         };
         let thread = builder.spawn_scoped(scope, runs);

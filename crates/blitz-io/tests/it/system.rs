@@ -478,10 +478,9 @@ fn a_deadlock_names_a_thread_that_the_test_has_started() {
 
 const BLOCKS: &str = "BLITZ_TEST_BLOCKS";
 
-/// A program for the next test: a task waits for a lock of std that another one of its thread holds.
-#[blitz_io::sim(seeds = 1)]
+/// A task waits for a lock of std that another one of its thread holds, in the program of the next test.
 #[allow(clippy::await_holding_lock, reason = "that is the fault")]
-async fn a_task_blocks_the_thread() {
+async fn block_the_thread() {
     if std::env::var_os(BLOCKS).is_none() {
         return;
     }
@@ -492,28 +491,40 @@ async fn a_task_blocks_the_thread() {
     other.await.unwrap();
 }
 
+#[blitz_io::sim(seeds = 1)]
+async fn a_task_blocks_the_thread_of_a_run() {
+    block_the_thread().await;
+}
+
+#[test]
+fn a_task_blocks_the_thread_of_the_test() {
+    Builder::new().seeds(1).run(block_the_thread);
+}
+
 #[test]
 fn a_wait_that_no_thread_can_end_ends_the_process() {
-    // Under `seccomp` and in some containers the kernel does not say what a thread does. Then nothing is proved.
+    // In some containers the kernel does not say what a thread does. Then nothing is proved.
     if std::fs::read("/proc/self/syscall").is_err() {
         return;
     }
-    let name = "system::a_task_blocks_the_thread";
-    let ended = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name])
-        .env(BLOCKS, "1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(101), "{ended:?}");
-    for part in [
-        "the simulation of `system::a_task_blocks_the_thread` blocks its thread, for ever",
-        "seed 0, BLITZ_SIM_TRACE=1:",
-        "spawned at crates/blitz-io/tests/it/system.rs:",
-        "a_task_blocks_the_thread",
-        "a lock of std or parking_lot",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
+    for thread in ["a_run", "the_test"] {
+        let name = format!("system::a_task_blocks_the_thread_of_{thread}");
+        let ended = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &name])
+            .env(BLOCKS, "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(101), "{ended:?}");
+        for part in [
+            &format!("the simulation of `{name}` blocks its thread, for ever"),
+            "seed 0, BLITZ_SIM_TRACE=1: until now",
+            "task 2, spawned at crates/blitz-io/tests/it/system.rs:",
+            "it::system::block_the_thread::",
+            "a lock of std or parking_lot",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 }
 

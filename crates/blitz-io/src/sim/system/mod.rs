@@ -28,8 +28,8 @@
 //!
 //! At any time: before `main`, in an allocator, in the handler of a signal, at the end of a thread. So the state of the thread
 //! has no destructor and needs no initialisation, and nothing here waits for a lock. If the run is busy (an allocator
-//! reads the clock while the run allocates), the answer of the system stands. Two things do more: the message about a blocked thread,
-//! which comes when a wait has lasted for seconds, and the first refused socket, which walks the stack (no allocation, no lock of the program).
+//! reads the clock while the run allocates), the answer of the system stands. Two functions do more. The first refused socket and the first
+//! thread of a run walk the stack, without an allocation or a lock of the program. A wait that lasts makes a message, on another thread.
 //!
 //! # A clock that a loop reads
 //!

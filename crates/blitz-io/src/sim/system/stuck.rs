@@ -1,8 +1,8 @@
 //! A task that blocks the thread of its simulation, by a wait without a time limit.
 //!
-//! One thread runs all tasks. If a task holds a lock of std over an `await`, and another one takes it, the thread sleeps until the
-//! first task goes on, which needs this thread. Nothing tells this from a wait that another thread ends soon. So the thread looks
-//! again after each [`SLICE`] of real time ([`watch`]):
+//! One thread runs all tasks. If a task holds a lock of std over an `await`, and another task takes that lock, the thread sleeps until
+//! the first task releases it. That needs this thread. A wait that another thread ends soon looks the same, so the thread checks
+//! the wait again after each [`SLICE`] of real time ([`watch`]):
 //!
 //! * If no other thread can end the wait, the process ends: nothing of a test can continue, and no panic may leave a function
 //!   of the C library.
@@ -13,13 +13,16 @@
 //! `is_hopeless` (`interposed/blocked.rs`) is `true` only if all of this holds, checked in this order:
 //!
 //! 1. The wait is for a word that no other process has (a private futex).
-//! 2. The process has no threads but this one, those that wait to join it (`joiners.rs`), the one of the inspector's clock, which only
-//!    stores the time, and the main thread of the harness of Rust's
-//!    tests, which sleeps in a wait of its own. That one shares nothing with a test but the channel of its result, and begins no
-//!    test before it has woken. A thread that ends is counted until its last store.
+//! 2. The process has no threads but these:
+//!    * this one, and those that wait to join it (`joiners.rs`);
+//!    * the inspector's clock, which sleeps and stores the time;
+//!    * the main thread of the harness of Rust's tests, which sleeps in a wait of its own. It shares nothing with a test but the
+//!      channel of its result, and begins no test before it has woken.
+//!
+//!    A thread that ends is counted until its last store.
 //! 3. The word still has the value for which the wait is. By (2), no thread is left that changes it.
 //!
-//! The handler of a signal is no thread. It may not release a lock, and what else it ends, this takes for hopeless.
+//! The handler of a signal is no thread, and may not release a lock. A wait that only such a handler would end counts as hopeless.
 
 use std::time::Duration;
 
@@ -68,8 +71,8 @@ pub(in crate::sim) struct Waiting {
     pub(in crate::sim) test: Option<String>,
     /// The seed of the run; `None` if it is a replay.
     pub(in crate::sim) seed: Option<u64>,
-    /// The decisions of the run until now.
-    pub(in crate::sim) trace: String,
+    /// The decisions of the run until now, unless they are too many for a message.
+    pub(in crate::sim) trace: Option<String>,
     /// Its number in the run; `None` outside of tasks.
     pub(in crate::sim) task: Option<u64>,
     /// The calls that have led to the wait.
@@ -100,9 +103,11 @@ impl Waiting {
             Some(_) => "no other task runs",
             None => "no task runs",
         };
-        let seed = self
-            .seed
-            .map_or(String::new(), |seed| format!("seed {seed}, "));
+        let seed = self.seed.map(|seed| format!("seed {seed}"));
+        let trace = self.trace.as_ref();
+        let trace = trace.map(|trace| format!("BLITZ_SIM_TRACE={trace} until now"));
+        let run: Vec<String> = seed.into_iter().chain(trace).collect();
+        let run = run.join(", ");
         let task = match (self.task, spawned_at) {
             (None, _) => "outside of tasks".to_owned(),
             (Some(1), _) => "task 1, the test itself".to_owned(),
@@ -116,10 +121,9 @@ impl Waiting {
             "Another thread may end this wait, so it goes on."
         };
         format!(
-            "the simulation of `{test}` blocks its thread, {long}: {what}\n  {seed}BLITZ_SIM_TRACE={} until now\n  \
-             {task}, in\n{calls}  The usual cause: a lock of std or parking_lot that another task holds over an \
-             `await`. Drop its guard before, or use `blitz_io::sync::Mutex`.\n  {end}\n",
-            self.trace
+            "the simulation of `{test}` blocks its thread, {long}: {what}\n  {run}\n  {task}, in\n{calls}  The usual \
+             cause: a lock of std or parking_lot that another task holds over an `await`. Drop its guard before, or use \
+             `blitz_io::sync::Mutex`.\n  {end}\n"
         )
     }
 }
@@ -170,7 +174,7 @@ mod tests {
         let mut waiting = Waiting {
             test: Some("pool::is_fair".into()),
             seed: Some(17),
-            trace: "1:4.1".into(),
+            trace: Some("1:4.1".into()),
             task: Some(3),
             stack: OwnStack::take(),
             is_hopeless: false,

@@ -117,7 +117,7 @@ fn no_other_thread_runs() -> bool {
     let idle = 1 + joiners.count() + u64::from(has_clock_thread());
     match threads.checked_sub(idle) {
         Some(0) => true,
-        // To find that out takes a thread, so the others are counted once more.
+        // `are_of_harness` starts a thread, so the count is repeated.
         Some(1) => joiners.are_of_harness() && main_sleeps_alone(idle + 1),
         _ => false,
     }
