@@ -38,6 +38,7 @@ mod gateway {
     use blitz_io::ipc::{Queue, Receiver, RecvError, Sender};
     use blitz_io::net::{TcpListener, TcpStream};
     use blitz_io::select;
+    use blitz_io::time::{Duration, sleep};
     use clap::Parser;
 
     /// Answers lines of TCP clients with the help of another process.
@@ -94,7 +95,15 @@ mod gateway {
         loop {
             select! {
                 client = listener.accept() => {
-                    let (client, address) = client?;
+                    let (client, address) = match client {
+                        Ok(client) => client,
+                        Err(error) => {
+                            // For example, there are no descriptors left, which lasts for a while.
+                            eprintln!("gateway: cannot accept: {error}");
+                            sleep(Duration::from_millis(100)).await;
+                            continue;
+                        }
+                    };
                     if let Err(error) = talk(client, &mut requests, &mut replies, &mut waiting).await {
                         eprintln!("gateway: {address}: {error}");
                     }

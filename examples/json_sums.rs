@@ -24,6 +24,7 @@ use blitz_io::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::select;
 use blitz_io::sync::CancellationToken;
+use blitz_io::time::{Duration, sleep};
 use clap::Parser;
 use serde_json::{Deserializer, Value};
 
@@ -107,7 +108,11 @@ async fn main() -> ExitCode {
                     }
                 });
             }
-            Err(error) => eprintln!("json_sums: {error}"),
+            Err(error) => {
+                // For example, there are no descriptors left, which lasts for a while.
+                eprintln!("json_sums: cannot accept: {error}");
+                sleep(Duration::from_millis(100)).await;
+            }
         }
     }
 }

@@ -36,8 +36,13 @@ async fn echo() -> String {
 async fn chat(listener: TcpListener) {
     let (room, _) = broadcast::channel::<(u64, Message)>(64);
     for member in 0.. {
-        let Ok((stream, _)) = listener.accept().await else {
-            return;
+        let (stream, _) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                eprintln!("cannot accept: {error}");
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                continue;
+            }
         };
         let (room, mut inbox) = (room.clone(), room.subscribe());
         tokio::spawn(async move {

@@ -5,6 +5,7 @@ use std::io;
 use blitz_io::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::sync::broadcast::{self, error::RecvError};
+use blitz_io::time::{Duration, sleep};
 
 async fn member(mut socket: TcpStream, room: broadcast::Sender<String>) -> io::Result<()> {
     let mut messages = room.subscribe();
@@ -41,7 +42,15 @@ async fn main() -> io::Result<()> {
     let address = listener.local_addr()?;
     let server = blitz_io::spawn(async move {
         let room = broadcast::channel(64).0;
-        while let Ok((socket, _)) = listener.accept().await {
+        loop {
+            let (socket, _) = match listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    eprintln!("cannot accept: {error}");
+                    sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            };
             blitz_io::spawn(member(socket, room.clone()));
         }
     });

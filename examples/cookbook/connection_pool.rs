@@ -8,6 +8,7 @@ use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
 use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::sync::{OwnedSemaphorePermit, Semaphore};
 use blitz_io::thread::Mutex;
+use blitz_io::time::{Duration, sleep};
 
 struct Pool {
     address: std::net::SocketAddr,
@@ -81,7 +82,15 @@ async fn main() -> io::Result<()> {
     let pool = Pool::new(listener.local_addr()?, 3);
     let server = blitz_io::spawn(async move {
         let mut accepted = 0;
-        while let Ok((mut socket, _)) = listener.accept().await {
+        loop {
+            let (mut socket, _) = match listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    eprintln!("cannot accept: {error}");
+                    sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            };
             accepted += 1;
             assert!(accepted <= 3, "the pool has at most three connections");
             blitz_io::spawn(async move {

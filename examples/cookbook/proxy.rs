@@ -6,11 +6,18 @@ use std::time::Duration;
 
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use blitz_io::net::{TcpListener, TcpStream};
-use blitz_io::time::timeout;
+use blitz_io::time::{sleep, timeout};
 
-async fn proxy(listener: TcpListener, backend: SocketAddr) -> io::Result<()> {
+async fn proxy(listener: TcpListener, backend: SocketAddr) {
     loop {
-        let (mut client, _) = listener.accept().await?;
+        let (mut client, _) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                eprintln!("cannot accept: {error}");
+                sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
         blitz_io::spawn(async move {
             let connect = timeout(Duration::from_secs(5), TcpStream::connect(backend));
             let mut server = connect.await??;

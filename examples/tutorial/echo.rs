@@ -6,10 +6,18 @@ use std::net::SocketAddr;
 
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
 use blitz_io::net::{TcpListener, TcpStream};
+use blitz_io::time::{Duration, sleep};
 
-async fn serve(listener: TcpListener) -> io::Result<()> {
+async fn serve(listener: TcpListener) {
     loop {
-        let (socket, _) = listener.accept().await?;
+        let (socket, _) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                eprintln!("cannot accept: {error}");
+                sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
         blitz_io::spawn(async move {
             if let Err(error) = echo(socket).await {
                 eprintln!("a connection failed: {error}");

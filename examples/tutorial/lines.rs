@@ -4,6 +4,7 @@ use std::io;
 
 use blitz_io::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use blitz_io::net::{TcpListener, TcpStream};
+use blitz_io::time::{Duration, sleep};
 
 // ANCHOR: answer
 /// Returns the answer to a request such as `square 7`.
@@ -38,9 +39,16 @@ async fn connection(mut socket: TcpStream) -> io::Result<()> {
 }
 // ANCHOR_END: connection
 
-async fn serve(listener: TcpListener) -> io::Result<()> {
+async fn serve(listener: TcpListener) {
     loop {
-        let (socket, _) = listener.accept().await?;
+        let (socket, _) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                eprintln!("cannot accept: {error}");
+                sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
         blitz_io::spawn(connection(socket));
     }
 }

@@ -8,7 +8,7 @@ use blitz_io::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::sync::CancellationToken;
 use blitz_io::task::TaskTracker;
-use blitz_io::time::timeout;
+use blitz_io::time::{sleep, timeout};
 
 // ANCHOR: server
 struct Server {
@@ -26,8 +26,13 @@ impl Server {
         connections.spawn(async move {
             // The listener is closed when the token is cancelled.
             while let Some(accepted) = token.run_until_cancelled(listener.accept()).await {
-                let Ok((socket, _)) = accepted else { break };
-                tracker.spawn(connection(socket, token.clone()));
+                match accepted {
+                    Ok((socket, _)) => _ = tracker.spawn(connection(socket, token.clone())),
+                    Err(error) => {
+                        eprintln!("cannot accept: {error}");
+                        sleep(Duration::from_millis(100)).await;
+                    }
+                }
             }
         });
         Ok(Self {
@@ -53,7 +58,7 @@ async fn connection(mut socket: TcpStream, stop: CancellationToken) -> io::Resul
         let Some(request) = request? else {
             return Ok(());
         };
-        blitz_io::time::sleep(Duration::from_millis(20)).await; // the work
+        sleep(Duration::from_millis(20)).await; // the work
         writer.write_all(format!("{request}\n").as_bytes()).await?;
     }
     writer.write_all(b"closing\n").await

@@ -7,7 +7,7 @@ use std::time::Duration;
 use blitz_io::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::sync::Semaphore;
-use blitz_io::time::timeout;
+use blitz_io::time::{sleep, timeout};
 
 // ANCHOR: limits
 const IDLE: Duration = Duration::from_secs(2);
@@ -33,12 +33,19 @@ async fn connection(mut socket: TcpStream) -> io::Result<()> {
     }
 }
 
-async fn serve(listener: TcpListener) -> io::Result<()> {
+async fn serve(listener: TcpListener) {
     let permits = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         // Before `accept`: clients above the limit wait in the system's queue.
         let permit = permits.clone().acquire_owned().await.unwrap();
-        let (socket, _) = listener.accept().await?;
+        let (socket, _) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                eprintln!("cannot accept: {error}");
+                sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
         blitz_io::spawn(async move {
             let result = connection(socket).await;
             drop(permit);

@@ -9,7 +9,7 @@
 //! * [`io`](io/index.html): reading and writing bytes, with the names of `tokio::io` (feature `io-util`).
 //! * [`net`](net/index.html), [`fs`](fs/index.html), [`process`](process/index.html), [`signal`](signal/index.html): sockets, files, child processes and signals, with the
 //!   names of Tokio (features of the same names).
-//! * [`pool`](pool/index.html): parallel work on all processors, with rayon's names (feature `pool`).
+//! * [`pool`](pool/index.html): parallel work on all processors, with rayon-core's names (feature `pool`).
 //! * [`ipc`](ipc/index.html): messages between processes, through shared memory (feature `ipc`).
 //! * [`fiber`](fiber/index.html): blocking code as tasks, each with a stack of its own (feature `fiber`).
 //! * [`pipeline`](pipeline/index.html): stages that run in parallel and keep the order (feature `pipeline`).
@@ -296,7 +296,7 @@
 //! |---|---|
 //! | **Pick these** | |
 //! | `service` | what a service on Tokio has: `fs`, `io-std`, `io-util`, `macros`, `net`, `process`, `rt`, `signal` |
-//! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
+//! | `pool` | `pool`: fork-join and loops on all processors, with rayon-core's names |
 //! | `pipeline` | `pipeline`: sources, stages in parallel, ordered sinks |
 //! | `ipc` | `ipc`: routes, channels and queues between processes; with `net` tasks can wait for them |
 //! | `fiber` | `fiber`: closures that wait for futures on stacks of their own |

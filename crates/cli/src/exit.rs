@@ -16,7 +16,7 @@ Exit codes:
   4    `sim` found a deadlock
   5    `sim` found a livelock
   64   the arguments are wrong
-  130  interrupted (what was measured until then is printed)
+  130  interrupted (`bench` and `sim run` print what they have until then)
 The help of each command has its own codes, and examples.";
 
 /// The code for wrong arguments.
@@ -54,7 +54,10 @@ impl Exit {
 
     /// Creates the exit for a file that is missing, cannot be read, or is not what it should be: one code for all commands.
     pub fn unreadable(file: &Path, problem: impl Display) -> Exit {
-        Exit::Failed(format!("{} cannot be read: {problem}", file.display()))
+        // That of a TOML file ends with an empty line.
+        let problem = problem.to_string();
+        let (file, problem) = (file.display(), problem.trim_end());
+        Exit::Failed(format!("{file} cannot be read: {problem}"))
     }
 
     /// Creates the exit for a file that cannot be written.

@@ -1,8 +1,10 @@
 //! Tips for a wrong command line, where clap has none or a misleading one.
 //!
-//! 1. A word that is nearly a command or an option. clap compares words in a way that finds nothing similar to `wy`.
+//! 1. A word that is nearly a command or an option, or that others use for it. clap compares words in a way that finds
+//!    nothing similar to `wy`.
 //! 2. A `--` that is missing before a program: the tip is the first line with one that is valid.
 //! 3. A command that is a program of its own.
+//! 4. Else the commands of the group.
 
 use std::ffi::{OsStr, OsString};
 
@@ -12,8 +14,33 @@ use clap::{Arg, Command, CommandFactory, Error, Parser};
 
 use crate::{Cli, shell};
 
+/// Words that other programs use, and the commands that do this.
+const OTHER_WORDS: [(&str, &str); 15] = [
+    ("hang", "why"),
+    ("slow", "trace"),
+    ("profile", "trace"),
+    ("compress", "gzip"),
+    ("gz", "gzip"),
+    ("zip", "gzip"),
+    ("decompress", "gunzip"),
+    ("uncompress", "gunzip"),
+    ("unzip", "gunzip"),
+    ("checksum", "sha256"),
+    ("hash", "sha256"),
+    ("sha256sum", "sha256"),
+    ("list", "ls"),
+    ("rm", "clean"),
+    ("test", "run"),
+];
+
 /// Adds tips to the error of this command line, which begins with the name of the program.
 pub fn add(error: &mut Error, line: &[OsString]) {
+    keep_shown(error);
+    let (_, rest) = reached(line);
+    let is_known = |word: &OsString| OTHER_WORDS.iter().any(|(other, _)| word == other);
+    if rest.first().is_some_and(is_known) {
+        error.remove(ContextKind::SuggestedSubcommand);
+    }
     let has = |kind| error.get(kind).is_some();
     if has(ContextKind::SuggestedSubcommand) || has(ContextKind::SuggestedArg) {
         // An option that is nearly right is no value.
@@ -34,8 +61,35 @@ pub fn add(error: &mut Error, line: &[OsString]) {
         ErrorKind::UnknownArgument => &["--"],
         _ => return,
     };
-    if !suggest_option(error, line) && !suggest_command(error, line) {
-        suggest_dashes(error, line, missing);
+    let is_found = suggest_option(error, line)
+        || suggest_command(error, line)
+        || suggest_dashes(error, line, missing);
+    if !is_found && error.kind() == ErrorKind::InvalidSubcommand {
+        list_commands(error, line);
+    }
+}
+
+/// Removes hidden commands from those that clap suggests.
+fn keep_shown(error: &mut Error) {
+    let Some(ContextValue::Strings(suggested)) = error.get(ContextKind::SuggestedSubcommand) else {
+        return;
+    };
+    let command = Cli::command();
+    let is_hidden = |name: &&String| {
+        let found = command.find_subcommand(name);
+        found.is_some_and(Command::is_hide_set)
+    };
+    let shown: Vec<String> = suggested
+        .iter()
+        .filter(|name| !is_hidden(name))
+        .cloned()
+        .collect();
+    error.remove(ContextKind::SuggestedSubcommand);
+    if !shown.is_empty() {
+        error.insert(
+            ContextKind::SuggestedSubcommand,
+            ContextValue::Strings(shown),
+        );
     }
 }
 
@@ -72,16 +126,16 @@ fn suggest_command(error: &mut Error, line: &[OsString]) -> bool {
     };
     let word = rest.first().and_then(|word| word.to_str());
     let mut found = word.map_or_else(Vec::new, |word| nearest(word, names()));
+    let other = OTHER_WORDS.iter().find(|(other, _)| word == Some(*other));
+    let meant = other.map(|&(_, meant)| meant);
+    found.extend(names().find(|name| Some(*name) == meant).map(str::to_owned));
     // `blitz replay` is nearly `blitz sim replay`.
-    let inner = names().filter(|name| {
+    for name in names() {
         let inner = command.find_subcommand(name);
-        inner.is_some_and(|inner| {
-            inner
-                .get_subcommands()
-                .any(|one| Some(one.get_name()) == word)
-        })
-    });
-    found.extend(inner.map(|name| format!("{name} {}", word.unwrap_or_default())));
+        let mut inner = inner.into_iter().flat_map(Command::get_subcommands);
+        let inner = inner.find(|one| [word, meant].contains(&Some(one.get_name())));
+        found.extend(inner.map(|inner| format!("{name} {}", inner.get_name())));
+    }
     let is_any = !found.is_empty();
     if is_any {
         error.insert(
@@ -93,10 +147,29 @@ fn suggest_command(error: &mut Error, line: &[OsString]) -> bool {
     is_any
 }
 
-/// Suggests a line that is valid because these words stand before a program.
-fn suggest_dashes(error: &mut Error, line: &[OsString], missing: &[&str]) {
+/// Lists the commands of a group. Those of `blitz` are in its help.
+fn list_commands(error: &mut Error, line: &[OsString]) {
+    let (group, _) = reached(line);
+    let names: Vec<&str> = group
+        .get_subcommands()
+        .filter(|one| !one.is_hide_set() && one.get_name() != "help")
+        .map(Command::get_name)
+        .collect();
+    if group.get_bin_name().is_some_and(|name| name.contains(' ')) && !names.is_empty() {
+        // `blitz help` has the commands of `blitz`.
+        let name = group.get_bin_name().unwrap_or_default();
+        let name = name.replace(" help", "");
+        insert(
+            error,
+            format!("the commands of `{name}` are {}", names.join(", ")),
+        );
+    }
+}
+
+/// Suggests a line that is valid because these words stand before a program. Returns `false` if there is none.
+fn suggest_dashes(error: &mut Error, line: &[OsString], missing: &[&str]) -> bool {
     if line.iter().any(|word| word == "--") {
-        return;
+        return false;
     }
     let is_program = |at: &usize| !line[*at].as_encoded_bytes().starts_with(b"-");
     let with = |at: usize| {
@@ -116,7 +189,9 @@ fn suggest_dashes(error: &mut Error, line: &[OsString], missing: &[&str]) {
             shell::line(&valid[1..])
         );
         insert(error, tip);
+        return true;
     }
+    false
 }
 
 /// Adds a tip to the error.
@@ -239,6 +314,14 @@ mod tests {
             ("blitz ipc sl", "'ls'"),
             ("blitz ipc --directory /x sl", "'ls'"),
             ("blitz pipe gzp", "'gzip'"),
+            ("blitz pipe compress x", "'gzip'"),
+            ("blitz pipe unzip x", "'gunzip'"),
+            ("blitz pipe lz4 x", "are gzip, bgzip, gunzip, sha256"),
+            ("blitz ipc list", "'ls'"),
+            ("blitz compress x", "'pipe gzip'"),
+            ("blitz test", "'sim run'"),
+            ("blitz hang", "'why'"),
+            ("blitz help unlike", "of `blitz` are why, trace"),
             ("blitz trace reprot x.blitz", "'report'"),
             ("blitz replay x", "'sim replay'"),
             ("blitz report x", "'trace report', 'bench report'"),
@@ -251,6 +334,8 @@ mod tests {
             assert!(message.contains(tip), "{line}: {message}");
             assert!(!message.contains("as a value"), "{line}: {message}");
         }
+        // A command that is hidden.
+        assert!(!message("blitz hogs").contains("'hog'"));
         for line in [
             "blitz unlike",
             "blitz",

@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use clap::{Args, CommandFactory, ValueHint};
+use clap::{Args, Command, CommandFactory, ValueHint};
+use clap_mangen::Man;
 
 use crate::exit::Exit;
 use crate::{Cli, output};
@@ -13,7 +13,7 @@ use crate::{Cli, output};
 const HELP: &str = "\
 Examples:
   blitz man                the page of `blitz`
-  blitz man ipc ls         that of a command
+  blitz man ipc ls         that of a command; also ipc-ls or blitz-ipc-ls, the name of the page
   blitz man why | man -l -   the source of a page goes into a pipe
 
 Exit codes:
@@ -39,25 +39,56 @@ pub fn show(page: &Page) -> Result<Exit, Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the page of the command with these words.
-fn source(words: &[String]) -> Result<Vec<u8>, Exit> {
+/// Returns all commands, each with its whole name.
+fn commands() -> Command {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
-    for word in words {
-        let fits = |known: &&clap::Command| !known.is_hide_set() && known.get_name() == word;
-        let Some(found) = command.get_subcommands().find(fits).cloned() else {
-            let name = words.join(" ");
-            return Err(Exit::usage(
-                format_args!("there is no command {name:?}"),
-                "`blitz --help` lists the commands.",
-            ));
+    command
+}
+
+/// Returns the commands of this one that have a page.
+fn shown_of(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|one| !one.is_hide_set())
+}
+
+/// Returns the page of a command. clap_mangen takes the last word of a command for the name of the program.
+fn page_of(command: &Command) -> Man {
+    let version = command.get_version().unwrap_or_default();
+    Man::new(command.clone()).source(format!("blitz {version}"))
+}
+
+/// Returns the page of the command with these words.
+fn source(words: &[String]) -> Result<Vec<u8>, Exit> {
+    let mut command = commands();
+    let parts = words.iter().flat_map(|word| word.split([' ', '-']));
+    let mut parts = parts.filter(|part| !part.is_empty()).peekable();
+    // As in the name of a page.
+    parts.next_if_eq(&"blitz");
+    for part in parts {
+        let Some(found) = shown_of(&command).find(|one| one.get_name() == part) else {
+            return Err(no_page(&words.join(" "), &command));
         };
-        command = found;
+        command = found.clone();
     }
     let mut text = Vec::new();
-    let rendered = clap_mangen::Man::new(command).render(&mut text);
+    let rendered = page_of(&command).render(&mut text);
     rendered.map_err(|error| Exit::Failed(format!("the page cannot be made: {error}")))?;
     Ok(text)
+}
+
+/// Returns the error for words that name no command. `command`: the command of the words before the wrong word.
+fn no_page(words: &str, command: &Command) -> Exit {
+    let names: Vec<&str> = shown_of(command).map(Command::get_name).collect();
+    let name = command.get_bin_name().unwrap_or("blitz");
+    let advice = if names.is_empty() {
+        format!(
+            "`blitz man {}` shows that of `{name}`.",
+            name.trim_start_matches("blitz ")
+        )
+    } else {
+        format!("The commands of `{name}` are {}.", names.join(", "))
+    };
+    Exit::usage(format_args!("there is no command {words:?}"), advice)
 }
 
 /// Shows the page, and returns `false` if `man` did not.
@@ -65,7 +96,8 @@ fn shown(text: &[u8]) -> std::io::Result<bool> {
     let folder = std::env::temp_dir().join(format!("blitz-man-{}", std::process::id()));
     fs::create_dir(&folder)?;
     let page = folder.join("blitz.1");
-    let ended = fs::write(&page, text).and_then(|()| Command::new("man").arg(&page).status());
+    let shown = |()| std::process::Command::new("man").arg(&page).status();
+    let ended = fs::write(&page, text).and_then(shown);
     let _ = fs::remove_dir_all(&folder);
     Ok(ended?.success())
 }
@@ -85,8 +117,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
 
 /// Writes one page for the program, and one for each command that is not hidden.
 fn write(folder: &Path) -> std::io::Result<()> {
+    fn write_all(command: &Command, folder: &Path) -> std::io::Result<()> {
+        page_of(command).generate_to(folder)?;
+        shown_of(command).try_for_each(|one| write_all(one, folder))
+    }
     fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), folder)
+    write_all(&commands(), folder)
 }
 
 #[cfg(test)]
@@ -99,9 +135,20 @@ mod tests {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
             source(&words)
         };
-        for words in [&[][..], &["why"], &["ipc", "clean"], &["man"]] {
+        for (words, name) in [
+            (&[][..], "blitz"),
+            (&["blitz"], "blitz"),
+            (&["why"], "blitz-why"),
+            (&["ipc", "clean"], "blitz-ipc-clean"),
+            (&["sim-run"], "blitz-sim-run"),
+            (&["blitz-sim-run"], "blitz-sim-run"),
+            (&["sim run"], "blitz-sim-run"),
+            (&["man"], "blitz-man"),
+        ] {
             let page = String::from_utf8(source(words).unwrap()).unwrap();
-            let name = [&["blitz"], words].concat().join("\\-");
+            let title = format!(".TH {name} 1  \"blitz {}\"", env!("CARGO_PKG_VERSION"));
+            assert!(page.contains(&title), "{words:?}: {page}");
+            let name = name.replace('-', "\\-");
             assert!(page.contains(&format!("{name} \\- ")), "{words:?}: {page}");
         }
         for words in [
@@ -112,6 +159,10 @@ mod tests {
         ] {
             assert!(matches!(source(words), Err(Exit::Usage(_))), "{words:?}");
         }
+        let Err(Exit::Usage(message)) = source(&["sim", "rum"]) else {
+            panic!("there is no such command");
+        };
+        assert!(message.contains("`blitz sim` are run, replay"), "{message}");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
@@ -10,22 +9,26 @@ use std::task::{Context, Poll};
 use corosensei::{Coroutine, CoroutineResult};
 
 use crate::builder::{Builder, Settings};
-use crate::home::{self, Home};
-use crate::running::{Resume, Resumption, Running, Unwound};
-use crate::sanitizer::Sanitized;
+use crate::home::{self, Begun, Home};
+use crate::running::{Resumption, Running};
 use crate::stack::Stack;
+use crate::switch::Switch;
 
 /// A fiber that any executor can run.
 ///
-/// It is not `Send`: use `block_on`, `LocalSet`, or `spawn_local` of any executor. Dropping it
-/// unwinds its stack, so destructors run; only while its thread ends it is leaked instead. Created by
-/// [`run`].
+/// It is not `Send`: use `block_on`, `LocalSet`, or `spawn_local` of any executor; those of other
+/// libraries within [`extent`]. Dropping it unwinds its stack, so destructors run. If it is dropped on another
+/// thread or forgotten, the end of its extent does that. Created by [`run`].
+///
+/// # Panics
+///
+/// A poll panics outside of extents, in another extent than that of the first poll, and on another thread.
 ///
 /// ```
 /// use blitz_io::fiber;
 ///
 /// let fiber = fiber::run(|| 6 * 7);
-/// assert_eq!(pollster::block_on(fiber), 42);
+/// assert_eq!(fiber::block_on(fiber), 42);
 /// ```
 #[must_use = "a fiber does nothing unless polled"]
 pub struct Fiber<T>(Pin<Box<dyn Future<Output = T>>>);
@@ -46,7 +49,8 @@ impl<T> fmt::Debug for Fiber<T> {
 
 /// Creates a fiber that runs `function` when it is polled.
 ///
-/// The function need not be `Send`. The fiber runs under any executor.
+/// The function need not be `Send`. The fiber runs under any executor; call one of another library in
+/// [`extent`].
 ///
 /// ```
 /// use blitz_io::{fiber, runtime::Builder, sync::oneshot, task::LocalSet};
@@ -65,6 +69,34 @@ where
     T: 'static,
 {
     Fiber::new(Inner::new(function, Settings::default()))
+}
+
+/// Runs `function`, in which this thread may poll fibers, and then ends those that are left.
+///
+/// A fiber lives in the extent in which its first poll came: its destructors have run before the extent's caller
+/// goes on. The outermost of these is the extent: a worker of a runtime; a call of this crate's or the
+/// runtime's `block_on`; a call of this function. At its end the stacks of fibers that have not ended are
+/// unwound, as [`JoinHandle::abort`](crate::JoinHandle::abort) does, and their tasks are woken. The next poll of
+/// such a task panics.
+///
+/// Call this:
+///
+/// * around the executor of another library that polls a [`Fiber`], which panics otherwise;
+/// * around several calls of `block_on` of a current-thread runtime, if its fibers are to stay from one call to
+///   the next.
+///
+/// # Cancel safety
+///
+/// It is not asynchronous. If `function` panics, the fibers end too.
+///
+/// ```
+/// use blitz_io::fiber;
+///
+/// let product = fiber::extent(|| pollster::block_on(fiber::run(|| 6 * 7)));
+/// assert_eq!(product, 42);
+/// ```
+pub fn extent<R>(function: impl FnOnce() -> R) -> R {
+    blitz_io_core::fibers::extent(function)
 }
 
 impl<T: 'static> Fiber<T> {
@@ -103,34 +135,19 @@ impl Builder {
 /// a check of how much room there is.
 const BOX_ABOVE: usize = 1024;
 
-const NOT_HERE: &str = "a fiber was polled on another thread, or while its thread ends";
-
-/// A stack, and the way to it.
-struct Switch<T> {
-    coroutine: Coroutine<Resume, (), T, Stack>,
-    sanitized: Sanitized,
-}
-
-impl<T> Switch<T> {
-    #[inline(always)]
-    fn resume(&mut self, with: Resume) -> CoroutineResult<(), T> {
-        let Self {
-            coroutine,
-            sanitized,
-        } = self;
-        sanitized.run(|| coroutine.resume(with))
-    }
-}
+const NOT_HERE: &str = "a fiber was polled on another thread, or after the extent in which it began (see `fiber::extent`)";
 
 /// A fiber, with the type of its function.
 ///
-/// It is polled by one thread, and unwound by that thread: a drop elsewhere leaks it
-/// (`home.rs`).
+/// It is polled by one thread, and unwound by that thread (`home.rs`).
 pub(crate) struct Inner<F, T: 'static>(State<F, T>);
 
 enum State<F, T: 'static> {
     New(Option<(F, Settings)>),
-    Begun { switch: Switch<T>, home: Home },
+    Begun {
+        fiber: NonNull<Begun<T>>,
+        home: Home,
+    },
     Ended,
 }
 
@@ -169,7 +186,8 @@ where
         } else {
             Self::switch(stack, name, function)
         };
-        State::Begun { switch, home }
+        let fiber = Begun::new(switch);
+        State::Begun { fiber, home }
     }
 
     #[inline]
@@ -182,10 +200,7 @@ where
         let coroutine = Coroutine::with_stack(stack, move |yielder, first| {
             Running::enter(yielder, first, name, addresses, function)
         });
-        Switch {
-            coroutine,
-            sanitized: Sanitized::new(),
-        }
+        Switch::new(coroutine)
     }
 }
 
@@ -207,15 +222,24 @@ where
         if let State::New(new) = &mut self.0 {
             self.0 = Self::begin(new);
         }
-        let State::Begun { switch, home } = &mut self.0 else {
+        let State::Begun { fiber, home } = self.0 else {
             panic!("a fiber was polled after it had ended");
         };
         assert!(home.is_here(), "{}", NOT_HERE);
         let resumption = Resumption::new(context);
+        // SAFETY: the extent is the fiber's, and this is the only future that frees or resumes it. If the end of
+        // the extent has taken it, it has ended, and `resume` panics.
+        let switch = unsafe { Begun::switch(fiber) };
         match switch.resume(Some(NonNull::from(&resumption))) {
-            CoroutineResult::Yield(()) => Poll::Pending,
+            CoroutineResult::Yield(()) => {
+                // SAFETY: the extent and the future are still the same, and the fiber has suspended.
+                unsafe { Begun::keep(fiber, context.waker()) };
+                Poll::Pending
+            }
             CoroutineResult::Return(output) => {
                 self.0 = State::Ended;
+                // SAFETY: the extent and the future are still the same, and the fiber has ended.
+                unsafe { Begun::free(fiber) };
                 Poll::Ready(output)
             }
         }
@@ -234,31 +258,23 @@ impl<F, T> Drop for Inner<F, T> {
 impl<F, T: 'static> Inner<F, T> {
     #[cold]
     fn drop_begun(&mut self) {
-        let State::Begun { switch, home } = std::mem::replace(&mut self.0, State::Ended) else {
+        let State::Begun { fiber, home } = std::mem::replace(&mut self.0, State::Ended) else {
             return;
         };
-        if switch.coroutine.done() {
-            // It has panicked.
-        } else if home.is_here() {
-            unwind(switch);
-        } else {
-            std::mem::forget(switch);
+        // SAFETY: in the extent of the fiber, whose block only this future or the end of the extent frees.
+        if !home.is_here() || unsafe { Begun::is_taken(fiber) } {
+            return;
         }
-    }
-}
-
-/// Unwinds the stack of a fiber that is dropped on its own thread.
-fn unwind<T>(mut switch: Switch<T>) {
-    if !switch.coroutine.started() {
-        return;
-    }
-    let unwound = catch_unwind(AssertUnwindSafe(|| switch.resume(None)));
-    debug_assert!(switch.coroutine.done());
-    match unwound {
-        Ok(_) => {}
-        Err(payload) if payload.is::<Unwound>() => {}
-        // While this thread panics, a second panic would end the process.
-        Err(payload) if std::thread::panicking() => std::mem::forget(payload),
-        Err(payload) => resume_unwind(payload),
+        /// Frees the fiber, also if a destructor on its stack panics.
+        struct Frees<T: 'static>(NonNull<Begun<T>>);
+        impl<T> Drop for Frees<T> {
+            fn drop(&mut self) {
+                // SAFETY: it has ended, is in the list, and its future is being dropped.
+                unsafe { Begun::free(self.0) };
+            }
+        }
+        let frees = Frees(fiber);
+        // SAFETY: in the extent of the fiber, which does not run when its future is dropped.
+        unsafe { Begun::switch(frees.0) }.unwind();
     }
 }

@@ -32,10 +32,7 @@
 //!
 //! **Do not wait in [`std::thread::LocalKey::with`]**, nor in another crate's function that keeps
 //! something in a thread-local variable as long as a closure runs. Other tasks of the thread see that value
-//! while the fiber waits. A reference from `with` may also outlive its value, if all of this holds. The
-//! fiber waits in the closure; it is leaked or kept in a thread-local variable; its thread
-//! ends; and another thread still uses the reference, or the variable's destructor resumes or drops the
-//! fiber. The standard library does not tell when this happens, so a wait cannot refuse it.
+//! while the fiber waits.
 //!
 //! The scopes of this library move with a fiber: those of `task_local!`, `Once`, the pool,
 //! `unconstrained` and `trace_with`.
@@ -48,7 +45,9 @@
 //! * A value of a thread-local variable, or a `tracing` span that is entered with a guard, is the
 //!   thread's: other tasks of the thread see it while the fiber waits. Put the whole fiber, or the
 //!   future that it waits for, into the span.
-//! * A fiber that is dropped on another thread, or while its thread ends, is leaked.
+//! * A fiber lives in an [`extent`]: a worker of a runtime, a call of `block_on`, or a call of that
+//!   function. At its end the fibers that are left are unwound, so none outlives its thread.
+//! * A fiber that is dropped on another thread is unwound at the end of its extent.
 //! * A fiber cannot wait while it holds the guard of `Handle::enter`: [`block_on`] panics.
 //! * In a destructor that runs because of a panic or an abort, [`block_on`] blocks the thread.
 //! * A stack has a fixed size ([`Builder::stack_size`]). A fiber that overflows it ends the process,
@@ -78,11 +77,12 @@ mod overflow;
 mod running;
 mod sanitizer;
 mod stack;
+mod switch;
 mod task;
 
 pub use blitz_io_runtime::task::JoinHandle;
 pub use builder::{Builder, DEFAULT_STACK_SIZE, MAX_GUARD_SIZE, MAX_STACK_SIZE, MIN_STACK_SIZE};
-pub use fiber::{Fiber, run};
+pub use fiber::{Fiber, extent, run};
 pub use running::{block_on, is_fiber, yield_now};
 #[doc(hidden)]
 pub use running::{local, set_local};

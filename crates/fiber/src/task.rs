@@ -41,7 +41,8 @@ where
 ///
 /// The fiber begins on any worker, and stays on its thread from then on. A panic in it is
 /// reported by the handle. [`abort`](JoinHandle::abort), and the end of the runtime, unwind its
-/// stack where it waits, so destructors run.
+/// stack where it waits, so destructors run. With a current-thread runtime the same goes for the end of
+/// `block_on`, unless that is called in [`extent`](crate::extent).
 ///
 /// # Panics
 ///

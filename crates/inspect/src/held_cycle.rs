@@ -21,13 +21,10 @@ use std::collections::BTreeSet;
 use blitz_io_observe::{Kind, SOCKET};
 
 use crate::graph::{Graph, is_held};
-use crate::names::{of_target, of_waiter};
+use crate::names::of_waiter;
 use crate::own_lock::is_movable_of_owner;
 use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter};
 use crate::stays::{Stuck, wait_stays};
-
-/// The summary names so many other waits.
-const NAMES: usize = 4;
 
 /// Adds the cycles of waiters that no finding has.
 pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
@@ -116,8 +113,8 @@ fn next_of<'a>(
 fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
     let snapshot = graph.snapshot;
     let name = |waiter: Waiter| of_waiter(snapshot, waiter);
-    let mut waits: Vec<Wait> = cycle.iter().map(|&(_, wait)| wait.clone()).collect();
-    let mut others: Vec<String> = Vec::new();
+    let waits: Vec<Wait> = cycle.iter().map(|&(_, wait)| wait.clone()).collect();
+    let (mut others, mut without_record) = (0, 0);
     let mut only_sockets = true;
     let members = cycle.iter().map(|&(waiter, _)| waiter);
     let owners = members
@@ -133,35 +130,24 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
         let all = graph.waits(waiter);
         for &wait in all.iter().filter(|wait| !is_held(wait)) {
             only_sockets &= wait.kind == SOCKET;
-            others.push(format!(
-                "{} for {}",
-                name(waiter),
-                of_target(snapshot, wait)
-            ));
-            waits.push(wait.clone());
+            others += 1;
         }
         let wakers = waiter.task().and_then(|id| graph.task(id));
         if wakers.is_some_and(|task| task.wakers > all.len()) {
             only_sockets = false;
-            others.push(format!("{} for something without a record", name(waiter)));
+            without_record += 1;
         }
     }
     let names: Vec<String> = cycle.iter().map(|&(waiter, _)| name(waiter)).collect();
     let mut summary = format!("{} wait for each other", names.join(", "));
-    if !others.is_empty() {
+    if others + without_record != 0 {
         let end = if only_sockets {
             "if a client goes away"
         } else {
             "if another of their waits ends"
         };
-        if let more @ 1.. = others.len().saturating_sub(NAMES) {
-            others.truncate(NAMES);
-            others.push(format!("{more} more"));
-        }
-        summary = format!(
-            "{summary}, and can go on only {end}; also waiting: {}",
-            others.join(", ")
-        );
+        let count = of_others(others, without_record);
+        summary = format!("{summary}, and can go on only {end} ({count})");
     }
     Finding {
         certainty: Certainty::Probable,
@@ -169,5 +155,18 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
         summary,
         waiters: cycle.iter().map(|&(waiter, _)| waiter).collect(),
         waits,
+    }
+}
+
+/// Counts the waits of these tasks beside those of the cycle. The list of all waits has those with a record.
+fn of_others(others: usize, without_record: usize) -> String {
+    let waits = |count| if count == 1 { "wait" } else { "waits" };
+    match (others, without_record) {
+        (others, 0) => format!("{others} further {}, below", waits(others)),
+        (0, unknown) => format!("{unknown} further {} without a record", waits(unknown)),
+        (others, unknown) => format!(
+            "{others} further {}, below, and {unknown} without a record",
+            waits(others)
+        ),
     }
 }

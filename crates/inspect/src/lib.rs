@@ -58,6 +58,8 @@ mod flight;
 mod listener;
 #[cfg(feature = "records")]
 mod own_call;
+#[cfg(feature = "records")]
+mod own_stack;
 #[cfg(unix)]
 mod peers;
 #[cfg(windows)]
@@ -151,6 +153,9 @@ pub use flight::trace_when;
 #[cfg(feature = "records")]
 #[doc(hidden)]
 pub use own_call::own_call;
+#[cfg(feature = "records")]
+#[doc(hidden)]
+pub use own_stack::{FRAMES, OwnStack};
 #[cfg(unix)]
 pub use peers::{ask_with_peers, ask_with_peers_and_stacks};
 #[cfg(any(unix, windows))]

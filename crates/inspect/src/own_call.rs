@@ -6,7 +6,7 @@ use std::path::Path;
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
-use crate::frames::frames;
+pub(crate) use crate::frames::frames;
 use crate::names::short;
 use crate::origin::{Origin, origin};
 use crate::snapshot::Frame;
@@ -15,7 +15,7 @@ use crate::snapshot::Frame;
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 )))]
-fn frames(_: u64) -> Vec<Frame> {
+pub(crate) fn frames(_: u64) -> Vec<Frame> {
     vec![]
 }
 
@@ -38,7 +38,7 @@ pub fn own_call(addresses: &[usize]) -> Option<String> {
 }
 
 /// Returns the line, from the current folder or its package on; otherwise the function.
-fn named(frame: Frame, folder: &Path) -> String {
+pub(crate) fn named(frame: Frame, folder: &Path) -> String {
     let Frame { function, location } = frame;
     if location.is_empty() {
         return function;

@@ -361,7 +361,8 @@ pub struct DefaultSpawn;
 
 impl ThreadSpawn for DefaultSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        thread.std_builder().spawn(|| thread.run())?;
+        // In a simulation it stays idle.
+        observe::decisions::with_system(|| thread.std_builder().spawn(|| thread.run()))?;
         Ok(())
     }
 }

@@ -233,9 +233,11 @@ impl ThreadPoolBuilder {
             let wrapper = &wrapper;
             let pool = self
                 .spawn_handler(|thread| {
-                    thread
-                        .std_builder()
-                        .spawn_scoped(scope, move || wrapper(thread))?;
+                    let builder = thread.std_builder();
+                    // In a simulation it stays idle.
+                    decisions::with_system(|| {
+                        builder.spawn_scoped(scope, move || wrapper(thread))
+                    })?;
                     Ok(())
                 })
                 .build()?;

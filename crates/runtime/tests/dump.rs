@@ -276,17 +276,19 @@ fn captures_of_two_fibers_end_in_any_order() {
         );
         polled.is_ready()
     };
-    for first in [0, 1] {
-        let gone = [const { Cell::new(false) }; 2].map(Rc::new);
-        let mut fibers = [fiber("a", &gone[0]), fiber("b", &gone[1])];
-        assert!(fibers.iter_mut().all(|fiber| !is_ready(fiber)));
-        assert_eq!(found.take(), [("a", true), ("b", true)]);
-        for next in [first, 1 - first] {
-            gone[next].set(true);
-            assert!(is_ready(&mut fibers[next]));
+    fiber::extent(|| {
+        for first in [0, 1] {
+            let gone = [const { Cell::new(false) }; 2].map(Rc::new);
+            let mut fibers = [fiber("a", &gone[0]), fiber("b", &gone[1])];
+            assert!(fibers.iter_mut().all(|fiber| !is_ready(fiber)));
+            assert_eq!(found.take(), [("a", true), ("b", true)]);
+            for next in [first, 1 - first] {
+                gone[next].set(true);
+                assert!(is_ready(&mut fibers[next]));
+            }
+            assert!(found.take().is_empty());
         }
-        assert!(found.take().is_empty());
-    }
+    });
 }
 
 /// The capture may end, or reach another operation, before the fiber resumes.
@@ -299,5 +301,5 @@ fn a_fiber_does_not_wait_in_the_function_of_a_capture() {
         let caught = catch_unwind(AssertUnwindSafe(|| trace_with(poll, wait)));
         *caught.unwrap_err().downcast::<String>().unwrap()
     });
-    assert!(pollster::block_on(fiber).contains("`trace_with`"));
+    assert!(fiber::block_on(fiber).contains("`trace_with`"));
 }

@@ -94,7 +94,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Fails if there is no such file.
+    /// Fails if there is no such file, or if it is a directory.
     pub fn file(&self) -> io::Result<PathBuf> {
         let missing = || {
             io::Error::new(
@@ -103,7 +103,12 @@ impl Program {
             )
         };
         if self.path.components().count() > 1 {
-            return fs::canonicalize(&self.path).map_err(|_| missing());
+            let file = fs::canonicalize(&self.path).map_err(|_| missing())?;
+            if file.is_dir() {
+                let problem = format!("{} is a directory, and no program", self.path.display());
+                return Err(io::Error::other(problem));
+            }
+            return Ok(file);
         }
         let folders = std::env::var_os("PATH").unwrap_or_default();
         let mut files = std::env::split_paths(&folders).map(|folder| folder.join(&self.path));

@@ -125,8 +125,6 @@ impl Simulator {
             (read_commands.as_raw_fd(), COMMAND_FD),
             (write_answers.as_raw_fd(), ANSWER_FD),
         ];
-        // Ctrl-C in a terminal is for the search, and no failure of the program.
-        command.process_group(0);
         let processor = next_processor();
         // SAFETY: between fork and exec, `prepare` only makes system calls.
         unsafe { command.pre_exec(move || prepare(&descriptors, &processor)) };

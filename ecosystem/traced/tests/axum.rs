@@ -13,12 +13,14 @@ use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 
 use crate::support::{ask, count, ended, get as fetch, listener, read_until, requests, run};
 
+// ANCHOR: route
 /// Returns the method and the route: the same for all users.
 fn route(request: &Request) -> String {
     let route = request.extensions().get::<MatchedPath>();
     let path = route.map_or("(no route)", MatchedPath::as_str);
     format!("{} {path}", request.method())
 }
+// ANCHOR_END: route
 
 async fn serve(app: Router) -> SocketAddr {
     let (listener, address) = listener().await;

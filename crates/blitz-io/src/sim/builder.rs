@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::events;
 use super::explore;
 use super::failure::Failure;
+use super::joiners::Joiners;
 use super::outcome::Outcome;
 use super::period::Period;
 use super::report::Report;
@@ -223,6 +224,7 @@ impl Builder {
         F: Future<Output: Outcome> + 'static,
     {
         explore::check_thread();
+        let _entered = Joiners::current().enter();
         explore::explore(&self.settings, &Here(&test))
     }
 

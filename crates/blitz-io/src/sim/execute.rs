@@ -39,6 +39,8 @@ pub(super) struct Plan {
     pub(super) chooser: Chooser,
     /// What the random numbers of the system follow from.
     pub(super) entropy: u32,
+    /// The seed; `None` for a replay.
+    pub(super) seed: Option<u64>,
 }
 
 impl Plan {
@@ -47,6 +49,7 @@ impl Plan {
         Self {
             chooser: Chooser::replay(trace),
             entropy: trace.entropy,
+            seed: None,
         }
     }
 }
@@ -67,7 +70,7 @@ pub(super) struct Executed {
     pub(super) steps: u64,
     /// The entropy of the run, if it has used that; otherwise 0.
     pub(super) entropy: u32,
-    /// The explanation of a failure, if the limits request one.
+    /// The explanation of a failure. Only if the limits request one, it has more than what the code has asked of the system.
     pub(super) explained: Explained,
 }
 
@@ -82,7 +85,7 @@ impl Executed {
 /// report. Returns the runtime, too, if the next run may use it.
 pub(super) fn execute<F>(
     execution: &Execution,
-    Plan { chooser, entropy }: Plan,
+    plan: Plan,
     memory: Memory,
     report: &mut Report,
     test: &impl Fn() -> F,
@@ -90,7 +93,12 @@ pub(super) fn execute<F>(
 where
     F: Future<Output: Outcome> + 'static,
 {
-    let run = Run::new(execution.limits, chooser, entropy, memory.lists);
+    let Plan {
+        chooser,
+        entropy,
+        seed,
+    } = plan;
+    let run = Run::new(execution.limits, chooser, (entropy, seed), memory.lists);
     let _system = system::enter(&run);
     let _recorder = execution.limits.explains.then(Recorder::start);
     let _keeping = panics::keep(execution.is_quiet);
@@ -112,11 +120,13 @@ where
         last_steps,
     } = run.end();
     let mut explained = Explained::default();
-    if let Some(cause) = cause.as_mut().filter(|_| execution.limits.explains) {
-        let lasting = hosts::lasting(&run);
-        explained = run.explain(&lists.tasks, &last_steps, &lasting);
-        explained.name(cause);
-        explained.system = run.system().note();
+    if let Some(cause) = cause.as_mut() {
+        if execution.limits.explains {
+            let lasting = hosts::lasting(&run);
+            explained = run.explain(&lists.tasks, &last_steps, &lasting);
+            explained.name(cause);
+        }
+        explained.system = run.system().note(cause);
     }
     add(&run, report);
     // After a failure, tasks and timers may be left.

@@ -12,7 +12,6 @@ use super::shrink::shrink;
 use super::system;
 use super::threads_of_runs::Runs;
 use super::trace::{Decision, Trace};
-use super::waits::Explained;
 use crate::runtime::LocalRuntime;
 
 /// What one run leaves to the next ones.
@@ -115,6 +114,7 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
         let plan = Plan {
             chooser: earlier.chooser(schedule, seed),
             entropy: entropy(schedule, seed),
+            seed: Some(seed),
         };
         let memory = std::mem::take(&mut earlier.memory);
         let (mut executed, runtime) = test.execute(&execution, plan, memory, &mut report);
@@ -201,7 +201,8 @@ fn fail(
         trace,
         decisions: executed.lists.decisions.len(),
         steps: executed.steps,
-        explained: Explained::default(),
+        // A replay may go elsewhere.
+        explained: executed.explained,
         test: std::thread::current().name().map(str::to_owned),
         cargo_options: settings.cargo_options,
         cause,
@@ -227,7 +228,10 @@ fn shrink_and_explain(failure: &mut Failure, settings: &Settings, test: &impl Ru
             .0
     };
     // Each run without an end would take as long as this one.
-    let is_endless = matches!(failure.cause, Cause::Steps(_) | Cause::Time(_));
+    let is_endless = matches!(
+        failure.cause,
+        Cause::Steps(_) | Cause::Time(_) | Cause::Refused(_)
+    );
     if settings.shrinks && !is_endless {
         failure.trace = shrink(failure.trace.clone(), |trace| {
             let cause = again(&execution, trace).cause;

@@ -10,7 +10,7 @@ use super::trace::Trace;
 use super::waits::Explained;
 
 /// The largest number of decisions of a trace that is part of the text.
-const MOST: usize = 200;
+pub(super) const MOST: usize = 200;
 /// The largest number of things that are left and that the text names.
 const NAMED: usize = 8;
 
@@ -52,6 +52,8 @@ pub enum Cause {
     Steps(u64),
     /// The run did not end in this simulated time.
     Time(Duration),
+    /// The code has asked the system for a socket this many times, and was refused each time.
+    Refused(u64),
     /// Equal decisions led to different alternatives: the test uses a clock, random numbers or threads that are
     /// no part of the simulation.
     NotDeterministic,
@@ -121,6 +123,10 @@ impl fmt::Display for Cause {
             Self::LeakedSockets(names) => Left { kind: "socket", names }.fmt(f),
             Self::Steps(steps) => write!(f, "it does not end in {steps} steps"),
             Self::Time(time) => write!(f, "it does not end in {time:?} of simulated time"),
+            Self::Refused(count) => write!(
+                f,
+                "the code has asked for a socket of the system {count} times, and tries again for ever"
+            ),
             Self::NotDeterministic => f.write_str(
                 "the test is not deterministic: it uses a clock, random numbers or threads that are no \
                  part of the simulation",

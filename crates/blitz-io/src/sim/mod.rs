@@ -43,7 +43,8 @@
 //!
 //! # The limits of a simulation
 //!
-//! * Tasks change only at the points above. Between two points a task runs alone: two threads of a multi-thread runtime may
+//! * Tasks change only at the points above. Operations that are not awaited have none: the drop of a guard,
+//!   `Notify::notified` and `notify_waiters`, `try_lock`, and `send` of `watch` and `broadcast`. Between two points a task runs alone: two threads of a multi-thread runtime may
 //!   also change between two accesses to an atomic. `blitz sim` and the models of loom test that.
 //! * A closure of `spawn_blocking` runs on the same thread, as one step. If it calls an operation that blocks its thread
 //!   (`blocking_recv`), that panics.
@@ -78,7 +79,14 @@
 //!   replay, if the test is run by the attribute [`sim`](macro@crate::sim) or by [`Builder::run_on_new_threads`]. With
 //!   [`Builder::run`], thread-local variables keep the keys and generators of earlier runs.
 //! * [`ToSocketAddrs`](std::net::ToSocketAddrs) finds the hosts of the simulation, and no others.
-//! * A socket of the system is refused with `EOPNOTSUPP`, and the text of a [`Failure`] says so.
+//! * A socket of the system is refused with `EOPNOTSUPP`, and the text of a [`Failure`] says so, with the line of the first. After 1,000
+//!   of them the run fails. A TCP socket may be made, to set options and to be passed to
+//!   [`TcpSocket`](../net/struct.TcpSocket.html): the connectors of hyper-util and reqwest do that. Then `connect`, `bind` and `listen` of the
+//!   system are refused.
+//! * A wait of the thread without a time limit is a real one. If no other thread can end it, as with a lock of std that
+//!   another task holds over an `await`, the process ends with a message that names the task and the line. If one may end it, the
+//!   message comes when the wait has lasted for three seconds.
+//! * A thread that the test starts is the system's. If the run then ends in a deadlock, the text of the [`Failure`] names the line.
 //!
 //! Other threads have the system itself, and so has this one before and after a run. Not taken over are files, pipes, direct
 //! system calls other than by `syscall`, processor time, and `poll` and `epoll` with a time limit. On other systems nothing is, nor
@@ -100,6 +108,8 @@ mod files;
 pub mod history;
 #[cfg(feature = "net")]
 mod hosts;
+#[allow(dead_code, reason = "where nothing of the system is taken over")]
+mod joiners;
 #[cfg(feature = "net")]
 mod life;
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]

@@ -55,13 +55,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use blitz_io_inspect::OwnStack;
 use blitz_io_observe::decisions::{Decider, Idle, Next, Note, WORKERS};
 use blitz_io_observe::trace;
 use blitz_io_runtime::internals::abort_tasks;
 
 use super::clock::Clock;
 use super::events::{Shown, Steps};
-use super::failure::Cause;
+use super::failure::{Cause, MOST};
 #[cfg(feature = "net")]
 use super::members::Named;
 use super::members::{Member, Members, Standing};
@@ -70,8 +71,8 @@ use super::notes::{Moment, Notes};
 use super::panics;
 use super::properties::Properties;
 use super::schedule::{Choice, Chooser, What};
-use super::system::System;
-use super::trace::Decision;
+use super::system::{System, Waiting};
+use super::trace::{Decision, Trace};
 use super::waits::{self, AtFailure, Explained};
 use crate::task::spawn_local;
 
@@ -120,6 +121,7 @@ impl Lists {
 /// One run; see the module documentation.
 pub(super) struct Run {
     limits: Limits,
+    seed: Option<u64>,
     state: RefCell<State>,
     properties: Rc<Properties>,
     /// The clock has moved to a moment at which timers and the network are due, and the network comes first.
@@ -297,10 +299,16 @@ pub(super) struct Ended {
 }
 
 impl Run {
-    /// `lists` are empty.
-    pub(super) fn new(limits: Limits, chooser: Chooser, entropy: u32, lists: Lists) -> Rc<Self> {
+    /// `lists` are empty. `seed`: for messages.
+    pub(super) fn new(
+        limits: Limits,
+        chooser: Chooser,
+        (entropy, seed): (u32, Option<u64>),
+        lists: Lists,
+    ) -> Rc<Self> {
         Rc::new(Self {
             limits,
+            seed,
             state: RefCell::new(State {
                 chooser,
                 lists,
@@ -430,6 +438,23 @@ impl Run {
         }
     }
 
+    /// Returns the task that blocks the thread now, and its number in the process if it is a task; `None` while the run is busy.
+    #[allow(dead_code, reason = "where nothing of the system is taken over")]
+    pub(super) fn waiting(&self, is_hopeless: bool) -> Option<(Waiting, Option<u64>)> {
+        let state = self.state.try_borrow().ok()?;
+        let trace = Trace::of(&state.lists.decisions, self.system.used_entropy());
+        let waiting = Waiting {
+            test: std::thread::current().name().map(str::to_owned),
+            seed: self.seed,
+            trace: (trace.len() <= MOST).then(|| trace.to_string()),
+            task: (state.current != NONE).then(|| u64::from(state.current) + 1),
+            stack: OwnStack::take(),
+            is_hopeless,
+        };
+        let task = state.lists.tasks.get(state.current as usize).copied();
+        Some((waiting, task))
+    }
+
     /// Returns this moment: that of the current step, or of the next one.
     fn moment(&self) -> Moment {
         Moment {
@@ -507,6 +532,9 @@ impl Run {
         self.steps.set(self.steps.get() + 1);
         if self.steps.get() >= self.limits.steps {
             self.fail(Cause::Steps(self.limits.steps));
+        }
+        if let Some(cause) = self.system.failure() {
+            self.fail(cause);
         }
     }
 

@@ -13,6 +13,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use super::execute::{Executed, Execution, Memory, Plan, execute};
+use super::joiners::Joiners;
 use super::outcome::Outcome;
 use super::report::Report;
 use super::system;
@@ -78,12 +79,17 @@ where
 
 /// Runs `run` on a new thread, which has the name of this one.
 pub(super) fn on_new_thread<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+    let joiners = Joiners::of_new_thread();
     thread::scope(|scope| {
         let mut builder = thread::Builder::new();
         if let Some(name) = thread::current().name() {
             builder = builder.name(name.to_owned());
         }
-        let thread = builder.spawn_scoped(scope, run);
+        let runs = move || {
+            let _entered = joiners.enter();
+            run()
+        };
+        let thread = builder.spawn_scoped(scope, runs);
         let thread = thread.expect("the system has a thread for a simulation");
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     })

@@ -43,7 +43,8 @@ impl<N> RequestLayer<N> {
     /// ```
     /// use blitz_io::trace::RequestLayer;
     ///
-    /// // With axum, the route is better than the path: `request.extensions().get::<MatchedPath>()`.
+    /// // With axum, the route is better than the path: `request.extensions().get::<MatchedPath>()`. The guide to slow
+    /// // requests has that function.
     /// let layer = RequestLayer::new(|request: &http::Request<()>| request.uri().path().to_owned());
     /// # drop(layer);
     /// ```
@@ -57,14 +58,16 @@ impl<N> RequestLayer<N> {
     }
 }
 
-/// The name of a request of HTTP: its method and its path.
+/// The name of a request of HTTP: its method and its path, with `{id}` for each number or id in it.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodAndPath(());
 
 impl RequestLayer<MethodAndPath> {
     /// Creates a layer for HTTP, whose requests have their method and path as names, such as `GET /users`.
     ///
-    /// A recording has 4,096 names at most. A service whose paths have numbers in them uses [`new`](Self::new).
+    /// A part of the path that is a number, a UUID or a hexadecimal number of eight or more digits becomes `{id}`: the
+    /// name of `/users/17/photos` is `GET /users/{id}/photos`. A recording has 4,096 names at most, so a service with names
+    /// of users and the like in its paths uses [`new`](Self::new).
     #[must_use]
     pub fn http() -> Self {
         Self {
@@ -87,7 +90,23 @@ impl<R, N: Fn(&R) -> String> NameOf<R> for N {
 
 impl<B> NameOf<http::Request<B>> for MethodAndPath {
     fn name_of(&self, call: &http::Request<B>) -> String {
-        format!("{} {}", call.method(), call.uri().path())
+        let path = call.uri().path().split('/').map(part_of_name);
+        format!("{} {}", call.method(), path.collect::<Vec<_>>().join("/"))
+    }
+}
+
+/// Returns a part of a path, or `{id}` for one that differs from request to request.
+fn part_of_name(part: &str) -> &str {
+    let digits = part.bytes().filter(u8::is_ascii_digit).count();
+    let is_number = digits > 0 && digits == part.len();
+    // As a UUID, which has dashes. A word such as `facade` has no digit.
+    let is_hexadecimal = part
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    if is_number || part.len() >= 8 && digits > 0 && is_hexadecimal {
+        "{id}"
+    } else {
+        part
     }
 }
 
@@ -160,5 +179,29 @@ pub(super) struct LazyName<'a, N, R>(pub(super) &'a N, pub(super) &'a R);
 impl<'a, R, N: NameOf<R>> From<LazyName<'a, N, R>> for std::borrow::Cow<'a, str> {
     fn from(name: LazyName<'a, N, R>) -> Self {
         name.0.name_of(name.1).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_ids_in_paths_are_alike() {
+        for (path, name) in [
+            ("/", "GET /"),
+            ("/users", "GET /users"),
+            ("/users/17/photos?page=2", "GET /users/{id}/photos"),
+            ("/users/", "GET /users/"),
+            ("/v2/facade/decade", "GET /v2/facade/decade"),
+            ("/x/67e55044-10b1-426f-9247-bb680e5fe0c8", "GET /x/{id}"),
+            ("/blob/9f86d081884c7d65", "GET /blob/{id}"),
+            ("/2026-11-30", "GET /{id}"),
+            ("/deadbeef", "GET /deadbeef"),
+            ("/alice", "GET /alice"),
+        ] {
+            let call = http::Request::get(path).body(()).unwrap();
+            assert_eq!(MethodAndPath(()).name_of(&call), name);
+        }
     }
 }

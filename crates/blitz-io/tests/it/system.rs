@@ -3,14 +3,19 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::io::ErrorKind;
+use std::io::{Error, ErrorKind};
+use std::mem::{self, size_of_val};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::process::Command;
+use std::ptr;
 use std::rc::Rc;
-use std::sync::{Condvar, Mutex, mpsc};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use blitz_io::sim::{self, Builder, Cause};
+use blitz_io::sync::oneshot;
 use blitz_io::{task, time};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -308,19 +313,24 @@ fn names_are_those_of_hosts() {
 
 #[test]
 fn sockets_of_the_system_are_refused() {
+    let line = line!() + 2;
     let failure = Builder::new().seeds(1).check(|| async {
         let refused = TcpListener::bind("127.0.0.1:0").unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(libc::EOPNOTSUPP));
         let refused = TcpStream::connect("127.0.0.1:9").unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(libc::EOPNOTSUPP));
         assert_ne!(refused.kind(), ErrorKind::ConnectionRefused);
+        let refused = TcpStream::connect_timeout(&"127.0.0.1:9".parse().unwrap(), HOUR);
+        assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
         UdpSocket::bind("127.0.0.1:0").unwrap();
     });
     let text = failure.unwrap_err().to_string();
-    let line = "asked for a socket of the system, 3 times";
+    let line = format!(
+        "asked for a socket of the system, 4 times, first at tests/it/system.rs:{line} by `bind`"
+    );
     assert!(
-        text.contains(line) && text.contains("blitz_io::net"),
-        "{text}"
+        text.contains(&line) && text.contains("blitz_io::net"),
+        "{line}: {text}"
     );
     // Those of the library are simulated.
     Builder::new().seeds(1).run(|| async {
@@ -333,6 +343,198 @@ fn sockets_of_the_system_are_refused() {
             .await
             .unwrap();
         listener.accept().await.unwrap();
+    });
+}
+
+/// Makes a socket by a call of the system.
+fn stream_socket() -> OwnedFd {
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: the call takes numbers only, and returns a new descriptor.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, kind, libc::IPPROTO_TCP);
+        assert!(socket >= 0, "{}", Error::last_os_error());
+        OwnedFd::from_raw_fd(socket)
+    }
+}
+
+#[test]
+fn a_client_may_make_the_socket_itself() {
+    use blitz_io::net::{TcpListener, TcpSocket};
+    Builder::new().seeds(3).run(|| async {
+        let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+        let socket = TcpStream::from(stream_socket());
+        socket.set_nodelay(true).unwrap();
+        let socket = TcpSocket::from_std_stream(socket);
+        let connected = socket.connect("127.0.0.1:80".parse().unwrap()).await;
+        let stream = connected.unwrap();
+        assert!(stream.nodelay().unwrap());
+        let (_accepted, from) = listener.accept().await.unwrap();
+        assert_eq!(stream.local_addr().unwrap(), from);
+    });
+}
+
+/// The error of a call that has failed.
+fn error(result: isize) -> Option<i32> {
+    assert_eq!(result, -1);
+    Error::last_os_error().raw_os_error()
+}
+
+#[test]
+fn a_socket_for_options_reaches_no_other_one_and_makes_no_call_wait() {
+    Builder::new().seeds(1).run(|| async {
+        let socket = stream_socket();
+        let fd = socket.as_raw_fd();
+        let address = libc::sockaddr_in {
+            sin_family: libc::AF_INET as libc::sa_family_t,
+            sin_port: 9_u16.to_be(),
+            sin_addr: libc::in_addr {
+                s_addr: u32::from_ne_bytes([127, 0, 0, 1]),
+            },
+            sin_zero: [0; 8],
+        };
+        let length = size_of_val(&address) as libc::socklen_t;
+        let address = (&raw const address).cast();
+        let fast_open = libc::MSG_FASTOPEN | libc::MSG_NOSIGNAL;
+        let mut byte = [7_u8];
+        // It blocks from here on.
+        let mut poll = libc::pollfd {
+            fd,
+            events: libc::POLLIN | libc::POLLOUT,
+            revents: 0,
+        };
+        // SAFETY: the pointers are to values that live until the calls return, and have their sizes.
+        unsafe {
+            assert_eq!(libc::fcntl(fd, libc::F_SETFL, 0), 0);
+            let refused = Some(libc::EOPNOTSUPP);
+            assert_eq!(error(libc::connect(fd, address, length) as isize), refused);
+            assert_eq!(error(libc::bind(fd, address, length) as isize), refused);
+            assert_eq!(error(libc::listen(fd, 1) as isize), refused);
+            let data = byte.as_mut_ptr().cast();
+            let sent = libc::sendto(fd, data, 1, fast_open, address, length);
+            assert_eq!(error(sent), refused);
+            let mut part = libc::iovec {
+                iov_base: data,
+                iov_len: 1,
+            };
+            let mut message: libc::mmsghdr = mem::zeroed();
+            message.msg_hdr.msg_name = address.cast_mut().cast();
+            message.msg_hdr.msg_namelen = length;
+            (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (&raw mut part, 1);
+            let sent = libc::sendmsg(fd, &raw const message.msg_hdr, fast_open);
+            assert_eq!(error(sent), refused);
+            let sent = libc::sendmmsg(fd, &raw mut message, 1, fast_open);
+            assert_eq!(error(sent as isize), refused);
+
+            let none = ptr::null_mut();
+            let accepted = libc::accept4(fd, none, ptr::null_mut(), 0);
+            assert_eq!(error(accepted as isize), Some(libc::EINVAL));
+            let received = libc::recv(fd, data, 1, 0);
+            assert_eq!(error(received), Some(libc::ENOTCONN));
+            let sent = libc::send(fd, data, 1, libc::MSG_NOSIGNAL);
+            assert_eq!(error(sent), Some(libc::EPIPE));
+            assert_eq!(libc::poll(&raw mut poll, 1, -1), 1);
+            assert_ne!(poll.revents & libc::POLLHUP, 0);
+        }
+    });
+}
+
+#[test]
+fn a_loop_that_asks_for_sockets_does_not_take_all_steps() {
+    let failure = Builder::new().seeds(1).check(|| async {
+        while TcpStream::connect("127.0.0.1:9").is_err() {
+            task::yield_now().await;
+        }
+    });
+    let failure = failure.unwrap_err();
+    assert_eq!(failure.cause(), &Cause::Refused(1_000));
+    assert!(failure.to_string().contains("by `connect`"), "{failure}");
+}
+
+#[test]
+fn a_deadlock_names_a_thread_that_the_test_has_started() {
+    // The threads end after the runs.
+    let senders = Mutex::new(Vec::new());
+    let line = line!() + 6;
+    let failure = Builder::new().seeds(1).check(|| {
+        let (ends, end) = mpsc::channel::<()>();
+        senders.lock().unwrap().push(ends);
+        let (sender, receiver) = oneshot::channel();
+        async move {
+            thread::spawn(move || {
+                _ = end.recv();
+                _ = sender.send(1);
+            });
+            receiver.await.unwrap();
+        }
+    });
+    drop(senders);
+    let failure = failure.unwrap_err();
+    assert_eq!(failure.cause(), &Cause::Deadlock);
+    let text = failure.to_string();
+    let place =
+        format!("1 thread was started outside of the simulation, at tests/it/system.rs:{line}: ");
+    assert!(text.contains(&place), "{place}: {text}");
+}
+
+const BLOCKS: &str = "BLITZ_TEST_BLOCKS";
+
+/// A task waits for a lock of std that another one of its thread holds, in the program of the next test.
+#[allow(clippy::await_holding_lock, reason = "that is the fault")]
+async fn block_the_thread() {
+    if std::env::var_os(BLOCKS).is_none() {
+        return;
+    }
+    let lock = Arc::new(Mutex::new(()));
+    let _guard = lock.lock().unwrap();
+    let same = lock.clone();
+    let other = task::spawn_local(async move { drop(same.lock().unwrap()) });
+    other.await.unwrap();
+}
+
+#[blitz_io::sim(seeds = 1)]
+async fn a_task_blocks_the_thread_of_a_run() {
+    block_the_thread().await;
+}
+
+#[test]
+fn a_task_blocks_the_thread_of_the_test() {
+    Builder::new().seeds(1).run(block_the_thread);
+}
+
+#[test]
+fn a_wait_that_no_thread_can_end_ends_the_process() {
+    // In some containers the kernel does not say what a thread does. Then nothing is proved.
+    if std::fs::read("/proc/self/syscall").is_err() {
+        return;
+    }
+    for thread in ["a_run", "the_test"] {
+        let name = format!("system::a_task_blocks_the_thread_of_{thread}");
+        let ended = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &name])
+            .env(BLOCKS, "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(101), "{ended:?}");
+        for part in [
+            &format!("the simulation of `{name}` blocks its thread, for ever"),
+            "seed 0, BLITZ_SIM_TRACE=1: until now",
+            "task 2, spawned at crates/blitz-io/tests/it/system.rs:",
+            "it::system::block_the_thread::",
+            "a lock of std or parking_lot",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_wait_that_a_thread_ends_goes_on() {
+    Builder::new().seeds(2).run(|| async {
+        let (sender, receiver) = mpsc::channel();
+        let thread = thread::spawn(move || sender.send(7));
+        assert_eq!(receiver.recv(), Ok(7));
+        thread.join().unwrap().unwrap();
     });
 }
 

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_io_core::PerProcess;
+use blitz_io_observe::decisions;
 use blitz_io_sync::thread::{Condvar, Mutex};
 
 use super::channel::Channel;
@@ -63,7 +64,9 @@ fn schedule(due: Instant, entry: Entry) {
     }
     if !schedule.has_thread {
         let thread = thread::Builder::new().name("blitz-clock".into());
-        thread.spawn(run).expect("failed to start a thread");
+        // It is none of a test's.
+        let started = decisions::with_system(|| thread.spawn(run));
+        started.expect("failed to start a thread");
         schedule.has_thread = true;
     } else if is_next {
         CLOCK.changed.notify_one();

@@ -82,7 +82,7 @@ fn keep_peers(scenarios: &mut Vec<Scenario>, wanted: &[String]) -> Result<(), Ex
         let known: Vec<&str> = known.into_iter().collect();
         let problem = match unknown.as_str() {
             NOBODY => format!("--peers: '{NOBODY}' and others exclude each other"),
-            unknown => format!("--peers: nobody here is called '{unknown}'"),
+            unknown => format!("--peers: there is no peer '{unknown}'"),
         };
         return Err(Exit::usage(
             problem,

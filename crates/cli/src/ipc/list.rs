@@ -10,14 +10,15 @@ use serde::Serialize;
 
 use super::remote::{Remote, remotes};
 use super::{Arguments, reasons, segments};
+use crate::duration;
 use crate::exit::Exit;
 use crate::output;
 
 #[derive(Args)]
 pub struct Top {
-    /// Seconds between two looks.
-    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
-    every: f64,
+    /// Time between two looks, such as 500ms.
+    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = duration::parse_or_zero, allow_negative_numbers = true)]
+    every: Duration,
     /// Ends after this many looks.
     #[arg(long, value_name = "NUMBER")]
     count: Option<u64>,
@@ -139,6 +140,14 @@ pub fn ls(arguments: &Arguments) -> Result<Exit, Exit> {
 
 /// Says which files have names of segments, and are none.
 fn left_out(arguments: &Arguments) -> Result<String, Exit> {
+    // The first program that makes a segment makes it.
+    if let Some(folder) = arguments
+        .directory
+        .as_ref()
+        .filter(|folder| !folder.exists())
+    {
+        return Ok(format!("There is no directory {} yet.\n", folder.display()));
+    }
     let reasons = reasons(arguments)?;
     if reasons.is_empty() {
         return Ok(String::new());
@@ -148,8 +157,6 @@ fn left_out(arguments: &Arguments) -> Result<String, Exit> {
 }
 
 pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {
-    let every = Duration::try_from_secs_f64(top.every)
-        .map_err(|error| Exit::usage(format!("--every: {error}"), "Give it some seconds."))?;
     let (mut looks, mut count) = (Looks::default(), 0);
     loop {
         let rows = looks.look(arguments)?;
@@ -166,7 +173,7 @@ pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {
         if top.count.is_some_and(|limit| count >= limit) {
             return Ok(Exit::Done);
         }
-        thread::sleep(every);
+        thread::sleep(top.every);
     }
 }
 

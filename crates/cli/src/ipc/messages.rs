@@ -9,6 +9,7 @@ use clap_complete::ArgValueCompleter;
 use serde_json::json;
 
 use super::{Arguments, cannot_join, existing, failed, names};
+use crate::duration;
 use crate::exit::Exit;
 use crate::output;
 
@@ -41,9 +42,9 @@ pub struct Send {
     name: String,
     /// The messages; without any, each line of standard input is one.
     messages: Vec<String>,
-    /// Gives up on a message if there is no room for it for this many seconds.
-    #[arg(long, default_value_t = 10.0, value_name = "SECONDS")]
-    timeout: f64,
+    /// Gives up on a message if there is no room for it for this time, such as 500ms.
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration::parse_or_zero, allow_negative_numbers = true)]
+    timeout: Duration,
 }
 
 pub fn tail(arguments: &Arguments, tail: &Tail) -> Result<Exit, Exit> {
@@ -99,15 +100,13 @@ fn line(message: &[u8], hex: bool, as_json: bool) -> String {
 }
 
 pub fn send(arguments: &Arguments, send: &Send) -> Result<Exit, Exit> {
-    let timeout = Duration::try_from_secs_f64(send.timeout)
-        .map_err(|error| Exit::usage(format!("--timeout: {error}"), "Give it some seconds."))?;
     let (builder, segment) = existing(arguments, &send.name)?;
     let mut sender = builder
         .sender(&send.name)
         .map_err(|error| cannot_join(error, &segment))?;
     let mut sent = 0_u64;
     let mut one = |message: &[u8]| {
-        let result = sender.send_timeout(message, timeout);
+        let result = sender.send_timeout(message, send.timeout);
         sent += u64::from(result.is_ok());
         result.map_err(failed)
     };

@@ -136,13 +136,12 @@ fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo),
         }
         let names: Vec<_> = all.iter().map(|segment| segment.name.as_str()).collect();
         let there = if names.is_empty() {
-            "There is none.".to_owned()
+            "There is no other one. A program may have its segments elsewhere: --directory."
+                .to_owned()
         } else {
             format!("There are: {}.", names.join(", "))
         };
-        return Err(Exit::Failed(format!(
-            "there is no segment {name:?}. {there}"
-        )));
+        return Err(Exit::Failed(format!("there is no segment {name:?}")).with_advice(there));
     };
     let segment = all.swap_remove(place);
     let builder = match segment.kind {

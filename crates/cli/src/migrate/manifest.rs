@@ -107,6 +107,14 @@ impl Manifest {
         })
     }
 
+    /// Returns `true` if the package has a feature of this name that enables `other`, such as `tokio/inspect`.
+    pub fn has_feature(&self, name: &str, other: &str) -> bool {
+        let features = self.document.get("features");
+        let feature = features.and_then(|features| features.get(name)?.as_array());
+        let mut enabled = feature.into_iter().flatten();
+        enabled.any(|enabled| enabled.as_str() == Some(other))
+    }
+
     /// Returns the line that replaces the package of this name, if there is one.
     pub fn patch(&self, name: &str) -> Option<Patch> {
         let line = self.line(name)?;

@@ -24,13 +24,14 @@ use clap::{Args, ValueHint};
 pub use lock::Feature;
 
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::shell;
 use cargo::{Conflict, Project};
 use lock::Lock;
 use manifest::{Manifest, Source};
 use replacement::{REPLACEMENTS, Replacement};
 use report::{Finding, Report, State};
-use undo::{Files, Saved};
+use undo::{Files, Saved, Times};
 
 /// The end of the help.
 fn after_help() -> String {
@@ -41,6 +42,7 @@ fn after_help() -> String {
 const EXAMPLES: &str = "\
 Examples:
   blitz migrate                    replace what can be, in the program of this folder
+  blitz migrate --dry-run          what that would change
   blitz migrate --check            what is replaced, what is not, and why
   blitz migrate --check --path ../blitz-io
                                    also whether the packages come from this checkout
@@ -61,11 +63,13 @@ name. No source changes. Commit both files; in CI, `blitz migrate --check` fails
 `cargo update` has brought the registry's package back.
 
 Exit codes:
-  0    every package that blitz-io can replace is replaced; with --undo: it was taken back
+  0    every package that blitz-io can replace is replaced, or would be (--dry-run); with --undo:
+       it was taken back
   1    one is not, or comes from another place (the report says why); there is none, or nothing to
        take back; or a file is missing, as Cargo.toml may be, cannot be read or written, or is not
        what it should be. If Tokio cannot be replaced, nothing is changed
-  64   the arguments are wrong";
+  64   the arguments are wrong
+  130  interrupted; nothing is changed";
 
 #[derive(Args)]
 #[command(after_help = after_help())]
@@ -78,6 +82,11 @@ pub struct Arguments {
     /// --registry, a package that comes from elsewhere is reported too.
     #[arg(long, conflicts_with = "undo")]
     check: bool,
+
+    /// Prints what would change, and changes nothing. Cargo tries it in the files themselves, which then become again what
+    /// they were.
+    #[arg(long, conflicts_with_all = ["check", "undo"])]
+    dry_run: bool,
 
     /// Takes the replacement back: both files become what they were, if they have not changed
     /// since. Else the lines are removed, and Cargo returns to the versions of before where they
@@ -231,9 +240,22 @@ fn relative(to: &Path, from: &Path) -> Option<PathBuf> {
 /// Returns how the program of this folder gets the feature `inspect`, if its lock file is there and can be read.
 pub fn inspect_feature(folder: &Path) -> Option<Feature> {
     let folder = path::absolute(folder).ok()?;
-    let mut locks = folder.ancestors().map(|folder| folder.join("Cargo.lock"));
-    let lock = locks.find(|lock| lock.is_file())?;
-    Some(Lock::read(&lock).ok()??.inspect_feature())
+    let find = |name: &str| {
+        let mut files = folder.ancestors().map(|folder| folder.join(name));
+        files.find(|file| file.is_file())
+    };
+    let feature = Lock::read(&find("Cargo.lock")?).ok()??.inspect_feature();
+    // A feature of the program's own, whose packages are in Cargo.lock.
+    let manifest = find("Cargo.toml").and_then(|file| Manifest::read(&file).ok());
+    let has_own = manifest.is_some_and(|manifest| manifest.has_feature("inspect", feature.name));
+    Some(if has_own {
+        Feature {
+            name: "inspect",
+            ..feature
+        }
+    } else {
+        feature
+    })
 }
 
 /// Returns the command that adds the package `blitz-io` with these features to the program of this folder, from where its
@@ -263,7 +285,15 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         )?
     } else {
         let options = arguments.source_options();
-        migrate(&project, &wanted, source.as_ref(), &options)?
+        // The files have to become what they were.
+        interrupt::watch(|| {});
+        migrate(
+            &project,
+            &wanted,
+            source.as_ref(),
+            &options,
+            arguments.dry_run,
+        )?
     };
     // If nothing was done, the error says all.
     if arguments.json || !report.is_given_up() {
@@ -302,12 +332,7 @@ fn check(
     // One command replaces all.
     let is_missing = |finding: &Finding| finding.why.as_deref() == Some(NO_LINE);
     let next = findings.iter().any(is_missing).then(|| {
-        let names: Vec<&str> = wanted.iter().map(|known| known.name).collect();
-        let only = if names.len() == REPLACEMENTS.len() {
-            String::new()
-        } else {
-            format!(" --only {}", names.join(","))
-        };
+        let only = only(wanted);
         format!("`blitz migrate{only}{options}` replaces what can be replaced.")
     });
     let report = Report::new(project, findings, None);
@@ -355,54 +380,48 @@ fn elsewhere(
     })
 }
 
-/// Replaces what can be replaced, or nothing if Tokio stays. `options`: those that name the source.
+/// Replaces what can be replaced, or nothing if Tokio stays. `options`: those that name the source. `is_dry`: both files
+/// then become again what they were.
 fn migrate(
     project: &Project,
     wanted: &[&'static Replacement],
     source: Option<&Source>,
     options: &str,
+    is_dry: bool,
 ) -> Result<Report, Exit> {
     // Nothing is written if one of the files is not understood.
     Manifest::read(&project.manifest)?;
     Lock::read(&project.lock)?;
-    let begin = Files::read(project)?;
-    let mut saved = Saved::begin(project, &begin)?;
-    let before = match Lock::read(&project.lock)? {
-        Some(lock) => lock,
-        None => {
-            cargo::update(project, &["--workspace"]).map_err(|message| {
-                let failed = format!("Cargo does not resolve the program as it is:\n{message}");
-                Exit::Failed(match cargo::unreachable(&message, wants_ours(source)) {
-                    Some(advice) => format!("{failed}\n\n{advice}"),
-                    None => failed,
-                })
-            })?;
-            Lock::read(&project.lock)?.unwrap_or_default()
-        }
-    };
-    let tried = match replace_all(project, wanted, source) {
-        Ok(tried) => tried,
-        Err(exit) => {
-            begin.write(project)?;
-            saved.discard_new();
-            return Err(exit);
-        }
-    };
-    if let Some(why) = tokio_stays(wanted, &tried) {
+    let (begin, times) = (Files::read(project)?, Times::of(project));
+    let saved = (!is_dry).then(|| Saved::begin(project, &begin));
+    let saved = saved.transpose()?;
+    let tried = attempt(project, wanted, source);
+    let (end, after) = (Files::read(project)?, Lock::read(&project.lock)?);
+    let stays = tried.as_ref().map(|(_, tried)| tokio_stays(wanted, tried));
+    let keeps = !is_dry && matches!(stays, Ok(None));
+    if !keeps && end != begin {
         begin.write(project)?;
-        saved.discard_new();
-        let others = Tried::replaced(wanted, &tried);
-        let report = Report::new(project, given_up(wanted, &before, why), None);
-        return Ok(report.give_up(&others, options));
+        times.restore(project);
     }
-    let end = Files::read(project)?;
-    if end == begin {
-        saved.discard_new();
-    } else {
-        saved.end(&end)?;
+    match saved {
+        Some(mut saved) if keeps && end != begin => saved.end(&end)?,
+        Some(saved) => saved.discard_new(),
+        None => {}
+    }
+    let why = stays.ok().flatten().map(str::to_owned);
+    let (before, tried) = tried?;
+    if let Some(why) = why {
+        let others = Tried::replaced(wanted, &tried);
+        let report = Report::new(project, given_up(wanted, &before, &why), None);
+        let report = report.give_up(&others, options);
+        return Ok(if is_dry {
+            report.dry_run(vec![])
+        } else {
+            report
+        });
     }
     // Only now: a later replacement may have changed who needs an earlier one.
-    let after = Lock::read(&project.lock)?.unwrap_or_default();
+    let after = after.unwrap_or_default();
     let findings = wanted.iter().zip(tried).map(|(known, tried)| {
         let mut finding = Finding::new(known, &after);
         match tried {
@@ -416,7 +435,47 @@ fn migrate(
     let report = Report::new(project, findings.collect(), Some((&before, &after)));
     let report = report.with_by_hand(&after);
     let is_changed = end != begin;
-    Ok(report.with_next(is_changed.then(|| after_change(&after))))
+    Ok(if is_dry {
+        let next = format!("`blitz migrate{}{options}` does this.", only(wanted));
+        report
+            .dry_run(begin.lines_to(&end))
+            .with_next(is_changed.then_some(next))
+    } else {
+        report.with_next(is_changed.then(|| after_change(&after)))
+    })
+}
+
+/// Replaces what can be replaced. Returns the lock file of before, and the result for each package. If it fails, both files
+/// may have changed.
+fn attempt(
+    project: &Project,
+    wanted: &[&'static Replacement],
+    source: Option<&Source>,
+) -> Result<(Lock, Vec<Tried>), Exit> {
+    if let Some(before) = Lock::read(&project.lock)? {
+        return Ok((before, replace_all(project, wanted, source)?));
+    }
+    cargo::update(project, &["--workspace"]).map_err(|message| {
+        if interrupt::is_pressed() {
+            return Exit::Interrupted;
+        }
+        let failed = format!("Cargo does not resolve the program as it is:\n{message}");
+        Exit::Failed(match cargo::unreachable(&message, wants_ours(source)) {
+            Some(advice) => format!("{failed}\n\n{advice}"),
+            None => failed,
+        })
+    })?;
+    let before = Lock::read(&project.lock)?.unwrap_or_default();
+    Ok((before, replace_all(project, wanted, source)?))
+}
+
+/// Returns the option that names these packages, after a space, if they are not all.
+fn only(wanted: &[&Replacement]) -> String {
+    if wanted.len() == REPLACEMENTS.len() {
+        return String::new();
+    }
+    let names: Vec<&str> = wanted.iter().map(|known| known.name).collect();
+    format!(" --only {}", names.join(","))
 }
 
 /// Returns why Tokio is not replaced, if the tree has one that should be.
@@ -447,9 +506,11 @@ fn given_up(wanted: &[&'static Replacement], lock: &Lock, why: &str) -> Vec<Find
 /// Returns what to do after a replacement.
 fn after_change(lock: &Lock) -> String {
     let has_tokio = lock.ours(&REPLACEMENTS[0]).is_some();
+    // Cargo.lock has the packages of a dependency's feature only if a feature of the program names it. Else Cargo
+    // chooses their versions anew for each build, even with --locked.
     let inspect = if has_tokio {
-        "\nFor `blitz why`, `trace`, `lint` and `top`: `cargo build --features tokio/inspect`, and run it with \
-         BLITZ_INSPECT=1."
+        "\n\nFor `blitz why`, `trace`, `lint` and `top`, add this to the Cargo.toml that names tokio, build with \
+         `--features inspect`, and run it with BLITZ_INSPECT=1:\n\n  [features]\n  inspect = [\"tokio/inspect\"]"
     } else {
         ""
     };
@@ -509,6 +570,9 @@ impl Tried {
 
 /// Replaces one package.
 fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> Result<Tried, Exit> {
+    if interrupt::is_pressed() {
+        return Err(Exit::Interrupted);
+    }
     let begin = Files::read(project)?;
     let lock = Lock::read(&project.lock)?.unwrap_or_default();
     let locked = lock.locked(known);

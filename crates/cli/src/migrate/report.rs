@@ -99,9 +99,12 @@ impl Finding {
         }
     }
 
-    fn write(&self, text: &mut String) {
+    fn write(&self, text: &mut String, is_dry: bool) {
         let version = self.version.as_deref().unwrap_or_default();
         let state = match (self.state, &self.was) {
+            (State::Replaced, Some(was)) if is_dry => {
+                format!("would be replaced: {was} by {version} of blitz-io")
+            }
             (State::Replaced, Some(was)) => {
                 format!("replaced: {was} by {version} of blitz-io")
             }
@@ -187,6 +190,10 @@ pub struct Report {
     changed: Vec<Change>,
     /// The replacement was taken back.
     undone: bool,
+    /// Both files are as they were: this is what would change.
+    dry_run: bool,
+    /// With a dry run, the lines that the manifest would lose, each after a `-`, and get, each after a `+`.
+    lines: Vec<String>,
     /// The next step for the user.
     #[serde(skip)]
     next: Option<String>,
@@ -204,6 +211,8 @@ impl Report {
             by_hand: vec![],
             changed: locks.map_or_else(Vec::new, |(old, new)| changes(old, new)),
             undone: false,
+            dry_run: false,
+            lines: vec![],
             next: None,
             given_up: None,
         }
@@ -238,6 +247,15 @@ impl Report {
         }
     }
 
+    /// Says that this is what would change, with these lines of the manifest.
+    pub fn dry_run(self, lines: Vec<String>) -> Report {
+        Report {
+            dry_run: true,
+            lines,
+            ..self
+        }
+    }
+
     /// Adds the packages that only a change of the program replaces.
     pub fn with_by_hand(self, lock: &Lock) -> Report {
         Report {
@@ -266,7 +284,7 @@ impl Report {
             self.write_versions(&mut text);
         } else {
             for finding in &self.packages {
-                finding.write(&mut text);
+                finding.write(&mut text, self.dry_run);
             }
         }
         for found in &self.by_hand {
@@ -290,6 +308,12 @@ impl Report {
                 "Needed again",
                 "No longer needed, besides blitz-io's own crates",
             ]
+        } else if self.dry_run {
+            [
+                "Would be updated as well",
+                "Would come with it, besides blitz-io's own crates",
+                "Would no longer be needed",
+            ]
         } else {
             [
                 "Updated as well",
@@ -310,6 +334,13 @@ impl Report {
             if !changes.is_empty() {
                 let _ = writeln!(text, "\n{title}\n  - {}", changes.join(", "));
             }
+        }
+        if self.dry_run {
+            match &self.lines[..] {
+                [] => text += "\nCargo.toml would stay as it is.\n",
+                lines => _ = writeln!(text, "\nIn Cargo.toml\n  {}", lines.join("\n  ")),
+            }
+            text += "\nNothing is changed.\n";
         }
         if let Some(next) = &self.next {
             let _ = writeln!(text, "\n{next}");

@@ -5,9 +5,10 @@
 //! share a build folder, so each has a folder of its own there, named for the path of its manifest.
 //! A file in it holds that path, and files that belong to another manifest are not used.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
@@ -52,6 +53,25 @@ impl Files {
             .map_err(|error| Exit::unwritable(&project.lock, error))
     }
 
+    /// Returns the lines of the manifest that the other one has not, each after a `-`, and those that only the other one has,
+    /// each after a `+`.
+    pub fn lines_to(&self, other: &Files) -> Vec<String> {
+        let [old, new] = [self, other].map(|files| String::from_utf8_lossy(&files.manifest));
+        let only = |of: &str, other: &str, sign| -> Vec<String> {
+            let mut others: Vec<&str> = other.lines().collect();
+            let is_new = |line: &&str| match others.iter().position(|other| other == line) {
+                Some(at) => {
+                    others.swap_remove(at);
+                    false
+                }
+                None => !line.trim().is_empty(),
+            };
+            let lines = of.lines().filter(is_new);
+            lines.map(|line| format!("{sign}{line}")).collect()
+        };
+        [only(&old, &new, '-'), only(&new, &old, '+')].concat()
+    }
+
     fn put(&self, manifest: &Path, lock: &Path) -> io::Result<()> {
         fs::write(manifest, &self.manifest)?;
         match &self.lock {
@@ -60,6 +80,25 @@ impl Files {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             },
+        }
+    }
+}
+
+/// When both files were changed. Cargo runs some build scripts again if a file of their package is newer.
+pub struct Times([Option<SystemTime>; 2]);
+
+impl Times {
+    pub fn of(project: &Project) -> Times {
+        let time = |path| fs::metadata(path).and_then(|file| file.modified()).ok();
+        Times([&project.manifest, &project.lock].map(time))
+    }
+
+    /// Sets the times of files that have become what they were. A wrong one does no harm.
+    pub fn restore(&self, project: &Project) {
+        for (path, time) in [&project.manifest, &project.lock].into_iter().zip(self.0) {
+            if let (Some(time), Ok(file)) = (time, File::options().write(true).open(path)) {
+                let _ = file.set_modified(time);
+            }
         }
     }
 }
@@ -172,7 +211,7 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
         !known.own_features.is_empty() && old.ours(known).is_some() && new.ours(known).is_none()
     };
     let next = REPLACEMENTS.iter().any(gone).then_some(
-        "If you build with `--features tokio/inspect`, leave that out now: the registry's tokio does not have it."
+        "If you build with the feature `tokio/inspect`, leave that out now: the registry's tokio does not have it."
             .to_owned(),
     );
     let report = Report::new(project, findings, Some((&old, &new)));

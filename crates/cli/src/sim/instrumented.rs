@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -53,7 +54,7 @@ pub fn compile(
     words: &[OsString],
 ) -> Result<(), Exit> {
     let folder = target_folder(program, toolchain, words)?.join(FOLDER);
-    let library = write_library(&folder).map_err(failed)?;
+    let library = write_library(&folder).map_err(|error| unwritten(&folder, &error))?;
     // Both variables replace the flags of Cargo's configuration, so those of the user come first.
     let mut all: Vec<String> = match (env::var("CARGO_ENCODED_RUSTFLAGS"), env::var("RUSTFLAGS")) {
         (Ok(flags), _) => flags.split('\x1f').map(str::to_owned).collect(),
@@ -99,10 +100,19 @@ fn target_folder(
         .map_err(|_| Exit::Failed("cargo could not say in which folder it builds".to_owned()))
 }
 
+/// Returns the exit for a library that could not be written into this folder.
+fn unwritten(folder: &Path, error: &io::Error) -> Exit {
+    match error.kind() {
+        // This program has none.
+        ErrorKind::Unsupported => failed(error),
+        _ => Exit::unwritable(folder, error),
+    }
+}
+
 /// `blitz sim atomics`: writes the library, and prints how programs are compiled with it.
 pub fn prepare(arguments: &AtomicsArguments) -> Result<Exit, Exit> {
     let folder = std::path::absolute(&arguments.folder).map_err(failed)?;
-    let library = write_library(folder).map_err(failed)?;
+    let library = write_library(&folder).map_err(|error| unwritten(&folder, &error))?;
     let flags = flags(&library)?.join(" ");
     let (file, folder) = (
         library.display(),

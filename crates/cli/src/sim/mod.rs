@@ -4,7 +4,6 @@ mod check;
 mod choices;
 mod gdb;
 mod instrumented;
-mod interrupt;
 mod junit;
 mod picture;
 mod replay;
@@ -22,6 +21,7 @@ use std::time::Duration;
 use blitz_io_sim::{Faults, Plan, Schedule, Verdict};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
+use crate::duration;
 use crate::exit::Exit;
 
 const HELP: &str = "\
@@ -62,7 +62,7 @@ Exit codes:
   4    it was a deadlock
   5    it was a livelock
   64   the arguments are wrong
-  130  interrupted by Ctrl-C or SIGTERM, and no run had failed (`run` prints what was done until then)";
+  130  `run` was interrupted, by SIGTERM too (the table has what was done until then)";
 
 #[derive(Args)]
 #[command(after_help = HELP)]
@@ -98,9 +98,9 @@ pub struct RunArguments {
     /// The number of seeds of each test or program.
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// Stops each test or program after this many seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
-    time: Option<u64>,
+    /// Stops each test or program after this time, such as 60s or 10m.
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_negative_numbers = true)]
+    time: Option<Duration>,
     /// How the next thread is chosen: portfolio, random, pct:DEPTH, pos, surw, round-robin, or exhaustive:N, which
     /// tries all orders that take the processor away from a thread at most N times (without a
     /// number: all orders). contended:N does so only before calls and operations on objects that several threads use.
@@ -118,7 +118,8 @@ pub struct RunArguments {
     /// call or after the start of a thread. Finds races of memory that no call protects, if no call that
     /// matters to other threads comes before them. --atomics finds more races between two sections of a lock that is free: a lock
     /// of std or parking_lot makes no call then. Such an instruction takes microseconds, so a
-    /// long run has few of them. There are too many places for exhaustive, which refuses this. Without the option, half of the seeds do so: `some`.
+    /// long run has few of them.
+    /// There are too many places for exhaustive, which refuses this. Without the option, half of the seeds do so: `some`.
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_value = "some", default_missing_value = "all")]
     preempt: Preempt,
     /// Lets threads change at each atomic operation, too. All operations are in one order for all threads (sequentially
@@ -305,10 +306,6 @@ impl RunArguments {
             Preempt::Some => !self.atomics && seed / 8 % 2 == 1,
             Preempt::All => true,
         }
-    }
-
-    fn time(&self) -> Option<Duration> {
-        self.time.map(Duration::from_secs)
     }
 }
 

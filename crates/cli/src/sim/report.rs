@@ -23,7 +23,7 @@ pub struct Row {
     pub only_one: bool,
     /// The most threads of one run.
     pub threads: u32,
-    /// The run of another test has failed before this one was done, or a signal came.
+    /// The run of another test has failed, or Ctrl-C was pressed, before this one was done.
     pub stopped: bool,
     /// The number of seeds, if the search has some.
     #[serde(skip)]
@@ -78,17 +78,8 @@ impl Row {
     }
 }
 
-/// Why a search was stopped.
-#[derive(Clone, Copy)]
-pub enum Stopped {
-    /// Another one has found a failure.
-    AtFailure,
-    /// Ctrl-C or SIGTERM has ended the command.
-    Interrupted,
-}
-
-/// Returns the table of all rows. `orders`: see [`Row::shown`]. `why`: why rows are stopped, if some are.
-pub fn table(rows: &[Row], orders: &str, why: Stopped) -> String {
+/// Returns the table of all rows. `orders`: see [`Row::shown`]. `is_interrupted`: Ctrl-C was pressed.
+pub fn table(rows: &[Row], orders: &str, is_interrupted: bool) -> String {
     let width = rows
         .iter()
         .map(|row| row.test.chars().count())
@@ -128,13 +119,11 @@ pub fn table(rows: &[Row], orders: &str, why: Stopped) -> String {
         counted(usize::try_from(runs).unwrap_or(usize::MAX), "schedule")
     );
     if stopped > 0 {
-        let left = counted(stopped, "test");
-        let _ = match why {
-            Stopped::AtFailure => writeln!(
-                text,
-                "stopped at the first failure, with {left} not done: --keep-going runs them"
-            ),
-            Stopped::Interrupted => writeln!(text, "interrupted, with {left} not done"),
+        let tests = counted(stopped, "test");
+        text += &if is_interrupted {
+            format!("interrupted, with {tests} not done\n")
+        } else {
+            format!("stopped at the first failure, with {tests} not done: --keep-going runs them\n")
         };
     }
     text
@@ -197,7 +186,7 @@ mod tests {
             ..row("begun")
         };
         let rows = [failed, complete, stopped, begun, row("late")];
-        let text = table(&rows, "all orders", Stopped::AtFailure);
+        let text = table(&rows, "all orders", false);
         let ends = |name: &str, verdict: &str| {
             let mut lines = text.lines().filter(|line| line.starts_with(name));
             lines.any(|line| line.ends_with(verdict))
@@ -212,10 +201,7 @@ mod tests {
             ends("stopped at the first failure, with 3 tests not done", ""),
             "{text}"
         );
-        let text = table(&rows, "all orders", Stopped::Interrupted);
-        assert!(
-            text.ends_with("\ninterrupted, with 3 tests not done\n"),
-            "{text}"
-        );
+        let text = table(&rows, "all orders", true);
+        assert!(text.ends_with("\ninterrupted, with 3 tests not done\n"));
     }
 }

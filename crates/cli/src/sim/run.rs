@@ -12,14 +12,14 @@ use blitz_io_sim::{Plan, Simulator, Trace, Verdict};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::choices::counted;
-use super::interrupt;
 use super::junit;
 use super::picture;
-use super::report::{self, Row, Stopped};
+use super::report::{self, Row};
 use super::search::{Searched, search};
 use super::targets::Target;
 use super::{Chosen, RunArguments, exit_of, failed};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::line::Line;
 use crate::output;
 
@@ -28,7 +28,8 @@ const RARELY_TRIED: &str = "\
 Threads changed at calls, and with some seeds between two. A short section between two calls, or of
 a lock that is free, is rarely interrupted so: --preempt does it with each seed, and --atomics tries
 each atomic operation (once: rustup component add rust-src). For tasks, locks and channels of blitz-io
-or its package tokio, a test with #[blitz_io::sim] or #[tokio::sim] changes at each of their operations.
+or its package tokio, a test with #[blitz_io::sim] or #[tokio::sim] changes at each operation that is
+awaited. Calls that do not wait, such as notified() and the drop of a guard, are for --atomics.
 ";
 
 /// What a search at calls only has not tried, for a program that has passed.
@@ -36,7 +37,7 @@ const NOT_TRIED: &str = "\
 Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
 --preempt tries orders between two calls, too, and --atomics those of atomic operations (once: rustup
 component add rust-src). A test with #[blitz_io::sim] or #[tokio::sim] changes tasks at each operation
-of their locks and channels.
+of their locks and channels that is awaited.
 ";
 
 /// Said if each program that has passed has one thread, and random numbers or faults differ.
@@ -109,7 +110,9 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     }
     fs::create_dir_all(&arguments.traces)
         .map_err(|error| Exit::unwritable(&arguments.traces, error))?;
-    interrupt::watch();
+    // A run may be long.
+    interrupt::watch(|| std::process::exit(130));
+    interrupt::watch_termination();
     let bar = bar(targets.len() as u64 * arguments.seeds);
     let all = run_all(targets, arguments, &bar);
     bar.finish_and_clear();
@@ -120,22 +123,20 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     if arguments.json {
         output::print_json(&rows)?;
     } else {
-        let why = if interrupt::is_stopped() {
-            Stopped::Interrupted
-        } else {
-            Stopped::AtFailure
-        };
-        output::print(&report::table(&rows, &arguments.orders(), why))?;
+        output::print(&report::table(
+            &rows,
+            &arguments.orders(),
+            interrupt::is_pressed(),
+        ))?;
     }
     output::tell(arguments.hint(&rows));
     let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
     let row = first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete));
-    let otherwise = if interrupt::is_stopped() {
-        Exit::Interrupted
-    } else {
-        Exit::Done
-    };
-    Ok(row.map_or(otherwise, |row| exit_of(row.verdict, &row.test)))
+    Ok(match row {
+        Some(row) => exit_of(row.verdict, &row.test),
+        None if interrupt::is_pressed() => Exit::Interrupted,
+        None => Exit::Done,
+    })
 }
 
 fn bar(runs: u64) -> ProgressBar {
@@ -174,15 +175,20 @@ fn run_all(
                 let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
                 rows.push((at, row));
             };
-            if stop.load(Ordering::Relaxed) || interrupt::is_stopped() {
+            let is_stopped = || stop.load(Ordering::Relaxed) || interrupt::is_pressed();
+            if is_stopped() {
                 add(Ok(Row::not_run(target.name)));
                 continue;
             }
             bar.set_message(target.name.clone());
             let searched = search(&target.program, arguments, || {
                 bar.inc(1);
-                !stop.load(Ordering::Relaxed) && !interrupt::is_stopped()
+                !is_stopped()
             });
+            if searched.is_err() && interrupt::is_pressed_by_now() {
+                add(Ok(Row::not_run(target.name)));
+                continue;
+            }
             let row = searched
                 .map_err(failed)
                 .and_then(|searched| finish(target, searched, arguments, bar));

@@ -3,9 +3,10 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_sim::{Exhaustive, Outcome, Plan, Program, Simulator};
+use blitz_io_sim::{Exhaustive, Outcome, Plan, Program, Simulator, Verdict};
 
 use super::{Chosen, RunArguments};
+use crate::interrupt;
 
 /// What many runs have shown.
 pub struct Searched {
@@ -17,7 +18,7 @@ pub struct Searched {
     pub only_one: bool,
     /// The most threads of a run.
     pub threads: u32,
-    /// It ended before it was done, because the search of another program has failed.
+    /// It ended before it was done, because the search of another program has failed, or by Ctrl-C.
     pub stopped: bool,
     /// The most points of a run.
     pub points: u64,
@@ -60,7 +61,7 @@ pub fn search(
     };
     let mut length = 1_000;
     while searched.runs < arguments.seeds {
-        if is_late(searched.runs, arguments.time(), start.elapsed()) {
+        if is_late(searched.runs, arguments.time, start.elapsed()) {
             break;
         }
         if !progress() {
@@ -82,7 +83,15 @@ pub fn search(
             }
             (None, _) => unreachable!("it has a search"),
         };
-        let outcome = simulator.run(&plan)?;
+        let outcome = simulator.run(&plan);
+        // Ctrl-C has ended the program, too: this run is no failure.
+        let has_passed = |outcome: &Outcome| outcome.verdict == Verdict::Passed;
+        let is_bad = !outcome.as_ref().is_ok_and(has_passed);
+        if interrupt::is_pressed() || is_bad && interrupt::is_pressed_by_now() {
+            searched.stopped = true;
+            break;
+        }
+        let outcome = outcome?;
         searched.runs += 1;
         searched.points = searched.points.max(outcome.points);
         searched.threads = searched.threads.max(outcome.threads);
@@ -95,7 +104,7 @@ pub fn search(
             search.finish(&outcome);
             searched.complete = search.plan().is_none();
         }
-        if outcome.verdict != blitz_io_sim::Verdict::Passed {
+        if is_bad {
             searched.failure = Some((plan, outcome));
             break;
         }

@@ -16,6 +16,7 @@ use blitz_io_inspect::ask_without_stacks;
 use ratatui::text::Line;
 use serde::Serialize;
 
+use crate::duration;
 use crate::exit::Exit;
 use crate::output;
 use crate::why::{choose, failed};
@@ -39,8 +40,8 @@ pub struct Arguments {
     /// Prints one JSON object and ends.
     #[arg(long)]
     json: bool,
-    /// Seconds between two looks.
-    #[arg(long, default_value = "1", value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    /// Time between two looks, such as 500ms.
+    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = duration::parse, allow_negative_numbers = true)]
     every: Duration,
 }
 
@@ -78,14 +79,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     } else {
         live::run(pid, &name, arguments.every, arguments.scheduler)
     }
-}
-
-/// Parses a time that is not zero.
-fn seconds(text: &str) -> Result<Duration, &'static str> {
-    let seconds = text.parse().ok();
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let time = time.filter(|time| !time.is_zero());
-    time.ok_or("it is a number of seconds, such as 0.5")
 }
 
 fn once(pid: u32, name: &str, arguments: &Arguments) -> Result<Exit, Exit> {

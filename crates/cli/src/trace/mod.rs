@@ -1,7 +1,6 @@
 //! `blitz trace`: where the requests of a program wait, and behind whom.
 
 mod page;
-mod span;
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,6 +16,7 @@ use blitz_io_inspect::{read_trace, start_trace, stop_trace};
 use clap::{Args, Subcommand, ValueHint};
 use serde::Serialize;
 
+use crate::duration;
 use crate::exit::Exit;
 use crate::migrate;
 use crate::recorded::{Ran, Record, Recorder};
@@ -115,10 +115,10 @@ pub struct Arguments {
     #[arg(value_name = "PID|NAME", conflicts_with = "program")]
     process: Option<String>,
     /// Records the process for this time, such as 10s or 500ms
-    #[arg(long = "for", value_name = "TIME", value_parser = span::parse, conflicts_with_all = ["last", "program"])]
+    #[arg(long = "for", value_name = "TIME", value_parser = duration::parse, allow_negative_numbers = true, conflicts_with_all = ["last", "program"])]
     time: Option<Duration>,
     /// Takes the last events that the process has recorded
-    #[arg(long, value_name = "TIME", value_parser = span::parse, conflicts_with = "program")]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, allow_negative_numbers = true, conflicts_with = "program")]
     last: Option<Duration>,
     /// Also writes the recording
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]

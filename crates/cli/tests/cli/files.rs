@@ -18,6 +18,8 @@ fn a_file_that_is_no_input_is_named_and_code_1() {
         &["sim", "replay"],
         #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
         &["sim", "shrink"],
+        #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+        &["sim", "run", "--"],
         &["pipe", "gunzip"],
         #[cfg(feature = "bench")]
         &[
@@ -37,6 +39,11 @@ fn a_file_that_is_no_input_is_named_and_code_1() {
             assert!(ran.err.contains(&said), "{command:?}: {ran:?}");
             assert_eq!(ran.out, "", "{command:?}");
         }
+    }
+    #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+    {
+        let ran = expect(1, &["sim", "atomics", &text]);
+        assert!(ran.err.contains(&format!("error: {text}")), "{ran:?}");
     }
     #[cfg(unix)]
     for file in [&missing, &hostile, &text] {

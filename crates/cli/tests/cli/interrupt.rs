@@ -1,4 +1,4 @@
-//! Ctrl-C prints what was measured.
+//! Ctrl-C prints what there is until then.
 
 use std::process::{Child, Stdio};
 use std::thread::sleep;
@@ -87,4 +87,25 @@ fn ctrl_c_leaves_valid_json() {
 fn ctrl_c_before_anything_is_measured_is_still_valid_json() {
     let ran = interrupted(&["--json"], Duration::ZERO);
     assert_eq!(ran.json()["interrupted"], true);
+}
+
+/// The search has so many seeds that it never ends.
+#[test]
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+fn ctrl_c_prints_the_table_of_a_simulation() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = super::sim::compile(folder.path());
+    let traces = folder.path().to_str().unwrap();
+    let run = ["sim", "run", "--seeds=1000000000000", "--traces", traces];
+    let child = blitz(&[&run[..], &["--", &program, "two", "threads"]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    wait_until_it_listens(&child);
+    interrupt(&child);
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    let end = "\ninterrupted, with 1 test not done\n";
+    assert!(ran.out.ends_with(end), "{ran:?}");
 }

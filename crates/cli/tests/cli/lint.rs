@@ -215,6 +215,11 @@ fn the_commands_to_try_are_those_of_the_program() {
         said.contains("blitz lint -- true") && !said.contains("migrate"),
         "{said}"
     );
+    // The program's own feature, whose packages are in the lock file.
+    let features = "[features]\ninspect = [\"tokio/inspect\"]\n";
+    fs::write(folder.path().join("Cargo.toml"), features).unwrap();
+    let said = lint(&["true"]);
+    assert!(said.contains("cargo build --features inspect\n"), "{said}");
 }
 
 #[test]

@@ -399,7 +399,61 @@ fn a_feature_of_the_replacement_alone_is_named_when_it_is_taken_back() {
     }
     write(&world.at("program/Cargo.toml"), &plain);
     let ran = world.blitz(0, &["--undo"]);
-    assert!(ran.out.contains("--features tokio/inspect"), "{}", ran.out);
+    assert!(
+        ran.out.contains("the feature `tokio/inspect`"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_says_what_would_change() {
+    let world = held_back();
+    let before = world.files();
+    let changed = |world: &World| {
+        let of =
+            |name| fs::metadata(world.at("program").join(name)).and_then(|file| file.modified());
+        [of("Cargo.toml"), of("Cargo.lock")].map(|time| time.expect("the file has a time"))
+    };
+    let times = changed(&world);
+    let ran = world.blitz(0, &["--dry-run", "--path", "../blitz-io"]);
+    for part in [
+        "would be replaced: 1.28.0 by 1.54.1 of blitz-io",
+        "Would be updated as well\n  - bits 1.0.0 → 1.2.0",
+        "+[patch.crates-io]\n  +tokio = { path = \"../blitz-io/drop-in/tokio\" }",
+        "Nothing is changed.",
+        "`blitz migrate --path ../blitz-io` does this.",
+    ] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    assert_eq!((world.files(), changed(&world)), (before, times));
+    // There is nothing to take back.
+    world.blitz(1, &["--undo"]);
+    let report = world
+        .blitz(0, &["--dry-run", "--json", "--path", "../blitz-io"])
+        .json();
+    assert_eq!(report["dry_run"], true);
+    assert_eq!(
+        report["lines"].as_array().map(Vec::len),
+        Some(2),
+        "{report}"
+    );
+
+    // What an earlier run has saved is still there.
+    let before = world.files();
+    world.migrate(0);
+    let after = world.read("Cargo.toml");
+    world.append("# a change\n");
+    world.blitz(0, &["--dry-run"]);
+    write(&world.at("program/Cargo.toml"), &after);
+    world.blitz(0, &["--undo"]);
+    assert_eq!(world.files(), before);
+
+    // A package that cannot be replaced.
+    let world = World::new("tokio = \"=1.28.0\"\n");
+    world.publish("tokio", "1.28.0", None).checkout("");
+    world.blitz(1, &["--dry-run", "--path", "../blitz-io"]);
+    assert_eq!(world.read("Cargo.lock"), "");
 }
 
 #[test]

@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     return 0;
 }"#;
 
-fn compile(folder: &Path) -> String {
+pub fn compile(folder: &Path) -> String {
     compile_text(PROGRAM, folder)
 }
 
@@ -154,13 +154,15 @@ fn a_program_with_one_thread_has_one_order() {
     assert!(ran.err.contains("has one thread"), "{ran:?}");
 }
 
-/// Starts a search that ends with a signal only, in a process group of its own. Returns it when it has run the program.
+/// Starts a search that ends with a signal only, in a process group of its own. Returns it when it has begun the second run.
 fn endless(folder: &Path, more: &[&str]) -> Child {
-    let mark = folder.join("ran");
+    let (first, mark) = (folder.join("first"), folder.join("second"));
     let text = format!(
         "#include <fcntl.h>\n#include <pthread.h>\nstatic void *thread(void *x) {{ return x; }}\n\
          int main(void) {{ pthread_t t; pthread_create(&t, 0, thread, 0); pthread_join(t, 0); \
+         if (open(\"{}\", O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) return 0; \
          return open(\"{}\", O_CREAT | O_WRONLY, 0600) < 0; }}",
+        first.display(),
         mark.display()
     );
     let program = compile_text(&text, folder);

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 use std::thread::{self, ThreadId};
 
@@ -112,80 +112,295 @@ fn the_end_of_a_runtime_unwinds_all_stacks() {
     }
 }
 
-/// The stack may refer to thread-local values that its own thread destroys before it drops the fiber.
+thread_local! {
+    static VALUE: RefCell<Option<Dropped>> = const { RefCell::new(None) };
+    static KEPT: RefCell<Option<fiber::Fiber<()>>> = const { RefCell::new(None) };
+}
+
+/// A frame with a reference to a thread-local value. It expects that the value is alive when it ends.
+struct Frame<'a>(&'a RefCell<Option<Dropped>>, Arc<AtomicUsize>);
+
+impl Drop for Frame<'_> {
+    fn drop(&mut self) {
+        let value = self.0.borrow();
+        assert_eq!(value.as_ref().unwrap().0.load(Ordering::SeqCst), 0);
+        self.1.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Numbers of ended frames, and of dropped thread-local values.
+#[derive(Clone, Default)]
+struct Counts {
+    frames: Arc<AtomicUsize>,
+    values: Arc<AtomicUsize>,
+}
+
+impl Counts {
+    /// A fiber that waits for ever with a reference to a thread-local value.
+    fn fiber(&self) -> fiber::Fiber<()> {
+        let counts = self.clone();
+        fiber::run(move || {
+            VALUE.with(|value| {
+                (value.borrow_mut()).get_or_insert_with(|| Dropped::new(&counts.values));
+                let _frame = Frame(value, counts.frames);
+                fiber::block_on(pending::<()>());
+            });
+        })
+    }
+
+    fn now(&self) -> [usize; 2] {
+        [&self.frames, &self.values].map(|count| count.load(Ordering::SeqCst))
+    }
+}
+
+fn poll(fiber: &mut fiber::Fiber<()>) -> std::task::Poll<()> {
+    Pin::new(fiber).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Each way in which the future of a fiber that waits can get out of reach.
 #[test]
-fn a_fiber_that_is_dropped_on_another_thread_is_leaked() {
+fn a_fiber_ends_with_its_extent_wherever_its_future_is() {
+    let ways: [fn(fiber::Fiber<()>); 4] = [
+        std::mem::forget,
+        |fiber| KEPT.set(Some(fiber)),
+        |fiber| {
+            struct Cycle(RefCell<Option<(fiber::Fiber<()>, Rc<Cycle>)>>);
+            let cycle = Rc::new(Cycle(RefCell::new(None)));
+            cycle.0.replace(Some((fiber, cycle.clone())));
+        },
+        |mut fiber| _ = poll(&mut fiber),
+    ];
+    for put in ways {
+        let counts = Counts::default();
+        let inner = counts.clone();
+        let owner = thread::spawn(move || {
+            // Its destructor comes after that of the value, as the reverse order of their first uses has it.
+            assert!(KEPT.take().is_none());
+            fiber::extent(|| {
+                let mut fiber = inner.fiber();
+                assert!(poll(&mut fiber).is_pending());
+                put(fiber);
+            });
+            assert_eq!(inner.now(), [1, 0]);
+        });
+        owner.join().unwrap();
+        assert_eq!(counts.now(), [1, 1]);
+    }
+}
+
+/// Another thread uses the reference until the frame is gone.
+#[test]
+fn a_thread_that_a_forgotten_fiber_has_lent_a_value_ends_before_the_value() {
+    thread_local! {
+        static LENT: LentValue = const { LentValue };
+    }
+    struct LentValue;
+    impl Drop for LentValue {
+        fn drop(&mut self) {
+            assert!(IS_BACK.load(Ordering::SeqCst));
+        }
+    }
+    static IS_BACK: AtomicBool = AtomicBool::new(false);
+
+    /// Lets the thread end when the fiber is unwound.
+    struct Ends(std::sync::mpsc::Sender<()>);
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            self.0.send(()).unwrap();
+        }
+    }
+
+    let owner = thread::spawn(|| {
+        fiber::extent(|| {
+            let mut fiber = fiber::run(|| {
+                LENT.with(|value| {
+                    thread::scope(|scope| {
+                        let (sender, ends) = std::sync::mpsc::channel();
+                        let _ends = Ends(sender);
+                        scope.spawn(move || {
+                            ends.recv().unwrap();
+                            let LentValue = value;
+                            IS_BACK.store(true, Ordering::SeqCst);
+                        });
+                        fiber::block_on(pending::<()>());
+                    });
+                });
+            });
+            assert!(poll(&mut fiber).is_pending());
+            std::mem::forget(fiber);
+        });
+        assert!(IS_BACK.load(Ordering::SeqCst));
+    });
+    owner.join().unwrap();
+}
+
+/// The destructor of a thread-local variable has an extent of its own.
+#[test]
+fn a_destructor_of_a_thread_local_value_runs_fibers() {
+    thread_local! {
+        static RUNS: Runs = Runs::default();
+    }
+    #[derive(Default)]
+    struct Runs(RefCell<Counts>);
+    impl Drop for Runs {
+        fn drop(&mut self) {
+            fiber::extent(|| {
+                let mut fiber = self.0.borrow().fiber();
+                assert!(poll(&mut fiber).is_pending());
+                KEPT.set(Some(fiber));
+            });
+            assert_eq!(self.0.borrow().now(), [1, 0]);
+        }
+    }
+
+    let counts = Counts::default();
+    let inner = counts.clone();
+    let owner = thread::spawn(move || {
+        assert!(KEPT.take().is_none());
+        assert!(VALUE.take().is_none());
+        fiber::block_on(fiber::run(|| ()));
+        RUNS.with(|runs| runs.0.replace(inner));
+    });
+    owner.join().unwrap();
+    assert_eq!(counts.now(), [1, 1]);
+}
+
+#[test]
+fn a_fiber_runs_only_in_its_extent() {
+    let mut fiber = fiber::run(fiber::yield_now);
+    let fails = |fiber: &mut fiber::Fiber<()>| {
+        let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| poll(fiber)));
+        let payload = polled.unwrap_err();
+        let message = payload.downcast_ref::<String>().map(String::as_str);
+        message
+            .unwrap_or_else(|| payload.downcast_ref::<&str>().unwrap())
+            .to_owned()
+    };
+    let message = fails(&mut fiber);
+    assert!(message.contains("in `fiber::extent`"), "{message}");
+    let mut fiber = fiber::run(fiber::yield_now);
+    fiber::extent(|| assert!(poll(&mut fiber).is_pending()));
+    fiber::extent(|| {
+        fiber::block_on(fiber::run(fiber::yield_now));
+        let message = fails(&mut fiber);
+        assert!(message.contains("after the extent"), "{message}");
+    });
+}
+
+/// Code on the stacks that end drops fibers, and begins others.
+#[test]
+fn fibers_that_end_may_use_and_begin_fibers() {
+    struct Uses(Rc<RefCell<Option<fiber::Fiber<()>>>>, Counts);
+    impl Drop for Uses {
+        fn drop(&mut self) {
+            drop(self.0.take());
+            let mut new = self.1.fiber();
+            assert!(poll(&mut new).is_pending());
+            std::mem::forget(new);
+        }
+    }
+
+    // The other fiber is older or newer, and each of them also refers to itself.
+    for older in [false, true] {
+        let counts = Counts::default();
+        fiber::extent(|| {
+            let other = Rc::new(RefCell::new(Some(counts.fiber())));
+            let begin = || assert!(poll(other.borrow_mut().as_mut().unwrap()).is_pending());
+            if older {
+                begin();
+            }
+            let own = Rc::new(RefCell::new(None));
+            let uses = [&other, &own].map(|fiber| Uses(fiber.clone(), counts.clone()));
+            *own.borrow_mut() = Some(fiber::run(move || {
+                // While the fiber is unwound, a new one would block the thread.
+                _ = std::panic::catch_unwind(|| fiber::block_on(pending::<()>()));
+                drop(uses);
+            }));
+            let mut running = own.take().unwrap();
+            assert!(poll(&mut running).is_pending());
+            own.replace(Some(running));
+            if !older {
+                begin();
+            }
+        });
+        assert_eq!(counts.frames.load(Ordering::SeqCst), 3);
+    }
+}
+
+#[test]
+fn a_panic_of_a_destructor_does_not_keep_the_other_fibers() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("dropped"));
+        }
+    }
+
+    let counts = Counts::default();
+    fiber::extent(|| {
+        for number in 0..3 {
+            let mut fiber = match number {
+                1 => fiber::run(|| {
+                    // A panic while the fiber is unwound would end the process.
+                    _ = std::panic::catch_unwind(|| fiber::block_on(pending::<()>()));
+                    drop(Panics);
+                }),
+                _ => counts.fiber(),
+            };
+            assert!(poll(&mut fiber).is_pending());
+            std::mem::forget(fiber);
+        }
+    });
+    assert_eq!(counts.frames.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn an_extent_that_panics_ends_its_fibers() {
+    let counts = Counts::default();
+    let result = std::panic::catch_unwind(|| {
+        fiber::extent(|| {
+            let mut fiber = counts.fiber();
+            assert!(poll(&mut fiber).is_pending());
+            std::mem::forget(fiber);
+            std::panic::resume_unwind(Box::new(()));
+        });
+    });
+    result.unwrap_err();
+    assert_eq!(counts.frames.load(Ordering::SeqCst), 1);
+}
+
+/// The task of a fiber that has ended with `block_on` has an error, and does not wait for ever.
+#[test]
+fn a_fiber_ends_with_the_block_on_of_a_current_thread_runtime() {
     let count = Arc::new(AtomicUsize::new(0));
     let (begun, mut begins) = mpsc::unbounded_channel();
-    let inner = count.clone();
-    let owner = thread::spawn(move || {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let [fiber] = runtime.block_on(async {
+        let fiber = fiber::spawn(waits_for_ever(&count, &begun));
+        begins.recv().await.unwrap();
+        [fiber]
+    });
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+    assert!(runtime.block_on(fiber).unwrap_err().is_panic());
+}
+
+/// The same, in a runtime that another thread drops.
+#[test]
+fn a_fiber_that_is_dropped_on_another_thread_ends_on_its_own() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let (begun, mut begins) = mpsc::unbounded_channel();
+    fiber::extent(|| {
         let runtime = Builder::new_current_thread().build().unwrap();
-        let fiber = runtime.block_on(async {
-            let fiber = fiber::spawn(waits_for_ever(&inner, &begun));
+        let [fiber] = runtime.block_on(async {
+            let fiber = fiber::spawn(waits_for_ever(&count, &begun));
             begins.recv().await.unwrap();
             [fiber]
         });
         thread::spawn(move || drop(runtime)).join().unwrap();
-        let [fiber] = fiber;
         assert!(fiber::block_on(fiber).unwrap_err().is_cancelled());
-        fiber::block_on(fiber::run(|| ()));
+        assert_eq!(count.load(Ordering::SeqCst), 0);
     });
-    owner.join().unwrap();
-    assert_eq!(count.load(Ordering::SeqCst), 0);
-}
-
-/// The destructors of thread-local variables come in the opposite order of their first uses.
-#[test]
-fn a_fiber_that_is_dropped_while_its_thread_ends_is_leaked() {
-    thread_local! {
-        static KEPT: RefCell<Option<fiber::Fiber<()>>> = const { RefCell::new(None) };
-        static VALUE: RefCell<Option<Dropped>> = const { RefCell::new(None) };
-    }
-
-    /// The value must be alive when a frame of the fiber is unwound.
-    struct Frame(Arc<AtomicUsize>);
-    impl Drop for Frame {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::SeqCst);
-        }
-    }
-
-    let [unwound, dropped] = [const { AtomicUsize::new(0) }; 2].map(Arc::new);
-    let counts = (unwound.clone(), dropped.clone());
-    let owner = thread::spawn(move || {
-        let (unwound, dropped) = counts;
-        assert!(KEPT.take().is_none());
-        let mut kept = fiber::run(move || {
-            VALUE.set(Some(Dropped::new(&dropped)));
-            VALUE.with_borrow(|_| {
-                let _frame = Frame(unwound);
-                fiber::block_on(pending::<()>());
-            });
-        });
-        let context = &mut Context::from_waker(Waker::noop());
-        assert!(Pin::new(&mut kept).poll(context).is_pending());
-        KEPT.set(Some(kept));
-    });
-    owner.join().unwrap();
-    assert_eq!(dropped.load(Ordering::SeqCst), 1);
-    assert_eq!(unwound.load(Ordering::SeqCst), 0);
-}
-
-#[test]
-fn a_fiber_whose_thread_has_ended_is_leaked() {
-    let count = Arc::new(AtomicUsize::new(0));
-    let (begun, mut begins) = mpsc::unbounded_channel();
-    let inner = count.clone();
-    let runtime = thread::spawn(move || {
-        let runtime = Builder::new_current_thread().build().unwrap();
-        runtime.block_on(async {
-            fiber::spawn(waits_for_ever(&inner, &begun));
-            begins.recv().await.unwrap();
-        });
-        runtime
-    });
-    drop(runtime.join().unwrap());
-    assert_eq!(count.load(Ordering::SeqCst), 0);
+    assert_eq!(count.load(Ordering::SeqCst), 1);
 }
 
 #[test]
@@ -196,29 +411,31 @@ fn a_fiber_whose_thread_has_ended_is_leaked() {
 fn a_fiber_goes_on_when_its_thread_drives_the_runtime_again() {
     let runtime = Arc::new(Builder::new_current_thread().build().unwrap());
     let notify = Arc::new(Notify::new());
-    let [fiber] = runtime.block_on(async {
-        let notify = notify.clone();
-        let fiber = fiber::spawn(move || {
-            let here = thread::current().id();
-            fiber::block_on(notify.notified());
-            assert_eq!(here, thread::current().id());
+    fiber::extent(|| {
+        let [fiber] = runtime.block_on(async {
+            let notify = notify.clone();
+            let fiber = fiber::spawn(move || {
+                let here = thread::current().id();
+                fiber::block_on(notify.notified());
+                assert_eq!(here, thread::current().id());
+            });
+            task::yield_now().await;
+            [fiber]
         });
-        task::yield_now().await;
-        [fiber]
-    });
-    let other = runtime.clone();
-    let fiber = thread::spawn(move || {
-        notify.notify_one();
-        other.block_on(async {
-            for _ in 0..10 {
-                task::yield_now().await;
-            }
-            assert!(!fiber.is_finished());
+        let other = runtime.clone();
+        let fiber = thread::spawn(move || {
+            notify.notify_one();
+            other.block_on(async {
+                for _ in 0..10 {
+                    task::yield_now().await;
+                }
+                assert!(!fiber.is_finished());
+            });
+            fiber
         });
-        fiber
+        let fiber = fiber.join().unwrap();
+        runtime.block_on(fiber).unwrap();
     });
-    let fiber = fiber.join().unwrap();
-    runtime.block_on(fiber).unwrap();
 }
 
 #[test]

@@ -272,19 +272,21 @@ fn fits(outer: Scope, inner: Scope) -> bool {
 fn every_scope_of_two_fibers_in_every_order() {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
-        for outer in ALL {
-            for inner in ALL {
-                if fits(outer, inner) {
-                    // The other fiber has them the other way round, if it can.
-                    let (first, second) = if fits(inner, outer) {
-                        (inner, outer)
-                    } else {
-                        (outer, inner)
-                    };
-                    in_every_order(|| [fiber("a", outer, inner), fiber("b", first, second)]);
+        fiber::extent(|| {
+            for outer in ALL {
+                for inner in ALL {
+                    if fits(outer, inner) {
+                        // The other fiber has them the other way round, if it can.
+                        let (first, second) = if fits(inner, outer) {
+                            (inner, outer)
+                        } else {
+                            (outer, inner)
+                        };
+                        in_every_order(|| [fiber("a", outer, inner), fiber("b", first, second)]);
+                    }
                 }
             }
-        }
+        })
     });
 }
 
@@ -292,41 +294,48 @@ fn every_scope_of_two_fibers_in_every_order() {
 fn fibers_that_are_dropped_leave_their_scopes_in_order() {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
-        for scope in ALL {
-            for polls in 1..4 {
-                let [mut one, mut other] = ["a", "b"].map(|name| fiber(name, scope, Scope::Once));
-                (0..polls).for_each(|_| assert!(!step(&mut one) && !step(&mut other)));
-                if matches!(scope, Scope::Join | Scope::InPool | Scope::Dropped) {
-                    // The rest would run in a destructor, which may not suspend.
-                    std::mem::forget([one, other]);
-                } else {
-                    drop(one);
-                    assert!(KEY.try_get().is_err());
-                    assert!(!step(&mut other));
+        fiber::extent(|| {
+            for scope in ALL {
+                for polls in 1..4 {
+                    let [mut one, mut other] =
+                        ["a", "b"].map(|name| fiber(name, scope, Scope::Once));
+                    (0..polls).for_each(|_| assert!(!step(&mut one) && !step(&mut other)));
+                    if matches!(scope, Scope::Join | Scope::InPool | Scope::Dropped) {
+                        // The rest would run in a destructor, which may not suspend.
+                        [one, other]
+                            .iter_mut()
+                            .for_each(|fiber| while !step(fiber) {});
+                    } else {
+                        drop(one);
+                        assert!(KEY.try_get().is_err());
+                        assert!(!step(&mut other));
+                    }
                 }
             }
-        }
+        })
     });
 }
 
 #[test]
 fn a_fiber_sees_the_scope_of_the_poll_that_resumes_it() {
-    let mut fiber = Box::pin(fiber::run(|| {
-        assert_eq!(KEY.get(), "one");
-        OTHER.sync_scope(1, suspend);
-        assert_eq!(KEY.get(), "two");
-        KEY.sync_scope("own".into(), || {
-            suspend();
-            assert_eq!(KEY.get(), "own");
+    fiber::extent(|| {
+        let mut fiber = Box::pin(fiber::run(|| {
+            assert_eq!(KEY.get(), "one");
+            OTHER.sync_scope(1, suspend);
+            assert_eq!(KEY.get(), "two");
+            KEY.sync_scope("own".into(), || {
+                suspend();
+                assert_eq!(KEY.get(), "own");
+            });
+            assert!(KEY.try_get().is_err());
+        }));
+        KEY.sync_scope("one".into(), || assert!(poll(&mut fiber).is_pending()));
+        KEY.sync_scope("two".into(), || {
+            assert!(poll(&mut fiber).is_pending());
+            assert_eq!(KEY.get(), "two");
         });
-        assert!(KEY.try_get().is_err());
-    }));
-    KEY.sync_scope("one".into(), || assert!(poll(&mut fiber).is_pending()));
-    KEY.sync_scope("two".into(), || {
-        assert!(poll(&mut fiber).is_pending());
-        assert_eq!(KEY.get(), "two");
+        assert!(poll(&mut fiber).is_ready());
     });
-    assert!(poll(&mut fiber).is_ready());
 }
 
 /// Records the value that it reads when the fiber is unwound.
@@ -354,34 +363,38 @@ fn borrower() -> (Fiber<()>, Rc<RefCell<String>>) {
 
 #[test]
 fn a_fiber_may_wait_with_a_reference_to_the_value_of_its_scope() {
-    let (fiber, found) = borrower();
-    let mut scope = Box::pin(KEY.scope("value".into(), fiber));
-    assert!(poll(&mut scope).is_pending());
-    // Other code of the thread has scopes of the key while the fiber waits.
-    let mut other = Box::pin(KEY.scope("other".into(), async { KEY.get() }));
-    assert_eq!(poll(&mut other), Poll::Ready("other".into()));
-    assert!(poll(&mut scope).is_pending());
-    assert_eq!(scope.as_mut().take_value(), None);
-    assert_eq!(poll(&mut scope), Poll::Ready(()));
-    assert_eq!(*found.borrow(), "value");
-    assert_eq!(scope.as_mut().take_value().as_deref(), Some("value"));
+    fiber::extent(|| {
+        let (fiber, found) = borrower();
+        let mut scope = Box::pin(KEY.scope("value".into(), fiber));
+        assert!(poll(&mut scope).is_pending());
+        // Other code of the thread has scopes of the key while the fiber waits.
+        let mut other = Box::pin(KEY.scope("other".into(), async { KEY.get() }));
+        assert_eq!(poll(&mut other), Poll::Ready("other".into()));
+        assert!(poll(&mut scope).is_pending());
+        assert_eq!(scope.as_mut().take_value(), None);
+        assert_eq!(poll(&mut scope), Poll::Ready(()));
+        assert_eq!(*found.borrow(), "value");
+        assert_eq!(scope.as_mut().take_value().as_deref(), Some("value"));
+    });
 }
 
 #[test]
 fn the_future_of_a_scope_is_dropped_before_its_value() {
-    // Also where the value cannot be in its place.
-    for borrowed in [false, true] {
-        let (fiber, found) = borrower();
-        let mut scope = Box::pin(KEY.scope("value".into(), fiber));
-        assert!(poll(&mut scope).is_pending());
-        assert_eq!(scope.as_mut().take_value(), None);
-        if borrowed {
-            KEY.sync_scope("other".into(), || KEY.with(|_| drop(scope)));
-        } else {
-            drop(scope);
+    fiber::extent(|| {
+        // Also where the value cannot be in its place.
+        for borrowed in [false, true] {
+            let (fiber, found) = borrower();
+            let mut scope = Box::pin(KEY.scope("value".into(), fiber));
+            assert!(poll(&mut scope).is_pending());
+            assert_eq!(scope.as_mut().take_value(), None);
+            if borrowed {
+                KEY.sync_scope("other".into(), || KEY.with(|_| drop(scope)));
+            } else {
+                drop(scope);
+            }
+            assert_eq!(*found.borrow(), "value");
         }
-        assert_eq!(*found.borrow(), "value");
-    }
+    });
 }
 
 #[test]
@@ -393,7 +406,9 @@ fn a_value_does_not_go_while_a_fiber_has_a_reference() {
     if std::env::var_os(CHILD).is_some() {
         let (fiber, _) = borrower();
         let mut fiber = Box::pin(fiber);
-        KEY.sync_scope("value".into(), || assert!(poll(&mut fiber).is_pending()));
+        fiber::extent(|| {
+            KEY.sync_scope("value".into(), || assert!(poll(&mut fiber).is_pending()));
+        });
         unreachable!("the value is gone");
     }
     let name = "scopes::a_value_does_not_go_while_a_fiber_has_a_reference";
@@ -494,33 +509,35 @@ fn a_task_does_not_wait_for_a_closure_that_a_fiber_of_its_thread_runs() {
 /// call. No fiber of this thread is woken at the end of that.
 #[test]
 fn a_fiber_waits_for_the_call_of_another_thread_as_a_thread_does() {
-    let cell = Arc::new(OnceLock::new());
-    let shared = cell.clone();
-    let mut failing = Box::pin(fiber::run(move || {
-        shared.get_or_init(|| {
-            suspend();
-            panic!("on purpose")
-        });
-    }));
-    assert!(poll(&mut failing).is_pending());
-    let shared = cell.clone();
-    let mut waiting = Box::pin(fiber::run(move || *shared.get_or_init(|| 1)));
-    assert!(poll(&mut waiting).is_pending());
-    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut failing))).is_err());
-    let (begun, polled) = (Barrier::new(2), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            cell.get_or_init(|| {
-                begun.wait();
-                while !polled.load(Ordering::Relaxed) {
-                    std::thread::yield_now();
-                }
-                7
+    fiber::extent(|| {
+        let cell = Arc::new(OnceLock::new());
+        let shared = cell.clone();
+        let mut failing = Box::pin(fiber::run(move || {
+            shared.get_or_init(|| {
+                suspend();
+                panic!("on purpose")
             });
+        }));
+        assert!(poll(&mut failing).is_pending());
+        let shared = cell.clone();
+        let mut waiting = Box::pin(fiber::run(move || *shared.get_or_init(|| 1)));
+        assert!(poll(&mut waiting).is_pending());
+        assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut failing))).is_err());
+        let (begun, polled) = (Barrier::new(2), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                cell.get_or_init(|| {
+                    begun.wait();
+                    while !polled.load(Ordering::Relaxed) {
+                        std::thread::yield_now();
+                    }
+                    7
+                });
+            });
+            begun.wait();
+            polled.store(true, Ordering::Relaxed);
+            assert_eq!(poll(&mut waiting), Poll::Ready(7));
         });
-        begun.wait();
-        polled.store(true, Ordering::Relaxed);
-        assert_eq!(poll(&mut waiting), Poll::Ready(7));
     });
 }
 
@@ -545,11 +562,13 @@ fn a_value_is_not_shown_while_a_fiber_of_another_thread_has_a_reference() {
             });
         });
         BORROWER.set(Some(Box::pin(fiber)));
-        assert!(poll(&mut scope).is_pending());
-        sender.send(scope).unwrap();
-        let mut scope = returned.recv().unwrap();
-        assert!(poll(&mut scope).is_ready());
-        scope
+        fiber::extent(|| {
+            assert!(poll(&mut scope).is_pending());
+            sender.send(scope).unwrap();
+            let mut scope = returned.recv().unwrap();
+            assert!(poll(&mut scope).is_ready());
+            scope
+        })
     });
     let scope = receiver.recv().unwrap();
     assert!(format!("{scope:?}").contains("<borrowed>"));

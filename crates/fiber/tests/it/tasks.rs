@@ -155,7 +155,7 @@ fn two_fibers_in_one_task_take_turns() {
     let waits =
         |barrier: Rc<Barrier>| fiber::run(move || fiber::block_on(barrier.wait()).is_leader());
     let (one, two) = (waits(barrier.clone()), waits(barrier));
-    let (one, two) = pollster::block_on(async { blitz_io::join!(one, two) });
+    let (one, two) = fiber::block_on(async { blitz_io::join!(one, two) });
     assert!(one != two);
 }
 
@@ -197,7 +197,7 @@ fn other_executors_run_fibers() {
             fiber::block_on(async { 7 }) * *local
         })
     };
-    assert_eq!(pollster::block_on(fiber()), 42);
+    assert_eq!(fiber::extent(|| pollster::block_on(fiber())), 42);
     assert_eq!(fiber::block_on(fiber()), 42);
 }
 
@@ -209,7 +209,7 @@ fn tokio_runs_fibers() {
         .build()
         .unwrap();
     let set = tokio::task::LocalSet::new();
-    let sum = set.block_on(&runtime, async {
+    let main = async {
         let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
         let consumer = tokio::task::spawn_local(fiber::run(move || {
             let mut sum = 0;
@@ -227,7 +227,8 @@ fn tokio_runs_fibers() {
         }));
         producer.await.unwrap();
         consumer.await.unwrap()
-    });
+    };
+    let sum = fiber::extent(|| set.block_on(&runtime, main));
     assert_eq!(sum, 4950);
 }
 
@@ -239,7 +240,7 @@ fn tokio_aborts_fibers() {
     let set = tokio::task::LocalSet::new();
     let dropped = Rc::new(());
     let held = dropped.clone();
-    set.block_on(&runtime, async {
+    let main = async {
         let fiber = tokio::task::spawn_local(fiber::run(move || {
             let _held = held;
             fiber::block_on(std::future::pending::<()>());
@@ -247,7 +248,8 @@ fn tokio_aborts_fibers() {
         tokio::task::yield_now().await;
         fiber.abort();
         assert!(fiber.await.unwrap_err().is_cancelled());
-    });
+    };
+    fiber::extent(|| set.block_on(&runtime, main));
     assert_eq!(Rc::strong_count(&dropped), 1);
 }
 

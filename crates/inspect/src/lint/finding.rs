@@ -169,15 +169,20 @@ impl Finding {
             Certainty::Probable => "probable",
         };
         let mut text = format!("{certainty}: {}: {}\n", self.lint, self.summary);
+        let sides = self.steps.iter();
+        let sides: Vec<&Side> = sides
+            .flat_map(|step| step.holds.iter().chain(&step.takes))
+            .collect();
+        let shown = |side| shown(side, &sides);
         for step in &self.steps {
             let who = who(step);
             match (&step.holds, &step.takes) {
                 (Some(holds), Some(takes)) => {
-                    _ = writeln!(text, "  {who} holds {}", Shown(holds));
-                    _ = writeln!(text, "    and takes {}", Shown(takes));
+                    _ = writeln!(text, "  {who} holds {}", shown(holds));
+                    _ = writeln!(text, "    and takes {}", shown(takes));
                 }
-                (Some(holds), None) => _ = writeln!(text, "  {who} holds {}", Shown(holds)),
-                (None, Some(takes)) => _ = writeln!(text, "  {who} waits for {}", Shown(takes)),
+                (Some(holds), None) => _ = writeln!(text, "  {who} holds {}", shown(holds)),
+                (None, Some(takes)) => _ = writeln!(text, "  {who} waits for {}", shown(takes)),
                 (None, None) => _ = writeln!(text, "  {}", who.trim_end_matches(',')),
             }
         }
@@ -210,21 +215,36 @@ fn who(step: &Step) -> String {
     }
 }
 
-/// A lock for people, in two lines.
-struct Shown<'a>(&'a Side);
+/// Describes one of several locks, in two lines.
+fn shown(side: &Side, all: &[&Side]) -> String {
+    let mut text = numbered(side, all);
+    if let Some(made_at) = made_at(side) {
+        _ = write!(text, " (created at {})", short(made_at));
+    }
+    if let Some(at) = &side.at {
+        _ = write!(text, "\n      at {}", short(at));
+    }
+    text
+}
 
-impl Display for Shown<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let side = self.0;
-        f.write_str(&name(side))?;
-        // `Arc::default` has created it, whose line says nothing.
-        if let Some(made_at) = side.made_at.as_ref().filter(|at| !is_of_std(at)) {
-            write!(f, " (created at {})", short(made_at))?;
+/// Returns the line at which a lock was created, unless `Arc::default` has created it, whose line says nothing.
+fn made_at(side: &Side) -> Option<&str> {
+    side.made_at.as_deref().filter(|at| !is_of_std(at))
+}
+
+/// Returns the name of one of several locks, with its number among those that have this name and were created at this line.
+pub(super) fn numbered(side: &Side, all: &[&Side]) -> String {
+    let own = name(side);
+    let is_like = |other: &&&Side| name(other) == own && made_at(other) == made_at(side);
+    let mut locks: Vec<&str> = Vec::new();
+    for other in all.iter().filter(is_like) {
+        if !locks.contains(&&*other.lock) {
+            locks.push(&other.lock);
         }
-        match &side.at {
-            Some(at) => write!(f, "\n      at {}", short(at)),
-            None => Ok(()),
-        }
+    }
+    match locks.iter().position(|lock| *lock == side.lock) {
+        Some(at) if locks.len() > 1 => format!("{own} #{}", at + 1),
+        _ => own,
     }
 }
 

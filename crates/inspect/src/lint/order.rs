@@ -45,7 +45,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use blitz_io_observe::Mode;
 
-use super::finding::{Finding, Lint, name};
+use super::finding::{Finding, Lint, name, numbered};
 use super::run::{Edge, Run, Side, Step, Write};
 use crate::names::is_of_std;
 use crate::snapshot::Certainty;
@@ -252,7 +252,8 @@ fn has_gate(edges: &[&Edge], path: &[usize]) -> bool {
 }
 
 fn finding(cycle: &[&Edge], certainty: Certainty, doubt: &str, run: &Run) -> Finding {
-    let names: Vec<_> = cycle.iter().map(|edge| name(&edge.from)).collect();
+    let held: Vec<&Side> = cycle.iter().map(|edge| &edge.from).collect();
+    let names: Vec<_> = held.iter().map(|side| numbered(side, &held)).collect();
     let owners: BTreeSet<_> = cycle.iter().filter_map(|edge| edge.owner).collect();
     let orders = if cycle.len() == 2 {
         "are taken in both orders"

@@ -139,7 +139,9 @@ fn children_whose_owner_may_go_on_are_probable() {
         assert_eq!(found.len(), 1, "{found:#?}");
         assert_eq!(found[0].certainty, Certainty::Probable);
         assert!(
-            found[0].summary.contains("task 4 \"t4\" for descriptor"),
+            found[0]
+                .summary
+                .contains("only if another of their waits ends (1 further wait, below)"),
             "{found:#?}"
         );
     }

@@ -259,12 +259,42 @@ fn a_text_names_each_owner_and_both_of_its_lines() {
     let all = found(vec![locks(1, "a", "b"), locks(2, "b", "a")]);
     let text = all[0].text();
     for part in [
-        "certain: lock-order: Mutex and Mutex are taken in both orders\n",
-        "task 1 holds Mutex\n      at main.rs:10\n    and takes Mutex\n      at main.rs:11\n",
-        "task 2 holds Mutex\n      at main.rs:20\n    and takes Mutex\n      at main.rs:21\n",
+        "certain: lock-order: Mutex #1 and Mutex #2 are taken in both orders\n",
+        "task 1 holds Mutex #1\n      at main.rs:10\n    and takes Mutex #2\n      at main.rs:11\n",
+        "task 2 holds Mutex #2\n      at main.rs:20\n    and takes Mutex #1\n      at main.rs:21\n",
     ] {
         assert!(text.contains(part), "{text}");
     }
+}
+
+/// Locks with a line of their own need no number.
+#[test]
+fn locks_that_look_the_same_have_numbers() {
+    let mut edges = vec![locks(1, "a", "b"), locks(2, "b", "a")];
+    for edge in &mut edges {
+        for side in [&mut edge.from, &mut edge.to] {
+            side.made_at = Some(format!("main.rs:{}", side.lock));
+        }
+    }
+    let text = found(edges)[0].text();
+    assert!(text.contains("Mutex and Mutex are taken"), "{text}");
+    assert!(
+        text.contains("holds Mutex (created at main.rs:a)"),
+        "{text}"
+    );
+    assert!(!text.contains('#'), "{text}");
+    let mut edges = vec![locks(1, "a", "b"), locks(2, "b", "a")];
+    for edge in &mut edges {
+        for side in [&mut edge.from, &mut edge.to] {
+            side.made_at = Some("main.rs:5".into());
+        }
+    }
+    let text = found(edges)[0].text();
+    assert!(text.contains("Mutex #1 and Mutex #2 are taken"), "{text}");
+    assert!(
+        text.contains("holds Mutex #2 (created at main.rs:5)"),
+        "{text}"
+    );
 }
 
 #[test]

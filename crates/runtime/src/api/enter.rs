@@ -16,11 +16,11 @@ use std::cell::Cell;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
-use blitz_io_core::{OnDrop, Parker, Spin, coop, deadline};
+use blitz_io_core::{OnDrop, Parker, Spin, coop, deadline, fibers};
 
 use crate::api::common::RuntimeRef;
 use crate::api::errors::{NESTED, OUT_OF_ORDER};
@@ -183,7 +183,8 @@ pub(crate) fn drive<T>(
             }
         });
     });
-    run(&mut MayBlock(PhantomData))
+    // Fibers end before the thread stops driving: their destructors may need the runtime.
+    fibers::extent(|| run(&mut MayBlock(PhantomData)))
 }
 
 /// Panics, where the caller is, if the thread drives tasks or blocks for a future.
@@ -307,7 +308,10 @@ impl MayBlock {
 /// Blocks the thread until `future` is ready, though it may be polling a task. For short
 /// waits: another thread is completing the future already.
 pub(crate) fn block_for_a_moment<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
+    fibers::extent(|| block_in_extent(pin!(future)))
+}
+
+fn block_in_extent<F: Future>(mut future: Pin<&mut F>) -> F::Output {
     let parker = CachedParker::take();
     let mut context = TaskContext::from_waker(&parker.waker);
     let output = loop {

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use crate::ledger::Ledger;
-use crate::requests::{PING, over_http1, over_http2};
+use crate::requests::{PING, over_http1, over_http2, over_reqwest};
 use crate::site::{BoxError, LIMIT, PORT, Stop, check, stopped};
 
 /// Serves connections until it is to end, and then those that are left.
@@ -65,5 +65,11 @@ fn hyper_answers_each_request_once_over_http1() {
 #[test]
 fn hyper_answers_each_request_once_over_http2() {
     let report = check(serve, over_http2);
+    assert!(report.never().is_empty(), "{report:?}");
+}
+
+#[test]
+fn hyper_answers_each_request_of_reqwest_once() {
+    let report = check(serve, over_reqwest);
     assert!(report.never().is_empty(), "{report:?}");
 }

@@ -1,4 +1,4 @@
-//! Requests of hyper's client: a number in the body, and its double as the answer.
+//! Requests of hyper's client, also as a part of reqwest: a number in the body, and its double as the answer.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -52,4 +52,18 @@ async fn ask(client: &OwnClient, server: IpAddr, number: u64) -> Result<u64, Box
     }
     let answer = response.into_body().collect().await?.to_bytes();
     Ok(std::str::from_utf8(&answer)?.parse()?)
+}
+
+/// reqwest, which finds the server by its name.
+pub async fn over_reqwest(ledger: Ledger, _: IpAddr) {
+    let client = reqwest::Client::new();
+    let ask = |number: u64| {
+        let request = client.post(format!("http://server:{PORT}/"));
+        async move {
+            let response = request.body(number.to_string()).send().await?;
+            let answer = response.error_for_status()?.text().await?;
+            Ok(answer.parse()?)
+        }
+    };
+    send_requests(ledger, ask).await;
 }

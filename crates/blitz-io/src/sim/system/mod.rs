@@ -11,21 +11,25 @@
 //! | `getrandom`, `getentropy` | a stream of the host, which follows from the run's entropy |
 //! | `nanosleep`, `clock_nanosleep`, `usleep`, `sleep` | the simulated clock moves, and the call returns |
 //! | `getaddrinfo` | the addresses of hosts |
-//! | `socket` | an error, and a line in the report |
-//! | `syscall` | `getrandom` as above; a wait of a futex with a time limit waits in real time, for the simulated rest |
+//! | `socket`, `connect`, `bind`, `listen`, and data that connects | an error, and a line in the report; a TCP socket that only keeps options is one of the system's |
+//! | `pthread_create` | the system's, and a line in the report of a deadlock |
+//! | `syscall` | `getrandom` as above; a wait of a futex with a time limit waits in real time, for the simulated rest; one without a limit that lasts is reported |
 //!
 //! | file | contents |
 //! |---|---|
 //! | `mod.rs` | the answers of a run |
+//! | `calls.rs` | calls that are counted for a report |
+//! | `stuck.rs` | a task that blocks the thread |
 //! | `interposed/mod.rs` | the symbols |
 //! | `interposed/real.rs` | the functions of the C library itself |
-//! | `interposed/clocks.rs`, `entropy.rs`, `names.rs`, `sleeps.rs`, `waits.rs` | the functions, by what they do |
+//! | `interposed/blocked.rs`, `clocks.rs`, `entropy.rs`, `names.rs`, `sleeps.rs`, `sockets.rs`, `threads.rs`, `waits.rs` | the functions, by what they do |
 //!
 //! # When these functions run
 //!
 //! At any time: before `main`, in an allocator, in the handler of a signal, at the end of a thread. So the state of the thread
 //! has no destructor and needs no initialisation, and nothing here waits for a lock. If the run is busy (an allocator
-//! reads the clock while the run allocates), the answer of the system stands.
+//! reads the clock while the run allocates), the answer of the system stands. Two functions do more. The first refused socket and the first
+//! thread of a run walk the stack, without an allocation or a lock of the program. A wait that lasts makes a message, on another thread.
 //!
 //! # A clock that a loop reads
 //!
@@ -33,6 +37,7 @@
 //! [`READINGS`] of one moment the clock moves, further with each reading. A run that repeats the same readings repeats these
 //! moves.
 
+mod calls;
 #[cfg(all(
     target_os = "linux",
     target_env = "gnu",
@@ -41,6 +46,8 @@
     not(any(miri, loom, thread_sanitizer))
 ))]
 mod interposed;
+#[allow(dead_code, reason = "where nothing is taken over")]
+mod stuck;
 #[cfg(not(all(
     target_os = "linux",
     target_env = "gnu",
@@ -67,7 +74,10 @@ use blitz_io_core::Random;
 use blitz_io_observe::decisions;
 use blitz_io_runtime::internals::{advance_simulated, simulated_now};
 
+use super::failure::Cause;
 use super::run::Run;
+use calls::Calls;
+pub(super) use stuck::Waiting;
 
 /// The time of day at which each run begins, in seconds since 1970: the beginning of 2026.
 const BEGIN: u64 = 1_767_225_600;
@@ -77,6 +87,8 @@ const READINGS: u32 = 10_000;
 const DOUBLES: u32 = 1_000;
 /// The longest sleep, a century: the limit of a run's time is much shorter.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
+/// Number of refused sockets after which a run fails: its code seems to try again for ever.
+const REFUSALS: u64 = 1_000;
 /// Number of different entropies.
 const ENTROPIES: u64 = 1 << 16;
 
@@ -114,8 +126,12 @@ pub(super) struct System {
     is_drawn: Cell<bool>,
     /// The random numbers of each host.
     streams: RefCell<Vec<(u32, Random)>>,
-    /// Number of sockets that were refused.
-    sockets: Cell<u64>,
+    /// Sockets that were refused.
+    refused: Calls,
+    /// Threads that were started.
+    threads: Calls,
+    /// A wait of the thread is watched.
+    watches: Cell<bool>,
 }
 
 impl System {
@@ -129,7 +145,9 @@ impl System {
             entropy,
             is_drawn: Cell::new(false),
             streams: RefCell::default(),
-            sockets: Cell::new(0),
+            refused: Calls::default(),
+            threads: Calls::default(),
+            watches: Cell::new(false),
         }
     }
 
@@ -165,17 +183,53 @@ impl System {
         if self.is_drawn.get() { self.entropy } else { 0 }
     }
 
-    /// Returns what a report says of it.
-    pub(super) fn note(&self) -> String {
-        match self.sockets.get() {
-            0 => String::new(),
-            count => format!(
-                "the code has asked for a socket of the system, {count} times: a simulation refuses these \
-                 (EOPNOTSUPP). Use `blitz_io::net`, or the drop-in package `tokio`; with `threads = \"all\"` all \
-                 sockets are simulated\n"
-            ),
-        }
+    /// Returns the failure of a run that was refused so many sockets.
+    #[inline]
+    pub(super) fn failure(&self) -> Option<Cause> {
+        let count = self.refused.count();
+        (count >= REFUSALS).then_some(Cause::Refused(count))
     }
+
+    /// Returns what a report of a failure says of it.
+    pub(super) fn note(&self, cause: &Cause) -> String {
+        let mut note = String::new();
+        if let Some((function, place)) = self.refused.first() {
+            let count = self.refused.count();
+            let at = place.map_or(String::new(), |place| format!(" at {place}"));
+            note = format!(
+                "the code has asked for a socket of the system, {count} times, first{at} by `{function}`: a simulation \
+                 refuses these (EOPNOTSUPP). Use `blitz_io::net`, or the drop-in package `tokio`; with \
+                 `threads = \"all\"` all sockets are simulated\n"
+            );
+        }
+        let waits = matches!(cause, Cause::Deadlock | Cause::Finding { .. });
+        if let Some((_, place)) = self.threads.first().filter(|_| waits) {
+            note += &started(self.threads.count(), place.as_deref());
+        }
+        note
+    }
+
+    /// A wait of the thread is to be watched. Returns `false` if one is.
+    #[allow(dead_code, reason = "where nothing is taken over")]
+    fn begin_watch(&self) -> bool {
+        !self.watches.replace(true)
+    }
+
+    #[allow(dead_code, reason = "where nothing is taken over")]
+    fn end_watch(&self) {
+        self.watches.set(false);
+    }
+}
+
+/// Says that threads were started, the first one at this place.
+fn started(count: u64, place: Option<&str>) -> String {
+    let (what, them) = match count {
+        1 => ("1 thread was".to_owned(), "it"),
+        _ => (format!("{count} threads were"), "them"),
+    };
+    let first = if count == 1 { "" } else { "the first " };
+    let at = place.map_or(String::new(), |place| format!(", {first}at {place}"));
+    format!("{what} started outside of the simulation{at}: `threads = \"all\"` simulates {them}\n")
 }
 
 #[allow(dead_code, reason = "where nothing is taken over")]
@@ -273,12 +327,6 @@ impl Run {
             part.copy_from_slice(&number[..part.len()]);
         }
         true
-    }
-
-    /// Counts a socket that was refused.
-    pub(super) fn refuse_socket(&self) {
-        let sockets = &self.system().sockets;
-        sockets.set(sockets.get() + 1);
     }
 }
 

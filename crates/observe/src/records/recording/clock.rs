@@ -9,7 +9,7 @@
 use std::sync::Once;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -29,6 +29,8 @@ const LOST: Duration = Duration::from_secs(1);
 /// Nanoseconds.
 static RECENT: AtomicU64 = AtomicU64::new(0);
 static STARTED: PerProcess<Once> = PerProcess::new(Once::new);
+/// The thread runs.
+static RUNS: PerProcess<AtomicBool> = PerProcess::new(AtomicBool::default);
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 static START: OnceLock<Instant> = OnceLock::new();
@@ -115,12 +117,18 @@ pub fn keep_time() {
         }
         RECENT.store(coarse(), Ordering::Relaxed);
         let thread = thread::Builder::new().name("blitz-clock".into());
-        // A system without a thread left has other troubles than long polls.
-        _ = thread.spawn(run);
+        // It is none of a test's. A system without a thread left has other troubles than long polls.
+        _ = crate::decisions::with_system(|| thread.spawn(run));
     });
 }
 
+/// Returns `true` if that thread runs. It wakes no other one.
+pub fn has_clock_thread() -> bool {
+    RUNS.load(Ordering::Relaxed)
+}
+
 fn run() {
+    RUNS.store(true, Ordering::Relaxed);
     loop {
         thread::sleep(STEP);
         RECENT.store(coarse(), Ordering::Relaxed);

@@ -46,7 +46,7 @@ pub use self::{
     brief::Brief,
     caller::{Caller, Calls},
     child::{ChildRecord, ChildState},
-    clock::{keep_time, now},
+    clock::{has_clock_thread, keep_time, now},
     current::Entered,
     descriptor::{Descriptor, Source},
     errand::run_in_sleeping_thread,

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use blitz_io_sync::thread::Mutex;
 
 use blitz_io_core::debug_fields;
+use blitz_io_observe::decisions;
 
 use crate::api::trace::SpawnMeta;
 use crate::kernel::polling::Polling;
@@ -108,7 +109,8 @@ impl Stalls {
         });
         let weak = Arc::downgrade(&stalls);
         let thread = thread::Builder::new().name("blitz-stalls".into());
-        thread.spawn(move || watch(&weak))?;
+        // It is none of a test's.
+        decisions::with_system(|| thread.spawn(move || watch(&weak)))?;
         Ok(stalls)
     }
 

@@ -15,11 +15,14 @@
 //!
 //! As in the C library: `errno`, or the function's result.
 
+mod blocked;
 mod clocks;
 mod entropy;
 mod names;
 mod real;
 mod sleeps;
+mod sockets;
+mod threads;
 mod waits;
 
 use std::arch::global_asm;
@@ -69,7 +72,14 @@ interpose! {
     "clock_nanosleep" => sleeps::clock_nanosleep;
     "usleep" => sleeps::usleep;
     "sleep" => sleeps::sleep;
-    "socket" => socket;
+    "socket" => sockets::socket;
+    "connect" => sockets::connect;
+    "bind" => sockets::bind;
+    "listen" => sockets::listen;
+    "sendto" => sockets::sendto;
+    "sendmsg" => sockets::sendmsg;
+    "sendmmsg" => sockets::sendmmsg;
+    "pthread_create" => threads::pthread_create;
     "syscall" => waits::syscall;
 }
 
@@ -103,24 +113,5 @@ fn timespec(time: Duration) -> libc::timespec {
     libc::timespec {
         tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
         tv_nsec: c_long::from(time.subsec_nanos() as i32),
-    }
-}
-
-/// # Safety
-///
-/// As of the system's function.
-unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
-    static REAL: Real<unsafe extern "C" fn(c_int, c_int, c_int) -> c_int> = Real::new(c"socket");
-    let refused = with(|run| {
-        run.refuse_socket();
-        Some(())
-    });
-    if refused.is_some() {
-        return fail(libc::EOPNOTSUPP);
-    }
-    match REAL.get() {
-        // SAFETY: the caller's promise.
-        Some(socket) => unsafe { socket(domain, kind, protocol) },
-        None => fail(libc::ENOSYS),
     }
 }

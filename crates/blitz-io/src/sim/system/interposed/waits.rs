@@ -1,13 +1,15 @@
-//! Direct system calls: random numbers, and waits of futexes that have a time limit.
+//! Direct system calls: random numbers, and waits of futexes.
 //!
 //! Locks and `park_timeout` wait by futexes until a moment of the monotonic clock, which in a run is a simulated one: the kernel
 //! knows nothing of it. Another thread may end such a wait, so it is a real one, for the time that is left by the simulated
-//! clock. If nothing ends it, the simulated clock moves by that time.
+//! clock. If nothing ends it, the simulated clock moves by that time. A wait of one futex without a limit is watched
+//! (`blocked.rs`).
 
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr;
 use std::time::Duration;
 
+use super::blocked::{self, Word};
 use super::{Real, Run, clocks, duration, entropy, fail, timespec, with};
 
 type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
@@ -48,13 +50,25 @@ pub(super) unsafe extern "C" fn syscall(
         match number {
             libc::SYS_getrandom if entropy::fill(a as *mut c_void, b) => b as c_long,
             libc::SYS_futex => {
+                let wait_for = |time| {
+                    let operation = b & !(libc::FUTEX_CLOCK_REALTIME as usize);
+                    let until = if is_bitset(b) { end(time) } else { time };
+                    let until = timespec(until);
+                    real(number, a, operation, c, ptr::from_ref(&until), e, f)
+                };
                 match with(|run| limit_of_futex(b, d).map(|limit| limit.left(run))) {
-                    Some(left) => wait(left, |time| {
-                        let operation = b & !(libc::FUTEX_CLOCK_REALTIME as usize);
-                        let until = if is_bitset(b) { end(time) } else { time };
-                        let until = timespec(until);
-                        real(number, a, operation, c, ptr::from_ref(&until), e, f)
-                    }),
+                    Some(left) => wait(left, wait_for),
+                    None if is_wait(b) && d == 0 => {
+                        let word = Word {
+                            address: a,
+                            value: c as u32,
+                            is_private: b as c_int & libc::FUTEX_PRIVATE_FLAG != 0,
+                        };
+                        blocked::wait(&word, |limit| match limit {
+                            Some(time) => wait_for(time),
+                            None => real(number, a, b, c, d, e, f),
+                        })
+                    }
                     None => real(number, a, b, c, d, e, f),
                 }
             }
@@ -75,6 +89,11 @@ pub(super) unsafe extern "C" fn syscall(
 
 fn command(operation: usize) -> c_int {
     operation as c_int & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME)
+}
+
+/// Returns `true` if the call waits.
+fn is_wait(operation: usize) -> bool {
+    is_bitset(operation) || command(operation) == libc::FUTEX_WAIT
 }
 
 /// Returns `true` if the wait ends at a moment.

@@ -18,7 +18,9 @@ use crate::kernel::task::{Id, JoinError, ScopeHandle};
 ///
 /// # Errors
 ///
-/// Awaiting it gives an error if the child panicked or was aborted.
+/// Awaiting it gives an error if the child panicked or was aborted. In
+/// [`blocking_scope`](crate::task::blocking_scope), [`BlockingScope::block_on`](crate::task::BlockingScope::block_on)
+/// waits for it.
 ///
 /// # Panics
 ///
