@@ -136,6 +136,7 @@ impl Builder {
 const BOX_ABOVE: usize = 1024;
 
 const NOT_HERE: &str = "a fiber was polled on another thread, or after the extent in which it began (see `fiber::extent`)";
+const ENDS: &str = "a fiber was polled at the end of its extent, which unwinds it or has done so";
 
 /// A fiber, with the type of its function.
 ///
@@ -227,8 +228,10 @@ where
         };
         assert!(home.is_here(), "{}", NOT_HERE);
         let resumption = Resumption::new(context);
-        // SAFETY: the extent is the fiber's, and this is the only future that frees or resumes it. If the end of
-        // the extent has taken it, it has ended, and `resume` panics.
+        // SAFETY: in the extent of the fiber, whose block only this future or the end of the extent frees.
+        assert!(!unsafe { Begun::is_taken(fiber) }, "{}", ENDS);
+        // SAFETY: the extent is the fiber's, and this is the only future that frees or resumes it. The fiber does
+        // not run: the end of the extent has not taken it, and only this polls it.
         let switch = unsafe { Begun::switch(fiber) };
         match switch.resume(Some(NonNull::from(&resumption))) {
             CoroutineResult::Yield(()) => {
