@@ -135,8 +135,7 @@ impl Builder {
 /// a check of how much room there is.
 const BOX_ABOVE: usize = 1024;
 
-const NOT_HERE: &str = "a fiber was polled on another thread, or after the extent in which it began (see `fiber::extent`)";
-const ENDS: &str = "a fiber was polled at the end of its extent, which unwinds it or has done so";
+const NOT_HERE: &str = "a fiber was polled on another thread, or after the extent in which it began has come to its end (see `fiber::extent`)";
 
 /// A fiber, with the type of its function.
 ///
@@ -211,6 +210,14 @@ fn no_stack(name: Option<&str>, size: usize, error: &std::io::Error) -> ! {
     panic!("no stack of {size} bytes for the fiber '{name}': {error}");
 }
 
+/// Panics unless the extent of the fiber is ending, and has not unwound the fiber.
+#[cold]
+fn at_end<T: 'static>(fiber: NonNull<Begun<T>>, home: Home) {
+    // SAFETY: at the end of the extent, whose blocks are freed later.
+    let is_left = home.is_ending() && !unsafe { Begun::has_unwound(fiber) };
+    assert!(is_left, "{}", NOT_HERE);
+}
+
 impl<F, T> Future for Inner<F, T>
 where
     F: FnOnce() -> T + 'static,
@@ -226,12 +233,12 @@ where
         let State::Begun { fiber, home } = self.0 else {
             panic!("a fiber was polled after it had ended");
         };
-        assert!(home.is_here(), "{}", NOT_HERE);
+        if !home.is_here() {
+            at_end(fiber, home);
+        }
         let resumption = Resumption::new(context);
-        // SAFETY: in the extent of the fiber, whose block only this future or the end of the extent frees.
-        assert!(!unsafe { Begun::is_taken(fiber) }, "{}", ENDS);
-        // SAFETY: the extent is the fiber's, and this is the only future that frees or resumes it. The fiber does
-        // not run: the end of the extent has not taken it, and only this polls it.
+        // SAFETY: the extent is the fiber's, or its end, which has not unwound the fiber. This is the only future that
+        // frees or resumes it.
         let switch = unsafe { Begun::switch(fiber) };
         match switch.resume(Some(NonNull::from(&resumption))) {
             CoroutineResult::Yield(()) => {
@@ -241,8 +248,10 @@ where
             }
             CoroutineResult::Return(output) => {
                 self.0 = State::Ended;
-                // SAFETY: the extent and the future are still the same, and the fiber has ended.
-                unsafe { Begun::free(fiber) };
+                if home.is_here() {
+                    // SAFETY: the extent and the future are still the same, and the fiber has ended.
+                    unsafe { Begun::free(fiber) };
+                }
                 Poll::Ready(output)
             }
         }
@@ -264,8 +273,11 @@ impl<F, T: 'static> Inner<F, T> {
         let State::Begun { fiber, home } = std::mem::replace(&mut self.0, State::Ended) else {
             return;
         };
-        // SAFETY: in the extent of the fiber, whose block only this future or the end of the extent frees.
-        if !home.is_here() || unsafe { Begun::is_taken(fiber) } {
+        if !home.is_here() {
+            if home.is_ending() {
+                // SAFETY: the end of the extent frees the block later.
+                unsafe { Begun::unwind_at_end(fiber) };
+            }
             return;
         }
         /// Frees the fiber, also if a destructor on its stack panics.
