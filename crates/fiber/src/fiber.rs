@@ -210,14 +210,6 @@ fn no_stack(name: Option<&str>, size: usize, error: &std::io::Error) -> ! {
     panic!("no stack of {size} bytes for the fiber '{name}': {error}");
 }
 
-/// Panics unless the extent of the fiber is ending, and has not unwound the fiber.
-#[cold]
-fn at_end<T: 'static>(fiber: NonNull<Begun<T>>, home: Home) {
-    // SAFETY: at the end of the extent, whose blocks are freed later.
-    let is_left = home.is_ending() && !unsafe { Begun::has_unwound(fiber) };
-    assert!(is_left, "{}", NOT_HERE);
-}
-
 impl<F, T> Future for Inner<F, T>
 where
     F: FnOnce() -> T + 'static,
@@ -234,11 +226,29 @@ where
             panic!("a fiber was polled after it had ended");
         };
         if !home.is_here() {
-            at_end(fiber, home);
+            return self.poll_at_end(fiber, home, context);
         }
+        // SAFETY: in the extent of the fiber.
+        let polled = unsafe { Self::resume(fiber, context) };
+        if polled.is_ready() {
+            self.0 = State::Ended;
+            // SAFETY: the extent and the future are still the same, and the fiber has ended.
+            unsafe { Begun::free(fiber) };
+        }
+        polled
+    }
+}
+
+impl<F, T: 'static> Inner<F, T> {
+    /// Resumes the fiber.
+    ///
+    /// # Safety
+    ///
+    /// The caller polls this fiber's future, in its extent, or at the end of that, which has not unwound the fiber.
+    #[inline(always)]
+    unsafe fn resume(fiber: NonNull<Begun<T>>, context: &mut Context<'_>) -> Poll<T> {
         let resumption = Resumption::new(context);
-        // SAFETY: the extent is the fiber's, or its end, which has not unwound the fiber. This is the only future that
-        // frees or resumes it.
+        // SAFETY: this is the only future that frees or resumes it.
         let switch = unsafe { Begun::switch(fiber) };
         match switch.resume(Some(NonNull::from(&resumption))) {
             CoroutineResult::Yield(()) => {
@@ -246,15 +256,27 @@ where
                 unsafe { Begun::keep(fiber, context.waker()) };
                 Poll::Pending
             }
-            CoroutineResult::Return(output) => {
-                self.0 = State::Ended;
-                if home.is_here() {
-                    // SAFETY: the extent and the future are still the same, and the fiber has ended.
-                    unsafe { Begun::free(fiber) };
-                }
-                Poll::Ready(output)
-            }
+            CoroutineResult::Return(output) => Poll::Ready(output),
         }
+    }
+
+    /// Polls a fiber where its extent is not, or is ending.
+    #[cold]
+    fn poll_at_end(
+        &mut self,
+        fiber: NonNull<Begun<T>>,
+        home: Home,
+        context: &mut Context<'_>,
+    ) -> Poll<T> {
+        // SAFETY: at the end of the extent, which frees its blocks later.
+        let is_left = home.is_ending() && !unsafe { Begun::has_unwound(fiber) };
+        assert!(is_left, "{}", NOT_HERE);
+        // SAFETY: at the end of the extent, which has not unwound the fiber.
+        let polled = unsafe { Self::resume(fiber, context) };
+        if polled.is_ready() {
+            self.0 = State::Ended;
+        }
+        polled
     }
 }
 
