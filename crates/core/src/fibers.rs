@@ -20,6 +20,7 @@
 //!    dropped on another thread, changes nothing about 1.
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
@@ -98,18 +99,14 @@ pub fn begin_in_extent() -> bool {
 /// Runs a closure in which fibers can begin, and then unwinds those that have not ended.
 #[inline]
 pub fn extent<R>(run: impl FnOnce() -> R) -> R {
-    /// Ends an extent, also if the closure panics. It stays in this function.
-    struct Ends;
-    impl Drop for Ends {
-        #[inline]
-        fn drop(&mut self) {
-            EXTENT.with(Extent::end);
-        }
+    if EXTENT.with(|extent| extent.is_in.replace(true)) {
+        return run();
     }
-
-    let is_within = EXTENT.with(|extent| extent.is_in.replace(true));
-    let _ends = if is_within { None } else { Some(Ends) };
-    run()
+    // A panic goes on when the fibers have ended. Until then the thread does not panic: code of a fiber that
+    // waits, after it has caught the unwinding, could not tell that from a destructor, and would block.
+    let result = catch_unwind(AssertUnwindSafe(run));
+    EXTENT.with(Extent::end);
+    result.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
 impl Extent {

@@ -135,7 +135,7 @@ impl Builder {
 /// a check of how much room there is.
 const BOX_ABOVE: usize = 1024;
 
-const NOT_HERE: &str = "a fiber was polled on another thread, or after the extent in which it began (see `fiber::extent`)";
+const NOT_HERE: &str = "a fiber was polled on another thread, or after the extent in which it began has come to its end (see `fiber::extent`)";
 
 /// A fiber, with the type of its function.
 ///
@@ -225,10 +225,30 @@ where
         let State::Begun { fiber, home } = self.0 else {
             panic!("a fiber was polled after it had ended");
         };
-        assert!(home.is_here(), "{}", NOT_HERE);
+        if !home.is_here() {
+            return self.poll_at_end(fiber, home, context);
+        }
+        // SAFETY: in the extent of the fiber.
+        let polled = unsafe { Self::resume(fiber, context) };
+        if polled.is_ready() {
+            self.0 = State::Ended;
+            // SAFETY: the extent and the future are still the same, and the fiber has ended.
+            unsafe { Begun::free(fiber) };
+        }
+        polled
+    }
+}
+
+impl<F, T: 'static> Inner<F, T> {
+    /// Resumes the fiber.
+    ///
+    /// # Safety
+    ///
+    /// The caller polls this fiber's future, in its extent, or at the end of that, which has not unwound the fiber.
+    #[inline(always)]
+    unsafe fn resume(fiber: NonNull<Begun<T>>, context: &mut Context<'_>) -> Poll<T> {
         let resumption = Resumption::new(context);
-        // SAFETY: the extent is the fiber's, and this is the only future that frees or resumes it. If the end of
-        // the extent has taken it, it has ended, and `resume` panics.
+        // SAFETY: this is the only future that frees or resumes it.
         let switch = unsafe { Begun::switch(fiber) };
         match switch.resume(Some(NonNull::from(&resumption))) {
             CoroutineResult::Yield(()) => {
@@ -236,13 +256,27 @@ where
                 unsafe { Begun::keep(fiber, context.waker()) };
                 Poll::Pending
             }
-            CoroutineResult::Return(output) => {
-                self.0 = State::Ended;
-                // SAFETY: the extent and the future are still the same, and the fiber has ended.
-                unsafe { Begun::free(fiber) };
-                Poll::Ready(output)
-            }
+            CoroutineResult::Return(output) => Poll::Ready(output),
         }
+    }
+
+    /// Polls a fiber where its extent is not, or is ending.
+    #[cold]
+    fn poll_at_end(
+        &mut self,
+        fiber: NonNull<Begun<T>>,
+        home: Home,
+        context: &mut Context<'_>,
+    ) -> Poll<T> {
+        // SAFETY: at the end of the extent, which frees its blocks later.
+        let is_left = home.is_ending() && !unsafe { Begun::has_unwound(fiber) };
+        assert!(is_left, "{}", NOT_HERE);
+        // SAFETY: at the end of the extent, which has not unwound the fiber.
+        let polled = unsafe { Self::resume(fiber, context) };
+        if polled.is_ready() {
+            self.0 = State::Ended;
+        }
+        polled
     }
 }
 
@@ -261,8 +295,11 @@ impl<F, T: 'static> Inner<F, T> {
         let State::Begun { fiber, home } = std::mem::replace(&mut self.0, State::Ended) else {
             return;
         };
-        // SAFETY: in the extent of the fiber, whose block only this future or the end of the extent frees.
-        if !home.is_here() || unsafe { Begun::is_taken(fiber) } {
+        if !home.is_here() {
+            if home.is_ending() {
+                // SAFETY: the end of the extent frees the block later.
+                unsafe { Begun::unwind_at_end(fiber) };
+            }
             return;
         }
         /// Frees the fiber, also if a destructor on its stack panics.

@@ -8,18 +8,19 @@
 //! A fiber that has begun is a [`Begun`]: a block of memory of its thread, which the thread has in its list. The
 //! future of the fiber has the block's address and the number of its extent ([`Home`]).
 //!
-//! 1. Only code of the thread touches a block, and only while [`HERE`] has the number of its extent.
-//! 2. The future compares that number, which no other extent of the process has, before it uses the address. If
-//!    the number differs, the future was moved to another thread, or the extent has ended. Then it does
-//!    nothing.
-//! 3. If the number is the same, the future may free the block: when the fiber has ended, or after the drop of
-//!    the future has unwound it. This takes the block out of the list.
-//! 4. The end of the extent takes the blocks out of the list one by one, marks them as taken, and unwinds their
-//!    stacks. If a destructor on one of these stacks polls or drops a future, that future finds the
-//!    mark and does not use the block. Then the thread changes [`HERE`], and after that frees the blocks.
+//! 1. Only code of the thread touches a block, and only while [`HERE`] or [`ENDING`] has the number of its extent.
+//! 2. The future compares these numbers, which no other extent of the process has, before it uses the address. If
+//!    they differ, the future was moved to another thread, or the extent has ended. Then it does nothing.
+//! 3. If [`HERE`] is the same, the future may resume the stack, and free the block: when the fiber has ended, or
+//!    after the drop of the future has unwound it. This takes the block out of the list.
+//! 4. The end of the extent moves the number from [`HERE`] to [`ENDING`], and takes the whole list. So no future
+//!    frees a block of it any more. Then it marks the fibers one by one ([`Header::ends`]), and unwinds
+//!    each. If a destructor on one of these stacks polls or drops a future, this resumes or unwinds its fiber, unless
+//!    that has the mark. At last the thread changes [`ENDING`], and after that frees the blocks.
 //!
-//! So a block is freed once: by 3 while it is in the list, or by 4 when no future can reach it any more. When
-//! the extent ends, the list is empty: 4 repeats until that holds, since destructors may begin fibers.
+//! So a block is freed once: by 3 while it is in the list, or by 4 when no future can reach it any more. And a stack
+//! that is being unwound is never resumed: its future is being dropped, or finds the mark. Destructors may begin
+//! fibers meanwhile, which have another number, and are in the list. 4 repeats until there are none.
 //!
 //! # Tasks whose fiber was ended
 //!
@@ -49,6 +50,8 @@ pub(crate) struct Home(u64);
 thread_local! {
     /// The extent of this thread, if a fiber has begun in it.
     static HERE: Cell<Option<Home>> = const { Cell::new(None) };
+    /// The extent of this thread whose fibers are being unwound.
+    static ENDING: Cell<Option<Home>> = const { Cell::new(None) };
     static REGISTERED: Registered = Registered::new();
 }
 
@@ -75,6 +78,7 @@ impl Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         HERE.set(None);
+        ENDING.set(None);
     }
 }
 
@@ -110,6 +114,11 @@ impl Home {
     pub(crate) fn is_here(self) -> bool {
         HERE.get() == Some(self)
     }
+
+    /// Returns `true` if the caller is at the end of this extent.
+    pub(crate) fn is_ending(self) -> bool {
+        ENDING.get() == Some(self)
+    }
 }
 
 /// A fiber that has begun. The module documentation says who may use and free it, and when.
@@ -121,16 +130,15 @@ pub(crate) struct Begun<T> {
 
 /// The part of a [`Begun`] that does not depend on the fiber's output.
 struct Header {
-    /// The place in the thread's list, or [`TAKEN`].
+    /// The place in the thread's list.
     place: Cell<usize>,
+    /// The fiber was unwound at the end of its extent, or is being unwound.
+    ends: Cell<bool>,
     /// Wakes the task of the fiber.
     waker: Cell<Option<Waker>>,
     unwind: unsafe fn(NonNull<Header>),
     free: unsafe fn(NonNull<Header>),
 }
-
-/// The place of a fiber that the end of its extent has taken out of the list.
-const TAKEN: usize = usize::MAX;
 
 impl<T: 'static> Begun<T> {
     /// Puts a fiber of this thread, which is in an extent with fibers, into the list.
@@ -140,6 +148,7 @@ impl<T: 'static> Begun<T> {
             let mut list = registered.begun.borrow_mut();
             let header = Header {
                 place: Cell::new(list.len()),
+                ends: Cell::new(false),
                 waker: Cell::new(None),
                 unwind: Self::unwind,
                 free: Self::free_header,
@@ -155,7 +164,7 @@ impl<T: 'static> Begun<T> {
     ///
     /// # Safety
     ///
-    /// The caller is in the fiber's extent, the block is not freed, and the fiber does not run.
+    /// The caller is in the fiber's extent, or at its end. The block is not freed, and the fiber does not run.
     #[inline(always)]
     pub(crate) unsafe fn switch<'a>(begun: NonNull<Self>) -> &'a mut Switch<T> {
         // SAFETY: by rules 1 and 3 only the caller uses the block. The list refers to the other field.
@@ -180,14 +189,29 @@ impl<T: 'static> Begun<T> {
         }
     }
 
-    /// Returns `true` if the end of the extent has taken the fiber out of the list.
+    /// Returns `true` if the end of the extent, or a drop meanwhile, has begun to unwind the fiber.
     ///
     /// # Safety
     ///
-    /// The caller is in the fiber's extent, and the block is not freed.
-    pub(crate) unsafe fn is_taken(begun: NonNull<Self>) -> bool {
-        // SAFETY: by rules 1 and 3 the block is not freed.
-        unsafe { (*begun.as_ptr()).header.place.get() == TAKEN }
+    /// The extent is [`ENDING`].
+    pub(crate) unsafe fn has_unwound(begun: NonNull<Self>) -> bool {
+        // SAFETY: by rules 1 and 4 the block is not freed.
+        unsafe { (*begun.as_ptr()).header.ends.get() }
+    }
+
+    /// Unwinds a fiber at the end of its extent, unless that has begun already.
+    ///
+    /// # Safety
+    ///
+    /// The extent is [`ENDING`].
+    pub(crate) unsafe fn unwind_at_end(begun: NonNull<Self>) {
+        // SAFETY: by rules 1 and 4 the block is not freed.
+        let has_begun = unsafe { (*begun.as_ptr()).header.ends.replace(true) };
+        if !has_begun {
+            // SAFETY: the fiber does not run: its future is being dropped, or the caller is the end of the extent,
+            // whose frame is on the thread's own stack.
+            unsafe { Self::switch(begun) }.unwind();
+        }
     }
 
     /// Frees a fiber that has ended, and takes it out of the list.
@@ -213,11 +237,11 @@ impl<T: 'static> Begun<T> {
 
     /// # Safety
     ///
-    /// The header is that of such a fiber, in its extent, and the fiber does not run.
+    /// The header is that of such a fiber, whose extent is [`ENDING`].
     unsafe fn unwind(header: NonNull<Header>) {
-        // SAFETY: the header is the first field of a block, which the caller may use.
-        let switch = unsafe { Self::switch(header.cast()) };
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| switch.unwind())) {
+        // SAFETY: the header is the first field of a block.
+        let unwind = || unsafe { Self::unwind_at_end(header.cast()) };
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(unwind)) {
             // The hook has reported it, and its destructor could panic again.
             std::mem::forget(payload);
         }
@@ -238,40 +262,39 @@ impl<T: 'static> Begun<T> {
 
 /// Ends the fibers of this thread's extent.
 fn end() {
-    loop {
-        let mut taken = Vec::new();
-        while let Some(header) = take() {
-            taken.push(header);
-            // SAFETY: this thread is in the extent. The extent's frame is on the thread's own stack, so no
-            // fiber runs.
-            unsafe { (header.as_ref().unwind)(header) };
+    while let Some(home) = HERE.take() {
+        let taken = REGISTERED.try_with(|registered| registered.begun.take());
+        let taken = taken.unwrap_or_default();
+        ENDING.set(Some(home));
+        // The newest first.
+        for header in taken.iter().rev() {
+            // SAFETY: the fibers in the list have begun in this extent, which is ending.
+            unsafe { (header.as_ref().unwind)(*header) };
         }
-        HERE.set(None);
-        if taken.is_empty() {
-            return;
-        }
+        ENDING.set(None);
         for header in taken {
             // SAFETY: it was unwound, and no future uses it any more.
-            let waker = unsafe {
-                let waker = header.as_ref().waker.take();
-                (header.as_ref().free)(header);
-                waker
-            };
-            let woken = catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake)));
-            // A waker must not keep the other fibers from being freed.
-            woken.unwrap_or_else(|payload| {
-                std::mem::forget(payload);
-                None
-            });
+            unsafe { free(header) };
         }
     }
 }
 
-/// Takes the newest fiber out of the list.
-fn take() -> Option<NonNull<Header>> {
-    let taken = REGISTERED.try_with(|registered| registered.begun.borrow_mut().pop());
-    let header = taken.ok().flatten()?;
-    // SAFETY: it was in the list, so it is alive.
-    unsafe { header.as_ref() }.place.set(TAKEN);
-    Some(header)
+/// Frees a fiber that was unwound at the end of its extent, and wakes its task.
+///
+/// # Safety
+///
+/// Nothing uses it any more.
+unsafe fn free(header: NonNull<Header>) {
+    // SAFETY: by this function's contract.
+    let waker = unsafe {
+        let waker = header.as_ref().waker.take();
+        (header.as_ref().free)(header);
+        waker
+    };
+    let woken = catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake)));
+    // A waker must not keep the other fibers from being freed.
+    woken.unwrap_or_else(|payload| {
+        std::mem::forget(payload);
+        None
+    });
 }

@@ -369,6 +369,142 @@ fn an_extent_that_panics_ends_its_fibers() {
     assert_eq!(counts.frames.load(Ordering::SeqCst), 1);
 }
 
+/// Otherwise code that waits again, once it has caught the unwinding, would block the thread.
+#[test]
+fn fibers_do_not_see_the_panic_that_ends_their_extent() {
+    let sees = Rc::new(RefCell::new(None));
+    let seen = sees.clone();
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        fiber::extent(|| {
+            let mut fiber = fiber::run(move || {
+                _ = std::panic::catch_unwind(|| fiber::block_on(pending::<()>()));
+                seen.replace(Some(thread::panicking()));
+                if !thread::panicking() {
+                    fiber::block_on(pending::<()>());
+                }
+            });
+            assert!(poll(&mut fiber).is_pending());
+            std::mem::forget(fiber);
+            std::panic::resume_unwind(Box::new("on purpose"));
+        });
+    }));
+    assert_eq!(
+        result.unwrap_err().downcast_ref::<&str>(),
+        Some(&"on purpose")
+    );
+    assert_eq!(*sees.borrow(), Some(false));
+    assert_eq!(Rc::strong_count(&sees), 1);
+}
+
+/// A destructor on the stack polls the fiber that is being unwound, and then one that has been.
+#[test]
+fn a_fiber_that_ends_with_its_extent_cannot_be_polled() {
+    type Shared = Rc<RefCell<Option<fiber::Fiber<()>>>>;
+    struct Polls([Shared; 2], Rc<RefCell<Vec<String>>>);
+    impl Drop for Polls {
+        fn drop(&mut self) {
+            for shared in &self.0 {
+                let mut fiber = shared.borrow_mut();
+                let polls = std::panic::AssertUnwindSafe(|| poll(fiber.as_mut().unwrap()));
+                let payload = std::panic::catch_unwind(polls).unwrap_err();
+                let message = payload.downcast_ref::<String>().unwrap();
+                self.1.borrow_mut().push(message.clone());
+            }
+        }
+    }
+
+    let messages = Rc::default();
+    let [own, ended] = [Shared::default(), Shared::default()];
+    fiber::extent(|| {
+        let polls = Polls([own.clone(), ended.clone()], Rc::clone(&messages));
+        let mut fiber = fiber::run(move || {
+            let _polls = polls;
+            fiber::block_on(pending::<()>());
+        });
+        assert!(poll(&mut fiber).is_pending());
+        own.replace(Some(fiber));
+        // The newer one ends first.
+        let mut fiber = fiber::run(|| fiber::block_on(pending::<()>()));
+        assert!(poll(&mut fiber).is_pending());
+        ended.replace(Some(fiber));
+    });
+    let messages = messages.borrow();
+    assert_eq!(messages.len(), 2);
+    for message in messages.iter() {
+        assert!(message.contains("has come to its end"), "{message}");
+    }
+    drop([own.take(), ended.take()]);
+}
+
+/// The drop of a fiber's future has unwound the fiber when it returns, also at the end of the extent.
+#[test]
+fn a_destructor_at_the_end_of_an_extent_unwinds_the_fiber_that_it_drops() {
+    struct Drops(Option<fiber::Fiber<()>>, Counts, Rc<RefCell<Vec<usize>>>);
+    impl Drop for Drops {
+        fn drop(&mut self) {
+            drop(self.0.take());
+            let frames = self.1.frames.load(Ordering::SeqCst);
+            self.2.borrow_mut().push(frames);
+        }
+    }
+
+    let (counts, seen) = (Counts::default(), Rc::default());
+    fiber::extent(|| {
+        let mut older = counts.fiber();
+        assert!(poll(&mut older).is_pending());
+        let drops = Drops(Some(older), counts.clone(), Rc::clone(&seen));
+        let mut fiber = fiber::run(move || {
+            let _drops = drops;
+            fiber::block_on(pending::<()>());
+        });
+        assert!(poll(&mut fiber).is_pending());
+        std::mem::forget(fiber);
+    });
+    assert_eq!(*seen.borrow(), [1]);
+    assert_eq!(counts.frames.load(Ordering::SeqCst), 1);
+}
+
+/// An older fiber goes on until its own turn comes.
+#[test]
+fn a_destructor_at_the_end_of_an_extent_polls_an_older_fiber() {
+    struct Polls(fiber::Fiber<()>, Rc<RefCell<Vec<bool>>>);
+    impl Drop for Polls {
+        fn drop(&mut self) {
+            for _ in 0..2 {
+                let is_ready = poll(&mut self.0).is_ready();
+                self.1.borrow_mut().push(is_ready);
+            }
+        }
+    }
+
+    let seen = Rc::default();
+    fiber::extent(|| {
+        let waits = || {
+            std::future::poll_fn({
+                let mut polls = 0;
+                move |_| {
+                    polls += 1;
+                    if polls == 3 {
+                        std::task::Poll::Ready(())
+                    } else {
+                        std::task::Poll::Pending
+                    }
+                }
+            })
+        };
+        let mut older = fiber::run(move || fiber::block_on(waits()));
+        assert!(poll(&mut older).is_pending());
+        let polls = Polls(older, Rc::clone(&seen));
+        let mut fiber = fiber::run(move || {
+            let _polls = polls;
+            fiber::block_on(pending::<()>());
+        });
+        assert!(poll(&mut fiber).is_pending());
+        std::mem::forget(fiber);
+    });
+    assert_eq!(*seen.borrow(), [false, true]);
+}
+
 /// The task of a fiber that has ended with `block_on` has an error, and does not wait for ever.
 #[test]
 fn a_fiber_ends_with_the_block_on_of_a_current_thread_runtime() {
