@@ -102,8 +102,8 @@ pub fn extent<R>(run: impl FnOnce() -> R) -> R {
     if EXTENT.with(|extent| extent.is_in.replace(true)) {
         return run();
     }
-    // A panic goes on when the fibers have ended. Until then the thread does not panic: code of a fiber that
-    // waits, after it has caught the unwinding, could not tell that from a destructor, and would block.
+    // The fibers end before a panic continues. A fiber may catch its unwinding and then wait: in a thread that
+    // panics, this would be taken for a wait in a destructor, and block the thread.
     let result = catch_unwind(AssertUnwindSafe(run));
     EXTENT.with(Extent::end);
     result.unwrap_or_else(|payload| resume_unwind(payload))

@@ -19,14 +19,14 @@
 //!    that has the mark. At last the thread changes [`ENDING`], and after that frees the blocks.
 //!
 //! So a block is freed once: by 3 while it is in the list, or by 4 when no future can reach it any more. And a stack
-//! that is being unwound is never resumed: its future is being dropped, or finds the mark. Destructors may begin
-//! fibers meanwhile, which have another number, and are in the list. 4 repeats until there are none.
+//! that is being unwound is never resumed: its future is being dropped, or finds the mark. Fibers that destructors
+//! begin at the end have another number, and are in the list. 4 repeats until there are none.
 //!
 //! # Tasks whose fiber was ended
 //!
 //! The end of an extent wakes the tasks of its fibers. The next poll of such a task panics, which its
 //! `JoinHandle` reports. Without that, nothing would wake the task again: the future for which its fiber waited
-//! was dropped.
+//! was dropped. In a current-thread runtime that poll needs the thread of the fiber, as each one does.
 //!
 //! # `std::process::exit`
 //!
@@ -189,7 +189,7 @@ impl<T: 'static> Begun<T> {
         }
     }
 
-    /// Returns `true` if the end of the extent, or a drop meanwhile, has begun to unwind the fiber.
+    /// Returns `true` if the end of the extent, or a drop during it, has begun to unwind the fiber.
     ///
     /// # Safety
     ///
