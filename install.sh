@@ -19,7 +19,7 @@ repository=https://github.com/blitz-io/blitz-io
 prefix=${BLITZ_PREFIX:-$HOME/.local}
 list=$prefix/share/blitz-io/installed
 # Without the benchmark, whose peers take minutes to build.
-source="cargo install --git $repository --no-default-features blitz-io-cli"
+source="cargo install --git $repository --locked --no-default-features blitz-io-cli"
 
 fail() {
     echo "install.sh: $*" >&2
