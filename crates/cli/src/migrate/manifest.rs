@@ -240,6 +240,35 @@ impl Manifest {
         }
     }
 
+    /// Takes the features that only blitz-io's package has out of the program's own, such as `tokio/inspect`. These stay, with
+    /// what else they enable, so that a build may still name them. Returns what was taken out.
+    pub fn leave_out_own_features(&mut self, known: &Replacement) -> Vec<String> {
+        let own = known.own_features.iter();
+        let own: Vec<String> = own
+            .flat_map(|own| {
+                [
+                    format!("{}/{own}", known.name),
+                    format!("{}?/{own}", known.name),
+                ]
+            })
+            .collect();
+        let mut left_out = Vec::new();
+        let features = self.document.get_mut("features");
+        let Some(features) = features.and_then(Item::as_table_like_mut) else {
+            return left_out;
+        };
+        for (_, feature) in features.iter_mut() {
+            if let Some(enabled) = feature.as_array_mut() {
+                enabled.retain(|enabled| {
+                    let is_own = |own: &&String| enabled.as_str() == Some(own);
+                    left_out.extend(own.iter().find(is_own).cloned());
+                    !own.iter().any(|own| is_own(&own))
+                });
+            }
+        }
+        left_out
+    }
+
     fn table_mut(&mut self, registry: &str) -> Option<&mut dyn TableLike> {
         let patch = self.document.get_mut("patch")?.as_table_like_mut()?;
         patch.get_mut(registry)?.as_table_like_mut()

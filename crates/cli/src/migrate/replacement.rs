@@ -26,7 +26,7 @@ pub const REPLACEMENTS: [Replacement; 5] = [
         name: "tokio",
         series: "1.",
         versions: "1",
-        own_features: &["inspect"],
+        own_features: &["inspect", "sim", "sim-threads"],
     },
     Replacement {
         name: "rayon-core",

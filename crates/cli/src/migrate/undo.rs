@@ -190,6 +190,7 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
     let now = Files::read(project)?;
     let old = Lock::read(&project.lock)?.unwrap_or_default();
     let before = saved.load("before");
+    let mut left_out = Vec::new();
     let is_undone = match before {
         Some(before) if saved.load("after").as_ref() == Some(&now) => {
             before.write(project)?;
@@ -199,6 +200,7 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
             project,
             &now,
             before.is_some().then(|| saved.folder.join("before")),
+            &mut left_out,
         )?,
     };
     saved.discard();
@@ -210,10 +212,16 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
     let gone = |known: &Replacement| {
         !known.own_features.is_empty() && old.ours(known).is_some() && new.ours(known).is_none()
     };
-    let next = REPLACEMENTS.iter().any(gone).then_some(
-        "If you build with the feature `tokio/inspect`, leave that out now: the registry's tokio does not have it."
-            .to_owned(),
-    );
+    let next = if left_out.is_empty() {
+        REPLACEMENTS.iter().any(gone).then(|| {
+            "If you build with the feature `tokio/inspect`, leave that out now: the registry's tokio does not have it.".to_owned()
+        })
+    } else {
+        let left_out = left_out.join("`, `");
+        Some(format!(
+            "`{left_out}` is out of `[features]` in Cargo.toml: the registry's package does not have it."
+        ))
+    };
     let report = Report::new(project, findings, Some((&old, &new)));
     let report = if is_undone { report.undone() } else { report };
     report.with_next(next).print(json)?;
@@ -245,8 +253,13 @@ fn own_feature(message: &str) -> Option<String> {
 }
 
 /// Removes the lines, and lets Cargo return to the versions of before where they still fit. Returns `false` if there is
-/// no such line.
-fn remove(project: &Project, now: &Files, before: Option<PathBuf>) -> Result<bool, Exit> {
+/// no such line. Adds to `left_out` what the program's own features enable no longer.
+fn remove(
+    project: &Project,
+    now: &Files,
+    before: Option<PathBuf>,
+    left_out: &mut Vec<String>,
+) -> Result<bool, Exit> {
     let mut manifest = Manifest::read(&project.manifest)?;
     let mut removed = Vec::new();
     for known in &REPLACEMENTS {
@@ -255,6 +268,7 @@ fn remove(project: &Project, now: &Files, before: Option<PathBuf>) -> Result<boo
             .is_some_and(|patch| patch.is_ours)
         {
             manifest.remove(known.name);
+            left_out.extend(manifest.leave_out_own_features(known));
             removed.push(known);
         }
     }
@@ -267,17 +281,15 @@ fn remove(project: &Project, now: &Files, before: Option<PathBuf>) -> Result<boo
     }
     if let Err(message) = cargo::update(project, &["--workspace"]) {
         now.write(project)?;
-        let stay = format!(
-            "Cargo does not resolve the program without the replacements, so they stay:\n{message}"
-        );
-        let advice = match cargo::unreachable(&message, false) {
-            Some(advice) => Some(advice.to_owned()),
-            None => own_feature(&message),
-        };
-        return Err(Exit::Failed(match advice {
-            Some(advice) => format!("{stay}\n\n{advice}"),
-            None => stay,
-        }));
+        let stay = "Cargo does not resolve the program without the replacements, so they stay";
+        return Err(Exit::Failed(
+            match (cargo::unreachable(&message, false), own_feature(&message)) {
+                (Some(advice), _) => format!("{stay}:\n{message}\n\n{advice}"),
+                // Cargo's message lists all versions that have no such feature.
+                (None, Some(advice)) => format!("{stay}. {advice}"),
+                (None, None) => format!("{stay}:\n{message}"),
+            },
+        ));
     }
     let before = before.and_then(|folder| Lock::read(&folder.join("Cargo.lock")).ok()?);
     let before = before.unwrap_or_default();

@@ -384,19 +384,15 @@ fn a_feature_of_the_replacement_alone_is_named_when_it_is_taken_back() {
     write(&tokio, &format!("{text}\n[features]\ninspect = []\n"));
     world.migrate(0);
     let plain = world.read("Cargo.toml");
-    for asked in [
-        plain.replace(
-            "tokio = \"1\"",
-            "tokio = { version = \"1\", features = [\"inspect\"] }",
-        ),
-        format!("{plain}\n[features]\nseen = [\"tokio/inspect\"]\n"),
-    ] {
-        write(&world.at("program/Cargo.toml"), &asked);
-        let ran = world.blitz(1, &["--undo"]);
-        let said = "Only blitz-io's tokio has the feature `inspect`";
-        assert!(ran.err.contains(said), "{}", ran.err);
-        assert_eq!(world.read("Cargo.toml"), asked);
-    }
+    let asked = plain.replace(
+        "tokio = \"1\"",
+        "tokio = { version = \"1\", features = [\"inspect\"] }",
+    );
+    write(&world.at("program/Cargo.toml"), &asked);
+    let ran = world.blitz(1, &["--undo"]);
+    let said = "so they stay. Only blitz-io's tokio has the feature `inspect`";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    assert_eq!(world.read("Cargo.toml"), asked);
     write(&world.at("program/Cargo.toml"), &plain);
     let ran = world.blitz(0, &["--undo"]);
     assert!(
@@ -404,6 +400,34 @@ fn a_feature_of_the_replacement_alone_is_named_when_it_is_taken_back() {
         "{}",
         ran.out
     );
+}
+
+/// As `migrate` itself advises.
+#[test]
+fn the_programs_own_features_lose_those_of_the_replacement_when_it_is_taken_back() {
+    let world = World::new("tokio = \"1\"\n");
+    world.publish("tokio", "1.28.0", None).checkout("").lock();
+    let tokio = world.at("blitz-io/drop-in/tokio/Cargo.toml");
+    let text = fs::read_to_string(&tokio).expect("the file is there");
+    write(
+        &tokio,
+        &format!("{text}\n[features]\ninspect = []\nsim = []\n"),
+    );
+    world.migrate(0);
+    let own = |enabled: &str| format!("\n[features]\nnet = []\nseen = [{enabled}]\n");
+    let migrated = world.read("Cargo.toml");
+    let asked = migrated.clone() + &own("\"tokio/inspect\", \"net\", \"tokio/sim\"");
+    write(&world.at("program/Cargo.toml"), &asked);
+    let ran = world.blitz(0, &["--undo"]);
+    let said = "`tokio/inspect`, `tokio/sim` is out of `[features]` in Cargo.toml";
+    assert!(ran.out.contains(said), "{}", ran.out);
+    let manifest = world.read("Cargo.toml");
+    assert!(!manifest.contains("drop-in"), "{manifest}");
+    let features = own("\"net\"").replace("[\"net\"", "[ \"net\"");
+    let is_left = [own("\"net\""), features]
+        .iter()
+        .any(|own| manifest.contains(own.trim_start()));
+    assert!(is_left, "{manifest}");
 }
 
 #[test]
