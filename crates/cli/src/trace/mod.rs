@@ -186,6 +186,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     if !arguments.program.is_empty() {
         return run_program(arguments);
     }
+    // `clap` does not tell `--` without a program from no `--`.
+    if std::env::args_os()
+        .next_back()
+        .is_some_and(|last| last == "--")
+    {
+        return Err(Exit::usage(
+            "there is no program after `--`",
+            "See `blitz trace --help`.",
+        ));
+    }
     let begin = Instant::now();
     let (pid, text) = record(arguments)?;
     let mut recording = Recording::parse(&text).map_err(|error| {

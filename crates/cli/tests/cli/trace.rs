@@ -274,6 +274,7 @@ fn wrong_arguments_are_refused() {
     expect(64, &["trace", "1", "--for", "ten"]);
     expect(64, &["trace", "1", "--for", "1s", "--last", "1s"]);
     expect(64, &["trace", "1", "--", "true"]);
+    expect(64, &["trace", "--"]);
     expect(64, &["trace", "--last", "1s", "--", "true"]);
     let path = expect(64, &["trace", "target/debug/server"]);
     assert!(
