@@ -362,8 +362,10 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Returns the name of an object in an event that does not say which operation it is about: "RwLock", not "RwLock (read)".
     fn object(&self, object: usize) -> String {
         let kind = self.kinds.get(&object).copied().unwrap_or("object");
+        let kind = kind.split_once(" (").map_or(kind, |(kind, _)| kind);
         self.named(kind, object)
     }
 
