@@ -609,7 +609,7 @@ pub mod trace {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn yielded(_at: Caller) {}
+    pub fn yielded(_at: super::Caller) {}
 
     /// Does nothing.
     #[inline(always)]
