@@ -33,6 +33,10 @@ const DROP_INS: [&str; 5] = [
     "/drop-in/atomic-wait/src/",
 ];
 
+/// The source of this package, as it was compiled. Those of the library's other packages lie beside it in a checkout, and where
+/// packages are vendored.
+const OWN_FOLDER: Option<&str> = option_env!("CARGO_MANIFEST_DIR");
+
 /// Names of functions of std begin with one of these.
 const OF_STD: [&str; 13] = [
     "std::",
@@ -68,6 +72,7 @@ pub fn origin(function: &str, place: &str) -> Origin {
     }
     match short(place) {
         short if short.starts_with("blitz-io-") => Origin::Library,
+        _ if is_beside(place, function, OWN_FOLDER) => Origin::Library,
         _ if DROP_INS.iter().any(|folder| place.contains(folder)) => Origin::Library,
         short if short == place => Origin::Program,
         _ => Origin::Package,
@@ -86,7 +91,31 @@ fn is_of_library(function: &str) -> bool {
         Some(part) => OF_LIBRARY.contains(&part),
         None => part.is_empty(),
     });
-    is_own && !rest.contains("tests::")
+    is_own && !is_of_tests(rest)
+}
+
+/// Returns `true` for a function of the library's own unit tests.
+fn is_of_tests(function: &str) -> bool {
+    function.contains("tests::")
+}
+
+/// Returns `true` for a line of this library whose packages are beside this one, in the folder `own`. With line tables only, a
+/// function that was inlined has no path in its name, and in a checkout its file looks as those of the program. Tests, examples
+/// and benches of the packages are programs.
+fn is_beside(place: &str, function: &str, own: Option<&str>) -> bool {
+    let found = own.and_then(|own| {
+        let (folder, package) = own.rsplit_once(['/', '\\'])?;
+        let before = package.strip_suffix("inspect")?;
+        let place = place.strip_prefix(folder)?.strip_prefix(['/', '\\'])?;
+        let mut parts = place.splitn(3, ['/', '\\']);
+        Some((before, parts.next()?, parts.next()?))
+    });
+    let Some((before, package, "src")) = found else {
+        return false;
+    };
+    let part = package.strip_prefix(before);
+    let is_own = package == "blitz-io" || part.is_some_and(|part| OF_LIBRARY.contains(&part));
+    is_own && !is_of_tests(function)
 }
 
 #[cfg(test)]
@@ -126,5 +155,41 @@ mod tests {
         assert_eq!(of("std::thread::park", std), Origin::System);
         assert_eq!(of("core::ops::call", ""), Origin::System);
         assert_eq!(of("main", ""), Origin::Unknown);
+    }
+
+    #[test]
+    fn functions_without_a_path_are_known_by_the_folders_beside_this_package() {
+        let beside = |own: &str, place: &str| is_beside(place, "{closure#0}<()>", Some(own));
+        let checkout = |place: &str| beside("/u/blitz-io/crates/inspect", place);
+        for place in [
+            "/u/blitz-io/crates/blitz-io/src/sim/system/calls.rs:30",
+            "/u/blitz-io/crates/core/src/parker.rs:70",
+            "/u/blitz-io/crates/inspect/src/own_stack.rs:51",
+        ] {
+            assert!(checkout(place), "{place}");
+        }
+        for place in [
+            "/u/blitz-io/crates/blitz-io/tests/it/system.rs:9",
+            "/u/blitz-io/crates/blitz-io/examples/src/main.rs:9",
+            "/u/blitz-io/crates/app/src/core/src/lib.rs:9",
+            "/u/blitz-io/crates-of-app/core/src/lib.rs:9",
+            "/u/app/crates/core/src/lib.rs:9",
+            "src/core/src/lib.rs:9",
+            "",
+        ] {
+            assert!(!checkout(place), "{place}");
+        }
+        let vendored = |place: &str| beside("/u/app/vendor/blitz-io-inspect", place);
+        assert!(vendored("/u/app/vendor/blitz-io-core/src/parker.rs:70"));
+        assert!(vendored("/u/app/vendor/blitz-io/src/lib.rs:70"));
+        assert!(!vendored("/u/app/vendor/core/src/lib.rs:70"));
+        // The library's own unit tests are programs.
+        let test = "blitz_io_core::parker::tests::a_test";
+        let (place, own) = ("/u/crates/core/src/parker.rs:7", Some("/u/crates/inspect"));
+        assert!(!is_beside(place, test, own));
+        assert!(!is_beside(place, "park", None));
+        // This is the folder that a program has.
+        let here = format!("{}/src/origin.rs:1", env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(origin("inlined", &here), Origin::Library);
     }
 }

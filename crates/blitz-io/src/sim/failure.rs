@@ -263,12 +263,18 @@ impl fmt::Display for Failure {
         writeln!(f, "the simulation has failed: {}", self.cause)?;
         writeln!(
             f,
-            "  run {}, seed {}, schedule {}; {} of {} decisions matter, in {} steps",
+            "  run {}, seed {}, schedule {}; {} of {} decisions matter{}, in {} steps",
             self.runs,
             self.seed,
             self.schedule,
             self.trace.len(),
             self.decisions,
+            // Then each decision is the harmless one.
+            if self.trace.is_empty() {
+                ": it fails in the plain order"
+            } else {
+                ""
+            },
             self.steps
         )?;
         let test = self.test.as_deref().unwrap_or_default();

@@ -1,11 +1,14 @@
 //! The last events in the text of a failure.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use blitz_io::inspect::Named;
 use blitz_io::sim::{Builder, Failure, Outcome};
-use blitz_io::sync::{Mutex, mpsc};
+use blitz_io::sync::{Mutex, RwLock, mpsc};
 use blitz_io::{task, time};
 
 fn fails<F>(test: impl Fn() -> F) -> Failure
@@ -104,6 +107,67 @@ fn preemptions_and_wake_ups_and_times_are_events() {
     assert!(events.contains("is preempted"), "{events}");
     // Locks of the library itself are no events.
     assert!(!events.contains("thread::"), "{events}");
+}
+
+#[test]
+fn a_lock_has_the_name_of_the_operation_only_where_that_is_known() {
+    let failure = fails(|| async {
+        let lock = RwLock::new(0).named("table");
+        drop(lock.read().await);
+        *lock.write().await = 1;
+        panic!("on purpose");
+    });
+    has_lines(
+        &failure,
+        &[
+            "takes RwLock (read) \"table\", at ",
+            "releases RwLock \"table\"",
+            "takes RwLock (write) \"table\", at ",
+            "releases RwLock \"table\"",
+        ],
+    );
+}
+
+#[test]
+fn each_yield_has_its_line_once() {
+    let failure = fails(|| async {
+        task::yield_now().await;
+        // With a waker of its own.
+        let mut pinned = pin!(task::yield_now());
+        let waker = Waker::from(Arc::new(Passed(
+            poll_fn(|cx| Poll::Ready(cx.waker().clone())).await,
+        )));
+        assert!(
+            pinned
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        pinned.await;
+        panic!("on purpose");
+    });
+    let lines = failure.events().lines();
+    let yields: Vec<&str> = lines.filter(|line| line.contains(": yields")).collect();
+    let [first, second] = yields[..] else {
+        panic!("{failure}");
+    };
+    assert!(
+        first.contains("step 1: yields, at ") && first.contains("events.rs:"),
+        "{failure}"
+    );
+    assert!(
+        second.contains("step 2: yields, at ") && second.contains("events.rs:"),
+        "{failure}"
+    );
+}
+
+/// Wakes another one.
+struct Passed(Waker);
+
+impl Wake for Passed {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+    }
 }
 
 #[test]

@@ -187,8 +187,13 @@ fn what(found: &Found<'_>, name: impl Fn(u32) -> String) -> String {
         }
         Choice::Interrupts { after } => {
             let instructions = counted(*after as usize, "instruction");
-            let call = found.call.unwrap_or("its start");
-            format!("{me} loses the processor {instructions} after {call}")
+            match found.call {
+                Some(BETWEEN) => {
+                    format!("{me} loses the processor again, {instructions} after it has gone on")
+                }
+                Some(call) => format!("{me} loses the processor {instructions} after {call}"),
+                None => format!("{me} loses the processor {instructions} after its start"),
+            }
         }
         Choice::Fault { family, degree: 1 } => format!("a fault: {family}, in {call} of {me}"),
         Choice::Fault { family, degree } => {
@@ -278,8 +283,9 @@ mod tests {
             event(2, 3, chosen(7, Choice::Interrupts { after: 9 })),
             event(3, 3, call(BETWEEN)),
             event(3, 3, chosen(8, runs(2, 1))),
+            event(3, 3, chosen(9, Choice::Interrupts { after: 3 })),
             event(4, 1, call("pthread_cond_signal")),
-            event(4, 1, chosen(9, wakes)),
+            event(4, 1, chosen(10, wakes)),
         ];
         let found = find(&events);
         let told = found.iter().map(|found| what(found, |id| format!("T{id}")));
@@ -293,12 +299,13 @@ mod tests {
                 "T2 cannot go on in pthread_join, and T3 runs, not T1",
                 "T3 loses the processor 9 instructions after its start",
                 "after that, T2 runs, and not T1",
+                "T3 loses the processor again, 3 instructions after it has gone on",
                 "T1 wakes T3 by pthread_cond_signal, although T2 has waited longer",
             ]
         );
         // A thread that was interrupted between two calls is seen there, and nowhere if it came to a call first.
         let seen: Vec<u64> = found.iter().map(|found| found.seen_at).collect();
-        assert_eq!(seen, [0, 1, 1, 1, 2, 3, 3, 4]);
+        assert_eq!(seen, [0, 1, 1, 1, 2, 3, 3, 0, 4]);
     }
 
     #[test]

@@ -343,6 +343,7 @@ impl Now {
                 State::Runs | State::Blocks(..) => self.is_woken = true,
                 _ => {}
             },
+            What::Yields { .. } => self.is_woken = true,
             What::Wait(wait) => self.pending.push(wait),
             What::Block(wait) => match &mut self.did {
                 State::Blocks(_, depth) => *depth += 1,

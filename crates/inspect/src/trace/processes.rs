@@ -221,6 +221,9 @@ impl Moved {
             } => What::Wake {
                 by: Ender::Waiter(self.waiter(by)),
             },
+            What::Yields { location } => What::Yields {
+                location: self.location(location),
+            },
             What::Spawn {
                 parent,
                 is_job,

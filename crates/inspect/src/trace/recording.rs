@@ -89,6 +89,8 @@ pub(super) enum What {
     WaitEnd(For),
     /// The task is woken.
     Wake { by: Ender },
+    /// The task yields: it has woken itself, at this place.
+    Yields { location: usize },
     /// The task is spawned.
     Spawn {
         parent: Waiter,
@@ -338,6 +340,7 @@ fn event(row: &Row, children: &Children) -> Option<Event> {
         6 => What::Block(for_number()),
         7 => What::WaitEnd(for_object()),
         8 => What::WaitEnd(for_number()),
+        9 if location != 0 => What::Yields { location },
         9 => What::Wake {
             by: match kind {
                 1 => Ender::Timer,

@@ -42,7 +42,7 @@ pub struct Said {
     pub task: u64,
     /// Number of polls of all chosen tasks that had begun by then.
     pub poll: usize,
-    /// The task has woken itself, to run again after others.
+    /// The task has woken itself, to run again after others, and no line of the program says so.
     pub yields: bool,
     /// It has happened after the end of that poll: a timer or a packet has woken the task.
     pub is_later: bool,
@@ -136,8 +136,11 @@ impl Recording {
 }
 
 /// Returns `true` if the next event implies this one. A waiter that takes an object has begun an operation on it, and waits no
-/// more. A waiter that waits for an object has begun an operation on it.
+/// more. A waiter that waits for an object has begun an operation on it. A task that yields by its waker has woken itself.
 fn implies(next: &Event, event: &Event) -> bool {
+    if matches!(next.what, What::Yields { .. }) {
+        return is_own_wake(event) && next.waiter == event.waiter;
+    }
     let is_begin = matches!(event.what, What::Operates { .. });
     let (What::WaitEnd(For {
         target: Target::Object(object),
@@ -262,6 +265,7 @@ impl<'a> Writer<'a> {
             What::WaitEnd(wait) if self.side_of_socket(wait).is_some() => return None,
             What::WaitEnd(wait) => format!("waits no more for {}", self.target(wait)),
             What::Wake { .. } if is_own_wake(event) => "yields".to_owned(),
+            What::Yields { location } => format!("yields{}", self.at(location)),
             What::Wake { by } => format!("is woken by {}", self.ender(by)),
             What::Acquired {
                 kind,
@@ -362,8 +366,10 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Returns the name of an object in an event that does not say which operation it is about: "RwLock", not "RwLock (read)".
     fn object(&self, object: usize) -> String {
         let kind = self.kinds.get(&object).copied().unwrap_or("object");
+        let kind = kind.split_once(" (").map_or(kind, |(kind, _)| kind);
         self.named(kind, object)
     }
 
@@ -419,6 +425,8 @@ mod tests {
             [20,9,0,2,{one},0,0],
             [12,10,0,1,{one},0,0],
             [9,11,0,0,{one},{one},0],
+            [9,11,0,0,{one},{one},0],
+            [9,11,0,0,{one},{one},2],
             [4,12,1,8,{one},0,0],
             [9,13,1,0,{one},{two},0],
             [1,14,0,0,{one},2,0],
@@ -461,6 +469,7 @@ mod tests {
                 (2, "is about to use Mutex #1"),
                 (2, "releases Mutex \"log\""),
                 (2, "yields"),
+                (2, "yields, at b.rs:4"),
                 (2, "waits for JoinHandle of task 8"),
                 (2, "is woken by a timer"),
                 (3, "waits for Mutex #1"),

@@ -609,6 +609,10 @@ pub mod trace {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn yielded(_at: super::Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn spawned(_id: u64, _at: &'static Location<'static>, _is_job: bool) {}
 
     /// Does nothing.

@@ -115,10 +115,13 @@ impl Waiting {
             (Some(task), at) => format!("task {task}, spawned at {at}"),
         };
         let calls: String = calls.iter().map(|call| format!("    {call}\n")).collect();
-        let end = if self.is_hopeless {
-            "No other thread can end this wait, so the process ends."
-        } else {
-            "Another thread may end this wait, so it goes on."
+        let end = match &self.test {
+            _ if !self.is_hopeless => "Another thread may end this wait, so it goes on.".to_owned(),
+            Some(test) => format!(
+                "No other thread can end this wait, so the process ends, without the reports of its other tests: \
+                 `cargo test -- --skip {test}` has them."
+            ),
+            None => "No other thread can end this wait, so the process ends.".to_owned(),
         };
         format!(
             "the simulation of `{test}` blocks its thread, {long}: {what}\n  {run}\n  {task}, in\n{calls}  The usual \
@@ -196,9 +199,13 @@ mod tests {
         for part in [
             "for ever",
             "task 1, the test itself, in\n",
-            "the process ends",
+            "the process ends, without the reports",
+            "`cargo test -- --skip pool::is_fair` has them.\n",
         ] {
             assert!(text.contains(part), "{text}");
         }
+        waiting.test = None;
+        let text = waiting.message("", &calls);
+        assert!(text.ends_with("so the process ends.\n"), "{text}");
     }
 }

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
 use blitz_io_core::coop;
-use blitz_io_observe::WakerEvent;
+use blitz_io_observe::{Caller, WakerEvent, trace};
 
 use crate::kernel::context;
 use crate::kernel::task::task_of;
@@ -38,14 +38,19 @@ use crate::kernel::task::task_of;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[inline]
+#[track_caller]
 pub fn yield_now() -> impl Future<Output = ()> {
-    YieldNow { yielded: false }
+    YieldNow {
+        yielded: false,
+        caller: Caller::here(),
+    }
 }
 
-/// Written by hand, with one byte of state. An `async fn` of this kind is built in memory
+/// Written by hand, with one byte of state; the feature `inspect` adds the line. An `async fn` of this kind is built in memory
 /// byte by byte and read back as a whole, for which the processor has to wait.
 struct YieldNow {
     yielded: bool,
+    caller: Caller,
 }
 
 impl Future for YieldNow {
@@ -59,6 +64,7 @@ impl Future for YieldNow {
         }
         self.yielded = true;
         step_back(context.waker());
+        trace::yielded(self.caller);
         Poll::Pending
     }
 }

@@ -47,7 +47,7 @@ pub(super) enum Code {
     WaitEnd,
     /// A wait for a number ends.
     WaitForEnd,
-    /// The task is woken.
+    /// The task is woken. The target is the location at which it yields, if it has woken itself by that.
     Wake,
     /// The task is spawned by another task or thread.
     Spawn,

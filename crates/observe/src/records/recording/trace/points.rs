@@ -68,6 +68,27 @@ fn note_wake(id: u64) {
     }
 }
 
+/// The current task yields: it runs again after the others that are ready. `at`: the line of the program that says so. If
+/// a waker has been called for that, this comes after it.
+#[inline]
+pub fn yielded(at: Caller) {
+    if is_on() {
+        note_yield(at);
+    }
+}
+
+/// The event is a wake-up of the task by itself.
+#[inline(never)]
+fn note_yield(at: Caller) {
+    let task = current::word();
+    if Waiter::of_word(task).is_task() {
+        record(Event {
+            target: of_location(at.location()),
+            ..Event::new(Code::Wake, task, task)
+        });
+    }
+}
+
 /// The current task or thread spawns the task with this number. `is_job`: it is a closure on a thread for blocking
 /// work.
 #[inline]
