@@ -94,7 +94,10 @@ pub(super) fn tasks(recording: &Recording, lives: &Lives) -> (Vec<Tasks>, Vec<Co
             waits: contended(recording, lives, in_order(waits(&line.pieces)), WAITS),
         })
         .collect();
-    let busy = |one: &Tasks| one.nanos(Category::Running) + one.nanos(Category::Runnable);
+    let busy = |one: &Tasks| {
+        let running = one.nanos(Category::Running);
+        running.saturating_add(one.nanos(Category::Runnable))
+    };
     all.sort_by(|one, other| {
         (busy(other), other.count, &one.at).cmp(&(busy(one), one.count, &other.at))
     });
@@ -128,7 +131,7 @@ fn longest_poll(life: &Life) -> u64 {
             poll = 0;
         }
         if is_polled {
-            poll += segment.to - segment.from;
+            poll = segment.to.saturating_sub(segment.from).saturating_add(poll);
         }
         end = segment.to;
         longest = longest.max(poll);
