@@ -118,7 +118,7 @@ impl Finding {
                     self.known.versions
                 )
             }
-            (State::Absent, _) => "not in the tree".to_owned(),
+            (State::Absent, _) => "nothing needs it".to_owned(),
         };
         let _ = writeln!(text, "{:<16} {state}", self.name);
         if !matches!(self.state, State::AnotherVersion | State::Absent) {
