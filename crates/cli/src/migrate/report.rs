@@ -427,9 +427,13 @@ fn changes(old: &Lock, new: &Lock) -> Vec<Change> {
             to: only(to, from),
         }
     });
-    let replaced = |name: &str| REPLACEMENTS.iter().any(|known| known.name == name);
+    // The rows of the packages say which of them were replaced, but not which of them went or came with another one.
+    let is_told = |change: &Change| {
+        let is_replaced = REPLACEMENTS.iter().any(|known| known.name == change.name);
+        is_replaced && change.from.is_empty() == change.to.is_empty()
+    };
     let mut changes: Vec<Change> = changes
-        .filter(|change| !replaced(&change.name) && change.from != change.to)
+        .filter(|change| !is_told(change) && change.from != change.to)
         .collect();
     changes.sort_by(|a, b| a.name.cmp(&b.name));
     changes

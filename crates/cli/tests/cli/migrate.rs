@@ -716,6 +716,28 @@ fn undo_names_what_is_needed_again() {
 }
 
 #[test]
+fn a_package_that_only_tokio_needed_is_said_to_be_gone() {
+    let world = World::new("tokio = \"1\"\n");
+    world
+        .publish("parking_lot", "0.12.5", None)
+        .publish("tokio", "1.28.0", Some(("parking_lot", "0.12")))
+        .checkout("")
+        .lock();
+    let ran = world.blitz(0, &["--path", "../blitz-io"]);
+    assert!(
+        ran.out.contains("No longer needed\n  - parking_lot\n"),
+        "{}",
+        ran.out
+    );
+    let ran = world.blitz(0, &["--undo"]);
+    assert!(
+        ran.out.contains("Needed again\n  - parking_lot\n"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
 fn undo_keeps_what_was_changed_since() {
     let world = held_back();
     world.migrate(0);
