@@ -260,9 +260,9 @@ impl Manifest {
         for (_, feature) in features.iter_mut() {
             if let Some(enabled) = feature.as_array_mut() {
                 enabled.retain(|enabled| {
-                    let is_own = |own: &&String| enabled.as_str() == Some(own);
-                    left_out.extend(own.iter().find(is_own).cloned());
-                    !own.iter().any(|own| is_own(&own))
+                    let found = own.iter().find(|own| enabled.as_str() == Some(own));
+                    left_out.extend(found.cloned());
+                    found.is_none()
                 });
             }
         }
