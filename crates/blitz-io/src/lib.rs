@@ -417,6 +417,7 @@ struct Readme;
 #[doc = include_str!("../../../book/src/guides/simulating-tasks.md")]
 #[doc = include_str!("../../../book/src/guides/simulating-hosts.md")]
 #[doc = include_str!("../../../book/src/guides/simulating-tasks-reference.md")]
+#[doc = include_str!("../../../book/src/guides/simulating-others.md")]
 struct SimulatingTasks;
 
 /// Runs the examples of the workspace's README as tests.
