@@ -1,4 +1,4 @@
-//! The patterns behind `book/src/how/second-opinion.md`, each as small as it can be, each right and
+//! The patterns behind `book/src/how/second-opinion-orders.md`, each as small as it can be, each right and
 //! wrong. The wrong ones must fail: a lost wake-up is a thread that sleeps forever, which loom
 //! calls a deadlock.
 //!
