@@ -1,5 +1,6 @@
 """Adds to a built book: docs/ pictures, sitemap.xml, llms.txt, benchmarks.json, and a class for short code in a sentence."""
 
+import html
 import json
 import os
 import re
@@ -27,13 +28,18 @@ def chapters():
 
 def keep_short_code_together(out):
     """Marks code in a sentence that fits a line of a phone: a browser breaks `--svg FILE` after its hyphens."""
+
+    def marked(code):
+        is_short = 2 <= len(html.unescape(code[1])) <= 24
+        return f'<code class="short">{code[1]}</code>' if is_short else code[0]
+
     for folder, _, names in os.walk(out):
         for name in names:
             if name.endswith(".html"):
                 path = os.path.join(folder, name)
                 with open(path, encoding="utf-8") as file:
                     text = file.read()
-                text = re.sub(r"(?<!<pre>)<code>([^<]{2,24})</code>", r'<code class="short">\1</code>', text)
+                text = re.sub(r"(?<!<pre>)<code>([^<]+)</code>", marked, text)
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)
 
