@@ -13,7 +13,7 @@ use crate::builder::{Builder, Settings};
 use crate::fiber::Inner;
 
 /// A fiber whose function is `Send`.
-struct Task<F, T: 'static>(Inner<F, T>);
+struct Task<F, T: 'static>(Inner<F, T, true>);
 
 impl<F, T> Future for Task<F, T>
 where

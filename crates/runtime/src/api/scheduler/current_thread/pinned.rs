@@ -1,14 +1,24 @@
 //! Tasks that stay on the thread of their first poll.
 //!
-//! Threads take turns at running the tasks (`turns.rs`). A token of a task that is pinned to
-//! another thread than the one whose turn it is, is *set aside*. The thread whose turn comes
-//! next queues all those tokens again, and sets those aside that are not its own. So a pinned
-//! task runs again as soon as its thread calls `block_on` again.
+//! Threads take turns at running the tasks (`turns.rs`). If the thread whose turn it is gets the token of a
+//! task that is pinned to another thread, it *sets the task aside*:
+//!
+//! 1. It keeps a waker of the task, and uses up the token. The task is idle then.
+//! 2. The thread whose turn comes next wakes all the tasks that were set aside, and sets those aside again that are
+//!    not its own.
+//!
+//! So a pinned task runs again as soon as its thread calls `block_on` again: the waker of step 1 is kept before the
+//! task is idle, and step 2 is for the next thread with a turn, so the two do not overlap.
+//!
+//! A cancelled task ends on any thread. The request to cancel makes a token, unless there is one. So either a token
+//! has not been run when the request comes, and the thread that runs it sees the request; or the request finds
+//! the task idle, and its token is queued for the thread whose turn it is, or that comes next.
 //!
 //! The end of the runtime drops the futures of all tasks, on the thread that ends it. A pinned
 //! future must bear that.
 
 use std::sync::OnceLock;
+use std::task::Waker;
 use std::thread::ThreadId;
 
 use super::shared::Shared;
@@ -61,8 +71,9 @@ impl Schedule for Pinned {
     }
 
     #[cold]
-    fn set_aside(&self, task: Notified) {
+    fn set_aside(&self, id: Id, waker: &Waker) {
         let shared = self.scheduler.counted();
-        shared.set_aside.lock().push(task);
+        let mut set_aside = shared.set_aside.lock();
+        set_aside.entry(id).or_insert_with(|| waker.clone());
     }
 }
