@@ -23,7 +23,8 @@ use crate::switch::Switch;
 ///
 /// # Panics
 ///
-/// A poll panics outside of extents, in another extent than that of the first poll, and on another thread.
+/// The first poll panics outside of extents. A later one in another extent, or on another thread, cancels the task that
+/// it is a part of; it panics if no task of this library polls it.
 ///
 /// ```
 /// use blitz_io::fiber;
@@ -77,8 +78,11 @@ where
 /// A fiber lives in the extent in which its first poll came: its destructors have run before the extent's caller
 /// goes on. The outermost of these is the extent: a worker of a runtime; a call of this crate's or the
 /// runtime's `block_on`; a call of this function. At its end the stacks of fibers that have not ended are
-/// unwound, as [`JoinHandle::abort`](crate::JoinHandle::abort) does, and their tasks are woken. The next poll of
-/// such a task panics.
+/// unwound, as [`JoinHandle::abort`](crate::JoinHandle::abort) does, and their tasks are cancelled: the handle's
+/// error [is cancelled](blitz_io_runtime::task::JoinError::is_cancelled), also if a destructor panics. A task in which a [`Fiber`] is only a
+/// part of the future is woken, and cancelled when it polls the fiber.
+///
+/// With `panic = "abort"` nothing can be unwound: a fiber that is left ends the process, with a message.
 ///
 /// Call this:
 ///

@@ -24,9 +24,17 @@
 //!
 //! # Tasks whose fiber was ended
 //!
-//! The end of an extent wakes the tasks of its fibers. The next poll of such a task panics, which its
-//! `JoinHandle` reports. Without that, nothing would wake the task again: the future for which its fiber waited
-//! was dropped. In a current-thread runtime that poll needs the thread of the fiber, as each one does.
+//! Nothing else would wake the task of a fiber that the end of its extent has unwound: the future for which the
+//! fiber waited was dropped. So after step 4 the thread deals with the task:
+//!
+//! 1. The future of a fiber that was spawned is its task's only one. The thread cancels the task. Any thread that
+//!    runs tasks of the runtime can complete it, as the drop of the future does nothing there (rule 2): the fiber's
+//!    own thread may have ended. The task is complete only after the destructors on the stack have run.
+//! 2. Another future may contain the fiber. The thread wakes the task. If a poll comes to a fiber that has been
+//!    unwound, it cancels the task and is pending, so that the task is dropped after this poll. If the waker
+//!    is not a task's of this library, the poll panics.
+//!
+//! In each case the task ends as an aborted one does: nothing panics in it.
 //!
 //! # `std::process::exit`
 //!

@@ -42,7 +42,11 @@ where
 /// The fiber begins on any worker, and stays on its thread from then on. A panic in it is
 /// reported by the handle. [`abort`](JoinHandle::abort), and the end of the runtime, unwind its
 /// stack where it waits, so destructors run. With a current-thread runtime the same goes for the end of
-/// `block_on`, unless that is called in [`extent`](crate::extent).
+/// `block_on`, unless that is called in [`extent`](crate::extent). In each case the task counts as cancelled.
+///
+/// Code that catches the unwinding, with [`catch_unwind`](std::panic::catch_unwind), goes on. Its next wait continues
+/// the unwinding. If it returns instead, its value is dropped. It must do one of the two: the thread waits for
+/// it.
 ///
 /// # Panics
 ///
