@@ -90,9 +90,9 @@ pub(crate) struct Running {
     unwinding: Cell<bool>,
     /// A pointer for the code that runs in the fiber.
     local: Cell<*const ()>,
-    /// For the messages of an overflow, and of an unwinding that is not possible.
+    /// The messages of an overflow, and of an unwinding that is not possible, need it.
     name: Option<Box<str>>,
-    /// For the message of an overflow.
+    /// The message of an overflow needs it.
     #[cfg_attr(not(unix), expect(dead_code, reason = "the system reports overflows"))]
     stack: Addresses,
 }

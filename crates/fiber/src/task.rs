@@ -44,9 +44,8 @@ where
 /// stack where it waits, so destructors run. With a current-thread runtime the same goes for the end of
 /// `block_on`, unless that is called in [`extent`](crate::extent). In each case the task counts as cancelled.
 ///
-/// Code that catches the unwinding, with [`catch_unwind`](std::panic::catch_unwind), goes on. Its next wait continues
-/// the unwinding. If it returns instead, its value is dropped. It must do one of the two: the thread waits for
-/// it.
+/// Code that catches the unwinding, with [`catch_unwind`](std::panic::catch_unwind), continues it with its next wait.
+/// If the code returns instead, its value is dropped. It must do one of the two: the thread waits for it.
 ///
 /// # Panics
 ///

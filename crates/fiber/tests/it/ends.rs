@@ -576,7 +576,7 @@ fn a_local_task_is_cancelled_when_it_polls_a_fiber_that_has_ended() {
     assert_eq!(PANICS.get(), 0);
 }
 
-/// The fiber has a value, but for nobody.
+/// The end of the extent drops the value of the fiber.
 #[test]
 fn a_fiber_that_catches_its_unwinding_is_cancelled() {
     let runtime = Builder::new_current_thread().build().unwrap();

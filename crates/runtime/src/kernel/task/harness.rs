@@ -309,7 +309,8 @@ unsafe fn run_elsewhere<S: Schedule>(task: NonNull<Header>) -> Ran {
         // SAFETY: `start` gave the contents to this call.
         return unsafe { run_cancelled::<S>(task, entered) };
     }
-    // SAFETY: as in `run_here`.
+    // SAFETY: the functions of the table follow the contract of wakers. The task's own
+    // reference takes the place of this waker's, which is not dropped.
     let waker = ManuallyDrop::new(unsafe { Waker::new(task.as_ptr().cast(), &waker::VTABLE) });
     scheduler.set_aside(header.id(), &waker);
     // SAFETY: the task is running, and its contents are still the future.

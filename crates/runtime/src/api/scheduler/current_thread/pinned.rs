@@ -7,12 +7,14 @@
 //! 2. The thread whose turn comes next wakes all the tasks that were set aside, and sets those aside again that are
 //!    not its own.
 //!
-//! So a pinned task runs again as soon as its thread calls `block_on` again: the waker of step 1 is kept before the
-//! task is idle, and step 2 is for the next thread with a turn, so the two do not overlap.
+//! So a pinned task runs again as soon as its thread calls `block_on` again. The thread keeps the waker before the
+//! task is idle, and only a thread with a turn comes to step 1 or 2, so the two do not overlap.
 //!
-//! A cancelled task ends on any thread. The request to cancel makes a token, unless there is one. So either a token
-//! has not been run when the request comes, and the thread that runs it sees the request; or the request finds
-//! the task idle, and its token is queued for the thread whose turn it is, or that comes next.
+//! A cancelled task ends on any thread. There are two cases:
+//!
+//! * The request to cancel finds a token. The thread that runs the token sees the request.
+//! * The request finds the task idle, and makes a token. This is queued for the thread whose turn it is or comes
+//!   next.
 //!
 //! The end of the runtime drops the futures of all tasks, on the thread that ends it. A pinned
 //! future must bear that.
