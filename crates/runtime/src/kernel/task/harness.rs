@@ -278,10 +278,11 @@ unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     }
     // SAFETY: a task with a token is not complete, and so has its own reference.
     let scheduler = unsafe { &head::<S>(task).scheduler };
-    // SAFETY: the caller has the token, and the task is of this type.
     let ran = if scheduler.pin() {
+        // SAFETY: the caller has the token, and the task is of this type.
         unsafe { run_here::<F, S>(task) }
     } else {
+        // SAFETY: the caller has the token, and the task has this scheduler.
         unsafe { run_elsewhere::<S>(task) }
     };
     match ran {
