@@ -638,8 +638,10 @@ fn another_thread_is_told_of_the_end_of_a_fiber() {
                     let fiber = fiber::spawn(move || {
                         let _dropped = Dropped::new(&counts);
                         begun.send(()).unwrap();
-                        while yields {
-                            fiber::yield_now();
+                        if yields {
+                            loop {
+                                fiber::yield_now();
+                            }
                         }
                         fiber::block_on(pending::<()>());
                     });
