@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
+use blitz_io_runtime::pinned;
 use corosensei::{Coroutine, CoroutineResult};
 
 use crate::builder::{Builder, Settings};
@@ -22,7 +23,8 @@ use crate::switch::Switch;
 ///
 /// # Panics
 ///
-/// A poll panics outside of extents, in another extent than that of the first poll, and on another thread.
+/// The first poll panics outside of extents. A later one in another extent, or on another thread, cancels the task that
+/// it is a part of; it panics if no task of this library polls it.
 ///
 /// ```
 /// use blitz_io::fiber;
@@ -76,8 +78,11 @@ where
 /// A fiber lives in the extent in which its first poll came: its destructors have run before the extent's caller
 /// goes on. The outermost of these is the extent: a worker of a runtime; a call of this crate's or the
 /// runtime's `block_on`; a call of this function. At its end the stacks of fibers that have not ended are
-/// unwound, as [`JoinHandle::abort`](crate::JoinHandle::abort) does, and their tasks are woken. The next poll of
-/// such a task panics.
+/// unwound, as [`JoinHandle::abort`](crate::JoinHandle::abort) does, and their tasks are cancelled: the handle's
+/// error [is cancelled](blitz_io_runtime::task::JoinError::is_cancelled), also if a destructor panics. A task in which a [`Fiber`] is only a
+/// part of the future is woken, and cancelled when it polls the fiber.
+///
+/// With `panic = "abort"` nothing can be unwound: a fiber that is left ends the process, with a message.
 ///
 /// Call this:
 ///
@@ -100,7 +105,7 @@ pub fn extent<R>(function: impl FnOnce() -> R) -> R {
 }
 
 impl<T: 'static> Fiber<T> {
-    pub(crate) fn new<F>(inner: Inner<F, T>) -> Self
+    pub(crate) fn new<F>(inner: Inner<F, T, false>) -> Self
     where
         F: FnOnce() -> T + 'static,
     {
@@ -139,8 +144,8 @@ const NOT_HERE: &str = "a fiber was polled on another thread, or after the exten
 
 /// A fiber, with the type of its function.
 ///
-/// It is polled by one thread, and unwound by that thread (`home.rs`).
-pub(crate) struct Inner<F, T: 'static>(State<F, T>);
+/// It is polled by one thread, and unwound by that thread (`home.rs`). `IS_TASK`: its task has no other future.
+pub(crate) struct Inner<F, T: 'static, const IS_TASK: bool>(State<F, T>);
 
 enum State<F, T: 'static> {
     New(Option<(F, Settings)>),
@@ -152,9 +157,9 @@ enum State<F, T: 'static> {
 }
 
 // The stack does not move, and nothing refers to the rest.
-impl<F, T> Unpin for Inner<F, T> {}
+impl<F, T, const IS_TASK: bool> Unpin for Inner<F, T, IS_TASK> {}
 
-impl<F, T> Inner<F, T>
+impl<F, T, const IS_TASK: bool> Inner<F, T, IS_TASK>
 where
     F: FnOnce() -> T + 'static,
     T: 'static,
@@ -186,7 +191,7 @@ where
         } else {
             Self::switch(stack, name, function)
         };
-        let fiber = Begun::new(switch);
+        let fiber = Begun::new(switch, IS_TASK);
         State::Begun { fiber, home }
     }
 
@@ -210,7 +215,7 @@ fn no_stack(name: Option<&str>, size: usize, error: &std::io::Error) -> ! {
     panic!("no stack of {size} bytes for the fiber '{name}': {error}");
 }
 
-impl<F, T> Future for Inner<F, T>
+impl<F, T, const IS_TASK: bool> Future for Inner<F, T, IS_TASK>
 where
     F: FnOnce() -> T + 'static,
     T: 'static,
@@ -239,7 +244,7 @@ where
     }
 }
 
-impl<F, T: 'static> Inner<F, T> {
+impl<F, T: 'static, const IS_TASK: bool> Inner<F, T, IS_TASK> {
     /// Resumes the fiber.
     ///
     /// # Safety
@@ -270,7 +275,10 @@ impl<F, T: 'static> Inner<F, T> {
     ) -> Poll<T> {
         // SAFETY: at the end of the extent, which frees its blocks later.
         let is_left = home.is_ending() && !unsafe { Begun::has_unwound(fiber) };
-        assert!(is_left, "{}", NOT_HERE);
+        if !is_left {
+            assert!(pinned::cancel(context.waker()), "{NOT_HERE}");
+            return Poll::Pending;
+        }
         // SAFETY: at the end of the extent, which has not unwound the fiber.
         let polled = unsafe { Self::resume(fiber, context) };
         if polled.is_ready() {
@@ -280,7 +288,7 @@ impl<F, T: 'static> Inner<F, T> {
     }
 }
 
-impl<F, T> Drop for Inner<F, T> {
+impl<F, T, const IS_TASK: bool> Drop for Inner<F, T, IS_TASK> {
     #[inline]
     fn drop(&mut self) {
         if let State::Begun { .. } = self.0 {
@@ -289,7 +297,7 @@ impl<F, T> Drop for Inner<F, T> {
     }
 }
 
-impl<F, T: 'static> Inner<F, T> {
+impl<F, T: 'static, const IS_TASK: bool> Inner<F, T, IS_TASK> {
     #[cold]
     fn drop_begun(&mut self) {
         let State::Begun { fiber, home } = std::mem::replace(&mut self.0, State::Ended) else {

@@ -24,9 +24,17 @@
 //!
 //! # Tasks whose fiber was ended
 //!
-//! The end of an extent wakes the tasks of its fibers. The next poll of such a task panics, which its
-//! `JoinHandle` reports. Without that, nothing would wake the task again: the future for which its fiber waited
-//! was dropped. In a current-thread runtime that poll needs the thread of the fiber, as each one does.
+//! Nothing else would wake the task of a fiber that the end of its extent has unwound: the future for which the
+//! fiber waited was dropped. So after step 4 the thread deals with the task:
+//!
+//! 1. The future of a fiber that was spawned is its task's only one. The thread cancels the task. Any thread that
+//!    runs tasks of the runtime can complete it, as the drop of the future does nothing there (rule 2): the fiber's
+//!    own thread may have ended. The task is complete only after the destructors on the stack have run.
+//! 2. Another future may contain the fiber. The thread wakes the task. If a poll comes to a fiber that has been
+//!    unwound, it cancels the task and is pending, so that the task is dropped after this poll. If the waker
+//!    is not a task's of this library, the poll panics.
+//!
+//! In each case the task ends as an aborted one does: nothing panics in it.
 //!
 //! # `std::process::exit`
 //!
@@ -40,6 +48,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 
 use blitz_io_core::{fibers, recycle};
+use blitz_io_runtime::pinned;
 
 use crate::switch::Switch;
 
@@ -134,6 +143,8 @@ struct Header {
     place: Cell<usize>,
     /// The fiber was unwound at the end of its extent, or is being unwound.
     ends: Cell<bool>,
+    /// The future of the fiber is its task's only one.
+    is_task: bool,
     /// Wakes the task of the fiber.
     waker: Cell<Option<Waker>>,
     unwind: unsafe fn(NonNull<Header>),
@@ -142,13 +153,14 @@ struct Header {
 
 impl<T: 'static> Begun<T> {
     /// Puts a fiber of this thread, which is in an extent with fibers, into the list.
-    pub(crate) fn new(switch: Switch<T>) -> NonNull<Self> {
+    pub(crate) fn new(switch: Switch<T>, is_task: bool) -> NonNull<Self> {
         let begun = recycle::allocate::<Self>();
         REGISTERED.with(|registered| {
             let mut list = registered.begun.borrow_mut();
             let header = Header {
                 place: Cell::new(list.len()),
                 ends: Cell::new(false),
+                is_task,
                 waker: Cell::new(None),
                 unwind: Self::unwind,
                 free: Self::free_header,
@@ -279,22 +291,29 @@ fn end() {
     }
 }
 
-/// Frees a fiber that was unwound at the end of its extent, and wakes its task.
+/// Frees a fiber that was unwound at the end of its extent, and cancels or wakes its task.
 ///
 /// # Safety
 ///
 /// Nothing uses it any more.
 unsafe fn free(header: NonNull<Header>) {
     // SAFETY: by this function's contract.
-    let waker = unsafe {
-        let waker = header.as_ref().waker.take();
+    let (waker, is_task) = unsafe {
+        let Header { waker, is_task, .. } = header.as_ref();
+        let of_task = (waker.take(), *is_task);
         (header.as_ref().free)(header);
-        waker
+        of_task
     };
-    let woken = catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake)));
-    // A waker must not keep the other fibers from being freed.
-    woken.unwrap_or_else(|payload| {
-        std::mem::forget(payload);
-        None
+    let Some(waker) = waker else {
+        return;
+    };
+    let tells = AssertUnwindSafe(|| {
+        if !is_task || !pinned::cancel(&waker) {
+            waker.wake();
+        }
     });
+    if let Err(payload) = catch_unwind(tells) {
+        // A waker must not keep the other fibers from being freed.
+        std::mem::forget(payload);
+    }
 }

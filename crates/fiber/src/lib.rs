@@ -48,6 +48,8 @@
 //! * A fiber lives in an [`extent`]: a worker of a runtime, a call of `block_on`, or a call of that
 //!   function. At its end the fibers that are left are unwound, so none outlives its thread.
 //! * A fiber that is dropped on another thread is unwound at the end of its extent.
+//! * With `panic = "abort"` a fiber that has begun must end before it is dropped and before its extent ends: it
+//!   ends the process otherwise, with a message that names it.
 //! * A fiber cannot wait while it holds the guard of `Handle::enter`: [`block_on`] panics.
 //! * In a destructor that runs because of a panic or an abort, [`block_on`] blocks the thread.
 //! * A stack has a fixed size ([`Builder::stack_size`]). A fiber that overflows it ends the process,

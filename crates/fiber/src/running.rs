@@ -90,9 +90,9 @@ pub(crate) struct Running {
     unwinding: Cell<bool>,
     /// A pointer for the code that runs in the fiber.
     local: Cell<*const ()>,
-    /// This and the stack are for the message of an overflow.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "the system reports overflows"))]
+    /// The messages of an overflow, and of an unwinding that is not possible, need it.
     name: Option<Box<str>>,
+    /// The message of an overflow needs it.
     #[cfg_attr(not(unix), expect(dead_code, reason = "the system reports overflows"))]
     stack: Addresses,
 }
@@ -248,6 +248,14 @@ impl Running {
 
     #[cold]
     fn unwind(&self) -> ! {
+        if cfg!(panic = "abort") {
+            // `resume_unwind` would abort without a message.
+            let name = self.name.as_deref().unwrap_or("<unnamed>");
+            eprintln!(
+                "fiber '{name}' was dropped, or left at the end of its extent, before it had ended\n\
+                 fatal runtime error: cannot unwind a fiber with `panic = \"abort\"`, aborting"
+            );
+        }
         self.unwinding.set(true);
         resume_unwind(Box::new(Unwound))
     }

@@ -13,7 +13,7 @@ use crate::builder::{Builder, Settings};
 use crate::fiber::Inner;
 
 /// A fiber whose function is `Send`.
-struct Task<F, T: 'static>(Inner<F, T>);
+struct Task<F, T: 'static>(Inner<F, T, true>);
 
 impl<F, T> Future for Task<F, T>
 where
@@ -42,7 +42,10 @@ where
 /// The fiber begins on any worker, and stays on its thread from then on. A panic in it is
 /// reported by the handle. [`abort`](JoinHandle::abort), and the end of the runtime, unwind its
 /// stack where it waits, so destructors run. With a current-thread runtime the same goes for the end of
-/// `block_on`, unless that is called in [`extent`](crate::extent).
+/// `block_on`, unless that is called in [`extent`](crate::extent). In each case the task counts as cancelled.
+///
+/// Code that catches the unwinding, with [`catch_unwind`](std::panic::catch_unwind), continues it with its next wait.
+/// If the code returns instead, its value is dropped. It must do one of the two: the thread waits for it.
 ///
 /// # Panics
 ///

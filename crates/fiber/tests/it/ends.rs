@@ -1,17 +1,19 @@
 //! Abort, drop and shutdown unwind the stacks.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::{Future, pending};
 use std::marker::PhantomData;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
 use std::task::{Context, Waker};
 use std::thread::{self, ThreadId};
 
-use blitz_io::runtime::{Builder, Runtime};
+use blitz_io::runtime::{Builder, Runtime, UnhandledPanic};
 use blitz_io::sync::{Notify, mpsc};
+use blitz_io::task::LocalSet;
 use blitz_io::{fiber, task};
 
 fn multi(workers: usize) -> Runtime {
@@ -269,7 +271,7 @@ fn a_destructor_of_a_thread_local_value_runs_fibers() {
 fn a_fiber_runs_only_in_its_extent() {
     let mut fiber = fiber::run(fiber::yield_now);
     let fails = |fiber: &mut fiber::Fiber<()>| {
-        let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| poll(fiber)));
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| poll(fiber)));
         let payload = polled.unwrap_err();
         let message = payload.downcast_ref::<String>().map(String::as_str);
         message
@@ -374,7 +376,7 @@ fn an_extent_that_panics_ends_its_fibers() {
 fn fibers_do_not_see_the_panic_that_ends_their_extent() {
     let sees = Rc::new(RefCell::new(None));
     let seen = sees.clone();
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+    let result = std::panic::catch_unwind(AssertUnwindSafe(|| {
         fiber::extent(|| {
             let mut fiber = fiber::run(move || {
                 _ = std::panic::catch_unwind(|| fiber::block_on(pending::<()>()));
@@ -405,7 +407,7 @@ fn a_fiber_that_ends_with_its_extent_cannot_be_polled() {
         fn drop(&mut self) {
             for shared in &self.0 {
                 let mut fiber = shared.borrow_mut();
-                let polls = std::panic::AssertUnwindSafe(|| poll(fiber.as_mut().unwrap()));
+                let polls = AssertUnwindSafe(|| poll(fiber.as_mut().unwrap()));
                 let payload = std::panic::catch_unwind(polls).unwrap_err();
                 let message = payload.downcast_ref::<String>().unwrap();
                 self.1.borrow_mut().push(message.clone());
@@ -505,19 +507,198 @@ fn a_destructor_at_the_end_of_an_extent_polls_an_older_fiber() {
     assert_eq!(*seen.borrow(), [false, true]);
 }
 
-/// The task of a fiber that has ended with `block_on` has an error, and does not wait for ever.
+thread_local! {
+    static PANICS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts the panics of this thread from now on.
+fn count_panics() {
+    PANICS.set(0);
+    static COUNTS: Once = Once::new();
+    COUNTS.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            PANICS.set(PANICS.get() + 1);
+            before(info);
+        }));
+    });
+}
+
+/// The task of a fiber that has ended with `block_on` was cancelled: nothing panics or reacts to a panic.
 #[test]
 fn a_fiber_ends_with_the_block_on_of_a_current_thread_runtime() {
+    count_panics();
     let count = Arc::new(AtomicUsize::new(0));
     let (begun, mut begins) = mpsc::unbounded_channel();
-    let runtime = Builder::new_current_thread().build().unwrap();
-    let [fiber] = runtime.block_on(async {
+    let runtime = Builder::new_current_thread()
+        .unhandled_panic(UnhandledPanic::ShutdownRuntime)
+        .build()
+        .unwrap();
+    let [fiber, other] = runtime.block_on(async {
         let fiber = fiber::spawn(waits_for_ever(&count, &begun));
         begins.recv().await.unwrap();
-        [fiber]
+        [fiber, task::spawn(task::yield_now())]
     });
     assert_eq!(count.load(Ordering::SeqCst), 1);
-    assert!(runtime.block_on(fiber).unwrap_err().is_panic());
+    assert!(runtime.block_on(fiber).unwrap_err().is_cancelled());
+    runtime.block_on(other).unwrap();
+    assert_eq!(PANICS.get(), 0);
+    // The runtime does react.
+    let panics = runtime.spawn(async { panic!("on purpose") });
+    let reacts = AssertUnwindSafe(|| runtime.block_on(panics));
+    std::panic::catch_unwind(reacts).unwrap_err();
+    assert_eq!(PANICS.get(), 2);
+}
+
+/// The same for a fiber that is a local task, or a part of one.
+#[test]
+fn a_local_task_is_cancelled_when_it_polls_a_fiber_that_has_ended() {
+    count_panics();
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let mut set = LocalSet::new();
+    set.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+    let waits = || fiber::run(|| fiber::block_on(pending::<()>()));
+    let tasks = set.block_on(&runtime, async {
+        let whole = task::spawn_local(waits());
+        let part = task::spawn_local(async move { waits().await });
+        let other = task::spawn_local(async move {
+            let mut fiber = waits();
+            assert!(poll(&mut fiber).is_pending());
+            task::yield_now().await;
+            drop(fiber);
+        });
+        task::yield_now().await;
+        [whole, part, other]
+    });
+    let ends = tasks.map(|task| set.block_on(&runtime, task));
+    let are_cancelled = ends.map(|end| end.is_err_and(|error| error.is_cancelled()));
+    assert_eq!(are_cancelled, [true, true, false]);
+    assert_eq!(PANICS.get(), 0);
+}
+
+/// The end of the extent drops the value of the fiber.
+#[test]
+fn a_fiber_that_catches_its_unwinding_is_cancelled() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let (begun, mut begins) = mpsc::unbounded_channel();
+    let handle = runtime.block_on(async {
+        let waits = waits_for_ever(&count, &begun);
+        let value = Value(count.clone());
+        let fiber = fiber::spawn(move || {
+            let payload = std::panic::catch_unwind(AssertUnwindSafe(waits)).unwrap_err();
+            assert!(!payload.is::<&str>() && !payload.is::<String>());
+            value
+        });
+        begins.recv().await.unwrap();
+        Some(fiber)
+    });
+    assert_eq!(count.load(Ordering::SeqCst), 2);
+    let error = runtime.block_on(handle.unwrap()).err().unwrap();
+    assert!(error.is_cancelled());
+
+    struct Value(Arc<AtomicUsize>);
+    impl Drop for Value {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Waits for a task on a runtime, in another thread. Returns when that thread waits.
+fn wait_elsewhere(
+    runtime: &Arc<Runtime>,
+    mut handle: fiber::JoinHandle<()>,
+) -> thread::JoinHandle<bool> {
+    let runtime = runtime.clone();
+    let (sender, waits) = std::sync::mpsc::channel();
+    let other = thread::spawn(move || {
+        let waiting = std::future::poll_fn(|context| {
+            let polled = Pin::new(&mut handle).poll(context);
+            _ = sender.send(());
+            polled
+        });
+        runtime.block_on(waiting).unwrap_err().is_cancelled()
+    });
+    waits.recv().unwrap();
+    other
+}
+
+/// Whether the other thread waits before the fiber ends, or afterwards.
+#[test]
+fn another_thread_is_told_of_the_end_of_a_fiber() {
+    for waits_before in [false, true] {
+        for yields in [false, true] {
+            let runtime = Arc::new(Builder::new_current_thread().build().unwrap());
+            let (runs_on, count) = (runtime.clone(), Arc::new(AtomicUsize::new(0)));
+            let (begun, mut begins) = mpsc::unbounded_channel();
+            let counts = count.clone();
+            let owner = thread::spawn(move || {
+                runs_on.block_on(async {
+                    let fiber = fiber::spawn(move || {
+                        let _dropped = Dropped::new(&counts);
+                        begun.send(()).unwrap();
+                        if yields {
+                            loop {
+                                fiber::yield_now();
+                            }
+                        }
+                        fiber::block_on(pending::<()>());
+                    });
+                    begins.recv().await.unwrap();
+                    if waits_before {
+                        Err(wait_elsewhere(&runs_on, fiber))
+                    } else {
+                        Ok(fiber)
+                    }
+                })
+            });
+            let other = owner.join().unwrap();
+            assert_eq!(count.load(Ordering::SeqCst), 1);
+            let other = other.map_or_else(|other| other, |fiber| wait_elsewhere(&runtime, fiber));
+            assert!(other.join().unwrap());
+        }
+    }
+}
+
+/// The other thread has the turn, and has set the fiber's task aside.
+#[test]
+fn a_fiber_whose_task_was_set_aside_ends() {
+    for aborts in [false, true] {
+        let runtime = Arc::new(Builder::new_current_thread().build().unwrap());
+        let (count, notify) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+        let other = fiber::extent(|| {
+            let fiber = runtime.block_on(async {
+                let (count, notify) = (count.clone(), notify.clone());
+                let fiber = fiber::spawn(move || {
+                    let _dropped = Dropped::new(&count);
+                    fiber::block_on(notify.notified());
+                });
+                task::yield_now().await;
+                Some(fiber)
+            });
+            let fiber = fiber.unwrap();
+            let runs_on = runtime.clone();
+            let sets_aside = thread::spawn(move || {
+                notify.notify_one();
+                runs_on.block_on(async {
+                    for _ in 0..10 {
+                        task::yield_now().await;
+                    }
+                });
+                assert!(!fiber.is_finished());
+                if aborts {
+                    fiber.abort();
+                }
+                wait_elsewhere(&runs_on, fiber)
+            });
+            let other = sets_aside.join().unwrap();
+            assert_eq!(count.load(Ordering::SeqCst), 0);
+            other
+        });
+        assert!(other.join().unwrap());
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+    }
 }
 
 /// The same, in a runtime that another thread drops.

@@ -4,6 +4,7 @@
 //! Not part of the public interface.
 
 use std::future::Future;
+use std::task::Waker;
 
 use crate::api::enter;
 use crate::api::errors::{NESTED, TryCurrentError};
@@ -13,7 +14,7 @@ use crate::api::task::spawn::new_task;
 use crate::api::trace::{SpawnMeta, spawn_meta, traced};
 use crate::kernel::context;
 use crate::kernel::context::Entered;
-use crate::kernel::task::JoinHandle;
+use crate::kernel::task::{self, JoinHandle, task_of};
 
 const HELD: &str = "a fiber cannot wait while it holds the guard of `Handle::enter`";
 
@@ -151,6 +152,16 @@ impl Surroundings {
 /// The fiber for which that was returned has been resumed after its wait.
 pub unsafe fn resume_as(task: *const ()) {
     context::with(|context| context.set_task(task));
+}
+
+/// Cancels the task that a waker wakes. Returns `false` if the waker is not a task's of this library.
+pub fn cancel(waker: &Waker) -> bool {
+    let task = task_of(waker);
+    if let Some(task) = task {
+        // SAFETY: the waker has a reference.
+        unsafe { task::abort(task) }
+    }
+    task.is_some()
 }
 
 /// Blocks the thread until `future` is ready.

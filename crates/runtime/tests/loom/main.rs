@@ -25,6 +25,7 @@ mod own_list;
 mod polling;
 mod pool;
 mod run_queue;
+mod set_aside;
 mod task;
 mod task_tracker;
 mod turns;

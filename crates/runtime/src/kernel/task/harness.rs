@@ -277,20 +277,45 @@ unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         return unsafe { run_here::<F, S>(task) };
     }
     // SAFETY: a task with a token is not complete, and so has its own reference.
-    let Head { header, scheduler } = unsafe { head::<S>(task) };
-    // A future that is only dropped knows itself what to do on another thread.
-    if !scheduler.pin() && !header.state.load().is_cancelled() {
-        // SAFETY: the token is the caller's.
-        scheduler.set_aside(unsafe { Notified::of(task) });
-        return Ran::Idle;
-    }
-    // SAFETY: the caller has the token, and the task is of this type.
-    match unsafe { run_here::<F, S>(task) } {
+    let scheduler = unsafe { &head::<S>(task).scheduler };
+    let ran = if scheduler.pin() {
+        // SAFETY: the caller has the token, and the task is of this type.
+        unsafe { run_here::<F, S>(task) }
+    } else {
+        // SAFETY: the caller has the token, and the task has this scheduler.
+        unsafe { run_elsewhere::<S>(task) }
+    };
+    match ran {
         // The task may be freed.
         ran @ (Ran::Done | Ran::Idle) => ran,
         // With a token it is not complete.
         ran => scheduler.put_back(ran),
     }
+}
+
+/// Runs a token on a thread that may not poll the future: the task is pinned to another one.
+///
+/// A cancelled task ends here: the future that is only dropped knows itself what to do on another thread. Other tasks
+/// wait, with a waker for the thread that may poll them. So they have no token, and a later request to cancel makes one.
+///
+/// # Safety
+///
+/// The caller has the token. The task has this type of scheduler.
+#[cold]
+unsafe fn run_elsewhere<S: Schedule>(task: NonNull<Header>) -> Ran {
+    // SAFETY: a task with a token is not complete, and so has its own reference.
+    let Head { header, scheduler } = unsafe { head::<S>(task) };
+    let entered = context::enter_task(task);
+    if header.state.start() == Start::Cancel {
+        // SAFETY: `start` gave the contents to this call.
+        return unsafe { run_cancelled::<S>(task, entered) };
+    }
+    // SAFETY: the functions of the table follow the contract of wakers. The task's own
+    // reference takes the place of this waker's, which is not dropped.
+    let waker = ManuallyDrop::new(unsafe { Waker::new(task.as_ptr().cast(), &waker::VTABLE) });
+    scheduler.set_aside(header.id(), &waker);
+    // SAFETY: the task is running, and its contents are still the future.
+    unsafe { end_poll::<S>(task, entered) }
 }
 
 /// Runs a token on this thread.

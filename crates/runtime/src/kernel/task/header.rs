@@ -428,9 +428,10 @@ pub trait Schedule: Clone + Send + Sync + 'static {
         true
     }
 
-    /// Keeps a token for the thread that its task is pinned to.
-    fn set_aside(&self, task: Notified) {
-        self.schedule(task);
+    /// Keeps the waker of a task, to wake it on the thread that it is pinned to.
+    fn set_aside(&self, id: Id, waker: &Waker) {
+        let _ = id;
+        waker.wake_by_ref();
     }
 
     /// Ends a poll: queues the token, if there is one, or leaves that to the caller.

@@ -30,6 +30,8 @@ mod waker;
 mod watch;
 
 pub use error::JoinError;
+#[cfg(not(loom))]
+pub(crate) use header::abort;
 pub use header::{Header, Id, ListId, Notified, Ran, Schedule};
 #[cfg(not(loom))]
 pub(crate) use join_handle::ScopeHandle;

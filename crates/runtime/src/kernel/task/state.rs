@@ -433,12 +433,6 @@ impl State {
 }
 
 impl Snapshot {
-    /// Returns `true` if cancellation was requested.
-    #[inline]
-    pub fn is_cancelled(self) -> bool {
-        self.0 & CANCELLED != 0
-    }
-
     /// Returns `true` if there is or was an output.
     pub fn is_complete(self) -> bool {
         self.0 & COMPLETE != 0

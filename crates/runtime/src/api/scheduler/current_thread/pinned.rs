@@ -1,14 +1,26 @@
 //! Tasks that stay on the thread of their first poll.
 //!
-//! Threads take turns at running the tasks (`turns.rs`). A token of a task that is pinned to
-//! another thread than the one whose turn it is, is *set aside*. The thread whose turn comes
-//! next queues all those tokens again, and sets those aside that are not its own. So a pinned
-//! task runs again as soon as its thread calls `block_on` again.
+//! Threads take turns at running the tasks (`turns.rs`). If the thread whose turn it is gets the token of a
+//! task that is pinned to another thread, it *sets the task aside*:
+//!
+//! 1. It keeps a waker of the task, and uses up the token. The task is idle then.
+//! 2. The thread whose turn comes next wakes all the tasks that were set aside, and sets those aside again that are
+//!    not its own.
+//!
+//! So a pinned task runs again as soon as its thread calls `block_on` again. The thread keeps the waker before the
+//! task is idle, and only a thread with a turn comes to step 1 or 2, so the two do not overlap.
+//!
+//! A cancelled task ends on any thread. There are two cases:
+//!
+//! * The request to cancel finds a token. The thread that runs the token sees the request.
+//! * The request finds the task idle, and makes a token. This is queued for the thread whose turn it is or comes
+//!   next.
 //!
 //! The end of the runtime drops the futures of all tasks, on the thread that ends it. A pinned
 //! future must bear that.
 
 use std::sync::OnceLock;
+use std::task::Waker;
 use std::thread::ThreadId;
 
 use super::shared::Shared;
@@ -61,8 +73,9 @@ impl Schedule for Pinned {
     }
 
     #[cold]
-    fn set_aside(&self, task: Notified) {
+    fn set_aside(&self, id: Id, waker: &Waker) {
         let shared = self.scheduler.counted();
-        shared.set_aside.lock().push(task);
+        let mut set_aside = shared.set_aside.lock();
+        set_aside.entry(id).or_insert_with(|| waker.clone());
     }
 }

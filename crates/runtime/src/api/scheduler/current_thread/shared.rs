@@ -4,9 +4,11 @@
 //! running thread looks at the length before it parks. Either it sees the length, or the
 //! unpark comes later than its look, and the park returns (`driver.rs`).
 
+use std::collections::BTreeMap;
 use std::fmt;
 #[cfg(feature = "sim")]
 use std::sync::OnceLock;
+use std::task::Waker;
 
 use blitz_io_core::Lock;
 use blitz_io_futex::atomic::{AtomicBool, Ordering};
@@ -23,7 +25,7 @@ use crate::kernel::driver::Driver;
 use crate::kernel::inject::Inject;
 #[cfg(feature = "sim")]
 use crate::kernel::task::AbortHandle;
-use crate::kernel::task::Notified;
+use crate::kernel::task::{Id, Notified};
 
 /// The shared state of a current-thread scheduler; see the module documentation.
 pub(crate) struct Shared {
@@ -36,8 +38,8 @@ pub(crate) struct Shared {
     /// Counters that stay at zero, of the other workers in a simulation.
     #[cfg(feature = "sim")]
     of_others: OnceLock<Counters>,
-    /// Tokens of tasks that are pinned to a thread which does not run the tasks now.
-    pub(super) set_aside: Lock<Vec<Notified>>,
+    /// The wakers of tasks that are pinned to a thread which does not run the tasks now, one for each.
+    pub(super) set_aside: Lock<BTreeMap<Id, Waker>>,
     pub(crate) base: Base,
 }
 
@@ -50,7 +52,7 @@ impl Shared {
             counters: Counters::new(&common.config),
             #[cfg(feature = "sim")]
             of_others: OnceLock::new(),
-            set_aside: Lock::new(Vec::new()),
+            set_aside: Lock::new(BTreeMap::new()),
             base: Base::new(common, pool),
         }
     }

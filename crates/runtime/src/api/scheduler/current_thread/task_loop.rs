@@ -413,16 +413,14 @@ impl Core {
     pub(super) fn is_run_by(&self, thread: ThreadId, shared: &Shared) {
         if self.thread.replace(Some(thread)) != Some(thread) {
             shared.counters.is_run_by(thread);
-            self.take_set_aside(shared);
+            Self::wake_set_aside(shared);
         }
     }
 
-    /// Queues the tasks that wait for the thread that they are pinned to: another thread has
-    /// its turn now, or all tasks are to end.
-    fn take_set_aside(&self, shared: &Shared) {
-        for task in std::mem::take(&mut *shared.set_aside.lock()) {
-            self.push(task);
-        }
+    /// Wakes the tasks that wait for the thread that they are pinned to: another thread has its turn now.
+    fn wake_set_aside(shared: &Shared) {
+        let set_aside = std::mem::take(&mut *shared.set_aside.lock());
+        set_aside.into_values().for_each(Waker::wake);
     }
 
     /// Wakes those whose events have happened, and those whose time has come.
@@ -558,7 +556,8 @@ impl Core {
     /// Ends all tasks.
     pub(super) fn shut_down(&self, shared: &Shared) {
         self.cancel_all(shared);
-        self.take_set_aside(shared);
+        // They are cancelled already: this gives their memory up.
+        Self::wake_set_aside(shared);
         loop {
             self.resume();
             while let Some(task) = self.next(shared) {
