@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     }
 }
 
-/// Prints what clap has for standard output. A reader that is gone is no failure, and clap would report no other one.
+/// Prints clap's text for standard output. A closed pipe is no failure; clap would report no other failure.
 pub fn printed(help: &Error) -> Result<(), Exit> {
     match help.print() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -50,7 +50,8 @@ pub fn printed(help: &Error) -> Result<(), Exit> {
     }
 }
 
-/// Returns the line with `help` first, if a group of commands is asked for help: `blitz sim help run` is `blitz help sim run`.
+/// Returns the line with the word `help` moved behind the program, if it follows a group of commands: `blitz sim help run`
+/// becomes `blitz help sim run`.
 pub fn with_help_first(line: &[OsString]) -> Vec<OsString> {
     let mut command = Cli::command();
     for (at, word) in line.iter().enumerate().skip(1) {

@@ -38,8 +38,8 @@ fn remove(array: &mut Array, at: usize) {
     }
 }
 
-/// Joins the texts before and after a value that is gone. A comment in the line of a value stands at the beginning of the
-/// text after it. So the first line of `before` belongs to the value before, and that of `after` to the one that is gone.
+/// Joins the texts before and after a removed value. A comment in the line of a value begins the text after it. So the first
+/// line of `before` belongs to the previous value, and the first line of `after` to the removed value.
 /// `same_line`: the result if all of `after` is in one line.
 fn joined(before: &str, after: &str, same_line: &str) -> String {
     let Some(end) = after.find('\n') else {

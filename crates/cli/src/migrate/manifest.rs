@@ -84,12 +84,12 @@ pub struct Patch {
     pub is_ours: bool,
 }
 
-/// What was taken out of the program's own features.
+/// The features of the replacement that were removed from the program's own.
 #[derive(Default)]
 pub struct LeftOut {
-    /// What they enabled, such as `tokio/inspect`, each once.
+    /// The removed values, such as `tokio/inspect`, each once.
     pub enabled: Vec<String>,
-    /// Those of them that now enable nothing.
+    /// The program's features that now enable nothing.
     pub emptied: Vec<String>,
 }
 

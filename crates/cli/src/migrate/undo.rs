@@ -238,7 +238,7 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
     }
 }
 
-/// Says what was taken out of the program's own features.
+/// Describes the features that were removed from those of the program.
 fn of_left_out(left_out: &LeftOut) -> String {
     let are = |names: &[String]| if names.len() == 1 { "is" } else { "are" };
     let enabled = &left_out.enabled;
