@@ -270,9 +270,7 @@ fn record(arguments: &Arguments) -> Result<(u32, Vec<u8>), Exit> {
             ),
         ));
     }
-    let (pid, name) = choose("trace", named).map_err(|exit| {
-        exit.with_advice("`blitz trace -- PROGRAM` starts a program, and records it from there.")
-    })?;
+    let (pid, name) = choose("trace", named)?;
     let failed = |error| failed(pid, &error);
     if arguments.last.is_some() {
         return Ok((pid, read_trace(pid, &name).map_err(failed)?));

@@ -233,7 +233,14 @@ pub(crate) fn choose(command: &str, wanted: Option<&str>) -> Result<(u32, String
         ))
         .with_advice(table(&found).trim_end()));
     }
-    (found.pop()).ok_or_else(|| Exit::Failed(absent::reason(wanted)))
+    found.pop().ok_or_else(|| {
+        let exit = Exit::Failed(absent::reason(wanted));
+        if command == "trace" {
+            exit.with_advice("`blitz trace -- PROGRAM` starts a program, and records it.")
+        } else {
+            exit
+        }
+    })
 }
 
 pub(crate) fn failed(pid: u32, error: &io::Error) -> Exit {
