@@ -22,7 +22,7 @@ Examples:
   blitz completions zsh > ~/.zfunc/_blitz      a folder of $fpath
   blitz completions fish > ~/.config/fish/completions/blitz.fish
 
-Exit codes:
+Exit statuses:
   0    the script is printed
   1    it cannot be printed
   64   there is no such shell";

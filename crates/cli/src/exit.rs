@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 /// The text at the end of `--help`.
 pub const CODES: &str = "\
-Exit codes:
+Exit statuses:
   0    it worked
   1    the work failed; in each command also: a file is missing, cannot be read or written, or is
        not what it should be
@@ -17,7 +17,7 @@ Exit codes:
   5    `sim` found a livelock
   64   the arguments are wrong
   130  interrupted (`bench` and `sim run` print what they have until then)
-The help of each command has its own codes, and examples.";
+The help of each command has its own statuses, and examples.";
 
 /// The code for wrong arguments.
 pub const USAGE: u8 = 64;

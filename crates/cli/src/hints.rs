@@ -4,14 +4,17 @@
 //!    nothing similar to `wy`.
 //! 2. A `--` that is missing before a program: the tip is the first line with one that is valid.
 //! 3. A command that is a program of its own.
-//! 4. Else the commands of the group.
+//! 4. Where an option of a command does what the word of another program does: `version`, and `bench WORD`.
+//! 5. Else the commands of the group.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, Error, Parser};
 
+use crate::commands::{self, shown_of};
 use crate::{Cli, shell};
 
 /// Words that other programs use, and the commands that do this.
@@ -57,6 +60,7 @@ pub fn add(error: &mut Error, line: &[OsString]) {
             insert(error, tip.to_owned());
             return;
         }
+        ErrorKind::InvalidSubcommand if suggest_other_line(error, line) => return,
         ErrorKind::InvalidSubcommand => &["run", "--"],
         ErrorKind::UnknownArgument => &["--"],
         _ => return,
@@ -66,6 +70,19 @@ pub fn add(error: &mut Error, line: &[OsString]) {
         || suggest_dashes(error, line, missing);
     if !is_found && error.kind() == ErrorKind::InvalidSubcommand {
         list_commands(error, line);
+    } else if !is_found {
+        suggest_file_only(error);
+    }
+}
+
+/// Removes the tip to write `-- --word` for an unknown option, unless there is a file of this name.
+fn suggest_file_only(error: &mut Error) {
+    let is_file = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) => Path::new(word).exists(),
+        _ => false,
+    };
+    if !is_file {
+        error.remove(ContextKind::Suggested);
     }
 }
 
@@ -117,25 +134,27 @@ fn suggest_option(error: &mut Error, line: &[OsString]) -> bool {
     !found.is_empty()
 }
 
+/// Suggests the line with an option that does what this line seems to mean. Returns `false` if there is none.
+fn suggest_other_line(error: &mut Error, line: &[OsString]) -> bool {
+    let (command, rest) = reached(line);
+    let word = rest.first().and_then(|word| word.to_str());
+    let tip = match (command.get_bin_name().unwrap_or("blitz"), word) {
+        ("blitz", Some("version")) => "blitz --version prints it".to_owned(),
+        ("blitz bench", Some(word)) if similar(&command, word).is_empty() => format!(
+            "for the scenarios with this in their names: blitz bench --filter {}",
+            shell::line([word])
+        ),
+        _ => return false,
+    };
+    insert(error, tip);
+    true
+}
+
 /// Suggests commands that are nearly the first word after a command. Returns `false` if there is none.
 fn suggest_command(error: &mut Error, line: &[OsString]) -> bool {
     let (command, rest) = reached(line);
-    let names = || {
-        let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
-        shown.map(Command::get_name)
-    };
     let word = rest.first().and_then(|word| word.to_str());
-    let mut found = word.map_or_else(Vec::new, |word| nearest(word, names()));
-    let other = OTHER_WORDS.iter().find(|(other, _)| word == Some(*other));
-    let meant = other.map(|&(_, meant)| meant);
-    found.extend(names().find(|name| Some(*name) == meant).map(str::to_owned));
-    // `blitz replay` is nearly `blitz sim replay`.
-    for name in names() {
-        let inner = command.find_subcommand(name);
-        let mut inner = inner.into_iter().flat_map(Command::get_subcommands);
-        let inner = inner.find(|one| [word, meant].contains(&Some(one.get_name())));
-        found.extend(inner.map(|inner| format!("{name} {}", inner.get_name())));
-    }
+    let found = word.map_or_else(Vec::new, |word| similar(&command, word));
     let is_any = !found.is_empty();
     if is_any {
         error.insert(
@@ -147,23 +166,37 @@ fn suggest_command(error: &mut Error, line: &[OsString]) -> bool {
     is_any
 }
 
+/// Returns the commands of this one that the word nearly names, or that do what it says.
+pub fn similar(command: &Command, word: &str) -> Vec<String> {
+    let names = || shown_of(command).map(Command::get_name);
+    let mut found = nearest(word, names());
+    let other = OTHER_WORDS.iter().find(|(other, _)| word == *other);
+    let meant = other.map(|&(_, meant)| meant);
+    found.extend(names().find(|name| Some(*name) == meant).map(str::to_owned));
+    // `blitz replay` is nearly `blitz sim replay`.
+    for name in names() {
+        let inner = command.find_subcommand(name);
+        let mut inner = inner.into_iter().flat_map(Command::get_subcommands);
+        let inner = inner.find(|one| [Some(word), meant].contains(&Some(one.get_name())));
+        found.extend(inner.map(|inner| format!("{name} {}", inner.get_name())));
+    }
+    found
+}
+
 /// Lists the commands of a group. Those of `blitz` are in its help.
 fn list_commands(error: &mut Error, line: &[OsString]) {
     let (group, _) = reached(line);
-    let names: Vec<&str> = group
-        .get_subcommands()
-        .filter(|one| !one.is_hide_set() && one.get_name() != "help")
-        .map(Command::get_name)
-        .collect();
-    if group.get_bin_name().is_some_and(|name| name.contains(' ')) && !names.is_empty() {
-        // `blitz help` has the commands of `blitz`.
-        let name = group.get_bin_name().unwrap_or_default();
-        let name = name.replace(" help", "");
-        insert(
-            error,
-            format!("the commands of `{name}` are {}", names.join(", ")),
-        );
-    }
+    let names: Vec<&str> = shown_of(&group).map(Command::get_name).collect();
+    let Some(name) = group.get_bin_name().filter(|name| name.contains(' ')) else {
+        insert(error, "`blitz help` lists the commands".to_owned());
+        return;
+    };
+    let tip = match &names[..] {
+        [] => return,
+        [one] => format!("the only command of `{name}` is {one}"),
+        names => format!("the commands of `{name}` are {}", names.join(", ")),
+    };
+    insert(error, tip);
 }
 
 /// Suggests a line that is valid because these words stand before a program. Returns `false` if there is none.
@@ -203,8 +236,7 @@ fn insert(error: &mut Error, tip: String) {
 /// Returns the command that the line names, and the words after its name and the options that follow: the first one, if any, is
 /// no command.
 fn reached(line: &[OsString]) -> (Command, &[OsString]) {
-    let mut command = Cli::command();
-    command.build();
+    let mut command = commands::all();
     let mut rest = line.get(1..).unwrap_or_default();
     while let Some(word) = rest.first().and_then(|word| word.to_str()) {
         if word.starts_with('-') && word != "--" {
@@ -321,10 +353,13 @@ mod tests {
             ("blitz compress x", "'pipe gzip'"),
             ("blitz test", "'sim run'"),
             ("blitz hang", "'why'"),
-            ("blitz help unlike", "of `blitz` are why, trace"),
+            ("blitz unlike", "`blitz help` lists the commands"),
             ("blitz trace reprot x.blitz", "'report'"),
             ("blitz replay x", "'sim replay'"),
             ("blitz report x", "'trace report', 'bench report'"),
+            ("blitz version", "blitz --version prints it"),
+            ("blitz bench mutex", "blitz bench --filter mutex"),
+            ("blitz bench reprot", "'report'"),
             ("blitz why --jsn", "'--json'"),
             ("blitz why --dto", "'--dot'"),
             ("blitz lint --jsn -- ls", "'--json'"),
@@ -344,6 +379,7 @@ mod tests {
         ] {
             let message = message(line);
             assert!(!message.contains("similar"), "{line}: {message}");
+            assert!(!message.contains("as a value"), "{line}: {message}");
         }
     }
 

@@ -7,12 +7,14 @@ mod bench;
 mod bench;
 #[cfg(test)]
 mod command_lines;
+mod commands;
 mod completions;
 mod doctor;
 mod duration;
 mod exit;
 mod feature;
 mod greeting;
+mod help;
 mod hints;
 mod interrupt;
 mod ipc;
@@ -30,7 +32,6 @@ mod trace;
 mod why;
 
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -43,7 +44,7 @@ static ALLOCATOR: blitz_io_bench::CountingAllocator = blitz_io_bench::CountingAl
 /// Says why a program hangs and where it is slow, runs its tests in a thousand orders, moves it from Tokio to blitz-io, and
 /// measures the parts of blitz-io beside the best other libraries.
 #[derive(Parser)]
-#[command(name = "blitz", version, propagate_version = true, after_help = exit::CODES)]
+#[command(name = "blitz", version, propagate_version = true, disable_help_subcommand = true, after_help = exit::CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -80,6 +81,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
+    /// Prints the help of a command.
+    Help(help::Arguments),
     /// Shows the man page of a command.
     Man(manual::Page),
     /// Writes the man pages into a folder.
@@ -115,6 +118,7 @@ fn main() -> ExitCode {
         Command::Ipc(arguments) => ipc::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Help(arguments) => help::run(&arguments),
         Command::Man(page) => manual::show(&page),
         Command::Manual(arguments) => manual::run(&arguments),
         #[cfg(feature = "bench")]
@@ -123,19 +127,18 @@ fn main() -> ExitCode {
     ended.unwrap_or_else(Exit::report).into()
 }
 
-/// Parses the arguments. Errors have tips. Help that cannot be printed is a failure like any other, which
-/// clap itself would not report.
+/// Parses the arguments. Errors have tips.
 fn parse() -> Result<Cli, ExitCode> {
     let line: Vec<OsString> = std::env::args_os().collect();
+    let line = help::with_help_first(&line);
     Cli::try_parse_from(&line).map_err(|mut told| {
-        hints::add(&mut told, &line);
-        match told.print() {
-            Err(error) if !told.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
-                output::unwritable(&error).report().into()
-            }
-            // Help is printed on standard output.
-            _ if told.use_stderr() => exit::USAGE.into(),
-            _ => ExitCode::SUCCESS,
+        if !told.use_stderr() {
+            let printed = help::printed(&told).map(|()| Exit::Done);
+            return printed.unwrap_or_else(Exit::report).into();
         }
+        hints::add(&mut told, &line);
+        // A message that cannot be printed cannot be reported either.
+        let _ = told.print();
+        exit::USAGE.into()
     })
 }

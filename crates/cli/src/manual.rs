@@ -4,11 +4,11 @@ use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command, CommandFactory, ValueHint};
+use clap::{Args, Command, ValueHint};
 use clap_mangen::Man;
 
 use crate::exit::Exit;
-use crate::{Cli, output};
+use crate::{commands, output};
 
 const HELP: &str = "\
 Examples:
@@ -16,7 +16,7 @@ Examples:
   blitz man ipc ls         that of a command; also ipc-ls or blitz-ipc-ls, the name of the page
   blitz man why | man -l -   the source of a page goes into a pipe
 
-Exit codes:
+Exit statuses:
   0    the page is shown
   1    it cannot be printed
   64   there is no such command";
@@ -39,18 +39,6 @@ pub fn show(page: &Page) -> Result<Exit, Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns all commands, each with its whole name.
-fn commands() -> Command {
-    let mut command = Cli::command().disable_help_subcommand(true);
-    command.build();
-    command
-}
-
-/// Returns the commands of this one that have a page.
-fn shown_of(command: &Command) -> impl Iterator<Item = &Command> {
-    command.get_subcommands().filter(|one| !one.is_hide_set())
-}
-
 /// Returns the page of a command. clap_mangen takes the last word of a command for the name of the program.
 fn page_of(command: &Command) -> Man {
     let version = command.get_version().unwrap_or_default();
@@ -59,36 +47,11 @@ fn page_of(command: &Command) -> Man {
 
 /// Returns the page of the command with these words.
 fn source(words: &[String]) -> Result<Vec<u8>, Exit> {
-    let mut command = commands();
-    let parts = words.iter().flat_map(|word| word.split([' ', '-']));
-    let mut parts = parts.filter(|part| !part.is_empty()).peekable();
-    // As in the name of a page.
-    parts.next_if_eq(&"blitz");
-    for part in parts {
-        let Some(found) = shown_of(&command).find(|one| one.get_name() == part) else {
-            return Err(no_page(&words.join(" "), &command));
-        };
-        command = found.clone();
-    }
+    let command = commands::named(words)?;
     let mut text = Vec::new();
     let rendered = page_of(&command).render(&mut text);
     rendered.map_err(|error| Exit::Failed(format!("the page cannot be made: {error}")))?;
     Ok(text)
-}
-
-/// Returns the error for words that name no command. `command`: the command of the words before the wrong word.
-fn no_page(words: &str, command: &Command) -> Exit {
-    let names: Vec<&str> = shown_of(command).map(Command::get_name).collect();
-    let name = command.get_bin_name().unwrap_or("blitz");
-    let advice = if names.is_empty() {
-        format!(
-            "`blitz man {}` shows that of `{name}`.",
-            name.trim_start_matches("blitz ")
-        )
-    } else {
-        format!("The commands of `{name}` are {}.", names.join(", "))
-    };
-    Exit::usage(format_args!("there is no command {words:?}"), advice)
 }
 
 /// Shows the page, and returns `false` if `man` did not.
@@ -119,15 +82,18 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
 fn write(folder: &Path) -> std::io::Result<()> {
     fn write_all(command: &Command, folder: &Path) -> std::io::Result<()> {
         page_of(command).generate_to(folder)?;
-        shown_of(command).try_for_each(|one| write_all(one, folder))
+        commands::shown_of(command).try_for_each(|one| write_all(one, folder))
     }
     fs::create_dir_all(folder)?;
-    write_all(&commands(), folder)
+    write_all(&commands::all(), folder)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Cli;
+    use clap::CommandFactory;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_page_is_chosen_by_the_words_of_its_command() {
@@ -159,10 +125,14 @@ mod tests {
         ] {
             assert!(matches!(source(words), Err(Exit::Usage(_))), "{words:?}");
         }
-        let Err(Exit::Usage(message)) = source(&["sim", "rum"]) else {
-            panic!("there is no such command");
+        let message = |words: &[&str]| match source(words) {
+            Err(Exit::Usage(message)) => message,
+            _ => panic!("{words:?} is no command"),
         };
-        assert!(message.contains("`blitz sim` are run, replay"), "{message}");
+        let nearly = message(&["sim", "rum"]);
+        assert!(nearly.contains("Did you mean `blitz sim run`?"), "{nearly}");
+        let other = message(&["sim", "nothing"]);
+        assert!(other.contains("`blitz sim` are run, replay"), "{other}");
     }
 
     #[test]
@@ -194,26 +164,90 @@ mod tests {
         command.get_subcommands().for_each(has_short_lines);
     }
 
-    /// Each command that a user calls says how, and how it ends.
-    fn has_examples_and_codes(command: &clap::Command) {
+    fn help_of(command: &clap::Command) -> String {
         let help = command.get_after_help().map(ToString::to_string);
-        let help = help.unwrap_or_default();
-        let is_group = command.is_subcommand_required_set();
-        for part in ["Examples:\n", "Exit codes:\n"] {
-            let name = command.get_name();
+        help.unwrap_or_default()
+    }
+
+    /// Each command that a user calls says how, and how it ends.
+    fn has_examples_and_statuses(command: &clap::Command) {
+        let (name, help) = (command.get_name(), help_of(command));
+        let is_root = name == "blitz";
+        for part in ["Examples:\n", "Exit statuses:\n"] {
+            let is_needed = !is_root || part.starts_with("Exit");
             assert!(
-                is_group || help.contains(part),
+                !is_needed || help.contains(part),
                 "{name} has no {part}: {help}"
             );
         }
-        let mut commands: Vec<_> = command.get_subcommands().collect();
-        commands.retain(|command| !command.is_hide_set());
-        commands.into_iter().for_each(has_examples_and_codes);
+        commands::shown_of(command).for_each(has_examples_and_statuses);
     }
 
     #[test]
-    fn each_help_has_examples_and_exit_codes() {
-        has_examples_and_codes(&Cli::command());
+    fn each_help_has_examples_and_exit_statuses() {
+        has_examples_and_statuses(&Cli::command());
+    }
+
+    /// Returns the statuses in the help of a command.
+    fn statuses_of(command: &clap::Command) -> BTreeSet<u8> {
+        let help = help_of(command);
+        let (_, section) = help.split_once("Exit statuses:\n").unwrap_or_default();
+        let begin = |line: &str| {
+            let (number, _) = line.strip_prefix("  ")?.split_once(' ')?;
+            number.parse().ok()
+        };
+        section.lines().filter_map(begin).collect()
+    }
+
+    /// Returns the statuses of the book's page, and the commands that end with each.
+    fn statuses_of_the_book() -> Vec<(u8, Vec<String>)> {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../book/src/exit-statuses.md"
+        );
+        let page = fs::read_to_string(path).unwrap();
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let status = cells.get(1)?.parse().ok()?;
+            let names = cells.get(cells.len() - 2)?.split([',', ';']);
+            // `sim run` is one of the commands of `sim`.
+            let first = |name: &str| {
+                let name = name.trim().trim_matches('`');
+                name.split(' ').next().unwrap_or(name).to_owned()
+            };
+            Some((status, names.map(first).collect()))
+        };
+        page.lines().filter_map(row).collect()
+    }
+
+    #[test]
+    fn the_statuses_of_the_helps_are_those_of_the_book() {
+        let book = statuses_of_the_book();
+        assert!(book.len() > 5, "{book:?}");
+        let all = Cli::command();
+        let in_book = |name: &str| -> BTreeSet<u8> {
+            let ends = |(_, names): &&(u8, Vec<String>)| {
+                let mut names = names.iter();
+                names.any(|one| one == "all" || one == name || name == "blitz")
+            };
+            book.iter()
+                .filter(ends)
+                .map(|&(status, _)| status)
+                .collect()
+        };
+        assert_eq!(statuses_of(&all), in_book("blitz"));
+        for command in commands::shown_of(&all) {
+            let name = command.get_name();
+            // Without the benchmark it only says so.
+            if name != "bench" || cfg!(feature = "bench") {
+                assert_eq!(statuses_of(command), in_book(name), "{name}");
+            }
+            for inner in commands::shown_of(command) {
+                let own = statuses_of(inner);
+                let name = inner.get_name();
+                assert!(own.is_subset(&statuses_of(command)), "{name}: {own:?}");
+            }
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::exit::Exit;
 use crate::feature;
+use crate::shell;
 
 /// A recorder of the library.
 pub struct Recorder {
@@ -88,7 +89,13 @@ impl Recorder {
             command.stdout(to_standard_error()?);
         }
         let name = program.to_string_lossy();
-        let failed = |error| Exit::Failed(format!("{name} could not be run: {error}"));
+        let failed = |error: std::io::Error| {
+            let exit = Exit::Failed(format!("{name} could not be run: {error}"));
+            match error.kind() {
+                ErrorKind::NotFound => exit.with_advice(shell::HOW_TO_NAME_A_PROGRAM),
+                _ => exit,
+            }
+        };
         let status = command.status().map_err(failed)?;
         let files = self.read(&folder.0)?;
         if files.is_empty() {

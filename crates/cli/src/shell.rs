@@ -22,6 +22,10 @@ fn quoted(word: &str) -> Cow<'_, str> {
     }
 }
 
+/// What to do if there is no such program.
+pub const HOW_TO_NAME_A_PROGRAM: &str =
+    "Give the path of the program, such as target/debug/server, or the name of one in PATH.";
+
 /// Returns the place of Cargo's subcommand, if the words call Cargo: `cargo +nightly test` names a toolchain first.
 pub fn cargo_command(words: &[OsString]) -> Option<usize> {
     let program = Path::new(words.first()?);

@@ -36,6 +36,7 @@ mod origin;
 mod other_ends;
 mod overdue;
 mod own_lock;
+mod own_request;
 mod renumber;
 mod report;
 mod semantics;

@@ -218,7 +218,13 @@ pub(crate) fn of_members(wait: &Wait) -> Option<String> {
     (count > 1).then(|| format!("{count} {members}"))
 }
 
-fn of_object(object: &Object) -> String {
+/// Returns the number with the noun, which gets its plural.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+pub(crate) fn of_object(object: &Object) -> String {
     match &object.name {
         Some(name) => format!("\"{name}\""),
         None if object.id & NUMBERED_OBJECT != 0 => format!("#{}", object.id & !NUMBERED_OBJECT),

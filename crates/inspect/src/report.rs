@@ -9,14 +9,14 @@ use crate::alike::{blocks, without_waits};
 use crate::graph::Graph;
 use crate::lines::Lines;
 use crate::names::{
-    is_of_std, of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short,
+    counted, is_of_std, of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short,
     since_taken, with_role, within_process,
 };
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, Stack, TaskState, Wait,
     Waiter,
 };
-use crate::{long_wait, own_lock};
+use crate::{long_wait, own_lock, own_request};
 
 /// The columns of the report about a program that has failed, which is a part of another text.
 const COLUMNS: usize = 60;
@@ -109,6 +109,7 @@ fn describe_all(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
 /// Writes what is no finding, and that a person wants to see if something hangs.
 fn describe_notes(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
     let mut notes = own_lock::notes(snapshot, findings);
+    notes.append(&mut own_request::notes(snapshot, findings));
     notes.append(&mut long_wait::notes(snapshot, findings));
     for note in notes.iter().take(NOTES) {
         text.line("", &format!("note: {note}"));
@@ -356,9 +357,4 @@ fn of_channel(channel: &Fill) -> String {
         }
     }
     text
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }

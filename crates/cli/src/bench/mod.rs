@@ -45,7 +45,7 @@ Examples:
   blitz bench --profile barrier_4          a flame graph of one row, by perf
   blitz bench report run?.json | less      the documents of this project, from several kept runs
 
-Exit codes:
+Exit statuses:
   0    everything was measured and verified
   1    a scenario's work was not done right (it is named), or a file is missing, is no run, or
        cannot be read or written

@@ -23,7 +23,7 @@ Examples:
     --summary book/src/benchmarks/index.md
   blitz bench report run?.json | less
 
-Exit codes:
+Exit statuses:
   0    the documents are written or printed
   1    a file is missing, cannot be read or written, or is not what it should be
   64   the arguments are wrong, or the runs are too few, too short, or do not belong together";

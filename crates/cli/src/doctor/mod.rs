@@ -30,7 +30,7 @@ Examples:
   blitz doctor --json              for a bug report or a script
   taskset -c 0 blitz doctor        what changes on one processor
 
-Exit codes:
+Exit statuses:
   0    the report is printed, whatever it says
   1    it cannot be printed
   64   the arguments are wrong";

@@ -24,7 +24,7 @@ Examples:
   blitz ipc clean --dry-run 'test-*'  what of these would be removed
   blitz ipc ls --json              for scripts; each of these commands has --json
 
-Exit codes:
+Exit statuses:
   0    it worked; there may be nothing to list or to remove
   1    there is no such segment, or it cannot be read, joined or removed; a message found no room
   64   the arguments are wrong, or `tail` would take messages of a queue: see --take";

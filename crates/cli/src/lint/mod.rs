@@ -64,7 +64,7 @@ A finding that is no fault is allowed in blitz-lint.toml of the current folder, 
 or by a comment at one of its lines, or above it:
   // blitz-lint: allow(lock-order): the parent is locked before its children
 
-Exit codes:
+Exit statuses:
   0    no finding, or each is allowed
   1    the program could not be run or has failed, or has written no record; or a file is missing,
        cannot be read or written, or is not what it should be

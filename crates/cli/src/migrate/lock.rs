@@ -46,6 +46,11 @@ impl Package {
     fn is_ours(&self) -> bool {
         self.dependencies.iter().any(|name| name.starts_with(OURS))
     }
+
+    /// Returns `true` for a package of the program.
+    fn is_own(&self) -> bool {
+        self.is_local && !self.is_ours() && !self.name.starts_with(OURS)
+    }
 }
 
 impl Lock {
@@ -173,16 +178,19 @@ impl Lock {
             let mut names = package.dependencies.iter();
             names.any(|dependency| dependency.split(' ').next() == Some(name))
         };
-        let is_own = |package: &&Package| package.is_local && !package.is_ours();
         let found: BTreeSet<&str> = self
             .packages
             .iter()
-            .filter(|package| !package.name.starts_with(OURS))
-            .filter(is_own)
+            .filter(|package| package.is_own())
             .filter(depends)
             .map(|package| package.name.as_str())
             .collect();
         found.into_iter().collect()
+    }
+
+    /// Returns `true` if a package of this name is one of the program.
+    pub fn has_own(&self, name: &str) -> bool {
+        self.named(name).any(Package::is_own)
     }
 
     /// Returns the versions of each package, by name.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
+use super::array::remove_texts;
 use super::replacement::Replacement;
 use crate::exit::Exit;
 
@@ -81,6 +82,15 @@ pub struct Patch {
     pub text: String,
     /// The package is one of `drop-in/`, as far as the line shows it.
     pub is_ours: bool,
+}
+
+/// The features of the replacement that were removed from the program's own.
+#[derive(Default)]
+pub struct LeftOut {
+    /// The removed values, such as `tokio/inspect`, each once.
+    pub enabled: Vec<String>,
+    /// The program's features that now enable nothing.
+    pub emptied: Vec<String>,
 }
 
 pub struct Manifest {
@@ -241,8 +251,8 @@ impl Manifest {
     }
 
     /// Takes the features that only blitz-io's package has out of the program's own, such as `tokio/inspect`. These stay, with
-    /// what else they enable, so that a build may still name them. Returns what was taken out.
-    pub fn leave_out_own_features(&mut self, known: &Replacement) -> Vec<String> {
+    /// what else they enable, so that a build may still name them.
+    pub fn leave_out_own_features(&mut self, known: &Replacement, left_out: &mut LeftOut) {
         let own = known.own_features.iter();
         let own: Vec<String> = own
             .flat_map(|own| {
@@ -252,21 +262,24 @@ impl Manifest {
                 ]
             })
             .collect();
-        let mut left_out = Vec::new();
         let features = self.document.get_mut("features");
         let Some(features) = features.and_then(Item::as_table_like_mut) else {
-            return left_out;
+            return;
         };
-        for (_, feature) in features.iter_mut() {
-            if let Some(enabled) = feature.as_array_mut() {
-                enabled.retain(|enabled| {
-                    let found = own.iter().find(|own| enabled.as_str() == Some(own));
-                    left_out.extend(found.cloned());
-                    found.is_none()
-                });
+        for (name, feature) in features.iter_mut() {
+            let Some(enabled) = feature.as_array_mut() else {
+                continue;
+            };
+            let removed = remove_texts(enabled, |text| own.iter().any(|own| own == text));
+            if !removed.is_empty() && enabled.is_empty() {
+                left_out.emptied.push(name.get().to_owned());
+            }
+            for one in removed {
+                if !left_out.enabled.contains(&one) {
+                    left_out.enabled.push(one);
+                }
             }
         }
-        left_out
     }
 
     fn table_mut(&mut self, registry: &str) -> Option<&mut dyn TableLike> {

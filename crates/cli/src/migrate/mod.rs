@@ -9,6 +9,7 @@
 //! Tokio of the registry, the tree may not need parking_lot. A package that cannot be replaced leaves
 //! `Cargo.toml` and `Cargo.lock` as they were before it was tried. If that is Tokio, nothing is replaced.
 
+mod array;
 mod cargo;
 mod lock;
 mod manifest;
@@ -62,7 +63,7 @@ Every package of the tree that depends on tokio 1, rayon-core 1 (as rayon does),
 name. No source changes. Commit both files; in CI, `blitz migrate --check` fails when a later
 `cargo update` has brought the registry's package back.
 
-Exit codes:
+Exit statuses:
   0    every package that blitz-io can replace is replaced, or would be (--dry-run); with --undo:
        it was taken back
   1    one is not, or comes from another place (the report says why); there is none, or nothing to
@@ -459,11 +460,18 @@ fn attempt(
         if interrupt::is_pressed() {
             return Exit::Interrupted;
         }
-        let failed = format!("Cargo does not resolve the program as it is:\n{message}");
-        Exit::Failed(match cargo::unreachable(&message, wants_ours(source)) {
-            Some(advice) => format!("{failed}\n\n{advice}"),
-            None => failed,
-        })
+        let failed = "Cargo does not resolve the program as it is";
+        let unreachable = cargo::unreachable(&message, wants_ours(source));
+        Exit::Failed(
+            match (unreachable, undo::own_feature(&message, "blitz migrate")) {
+                (Some(advice), _) => format!("{failed}:\n{message}\n\n{advice}"),
+                // Cargo's message lists all versions that have no such feature.
+                (None, Some(advice)) => {
+                    format!("{failed}. {advice} Then the feature may come back.")
+                }
+                (None, None) => format!("{failed}:\n{message}"),
+            },
+        )
     })?;
     let before = Lock::read(&project.lock)?.unwrap_or_default();
     Ok((before, replace_all(project, wanted, source)?))
@@ -509,8 +517,10 @@ fn after_change(lock: &Lock) -> String {
     // Cargo.lock has the packages of a dependency's feature only if a feature of the program names it. Else Cargo
     // chooses their versions anew for each build, even with --locked.
     let inspect = if has_tokio {
-        "\n\nFor `blitz why`, `trace`, `lint` and `top`, add this to the Cargo.toml that names tokio, build with \
-         `--features inspect`, and run it with BLITZ_INSPECT=1:\n\n  [features]\n  inspect = [\"tokio/inspect\"]"
+        "\n\nFor `blitz why`, `trace`, `lint` and `top`, add this to the Cargo.toml that names tokio, and build with \
+         `--features inspect`:\n\n  [features]\n  inspect = [\"tokio/inspect\"]\n\n\
+         `blitz lint -- PROGRAM` and `blitz trace -- PROGRAM` then need no more. A program that runs answers `blitz why`, \
+         `top` and `trace` if it was started with BLITZ_INSPECT=1."
     } else {
         ""
     };

@@ -404,8 +404,19 @@ fn show(change: &Change) -> String {
     format!("{name} {from} → {to}")
 }
 
-/// Returns what differs, without the packages that are replaced.
+/// Returns the names between backticks, as a list in a sentence.
+pub fn listed(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match &names[..] {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Returns what differs, without the packages that are replaced and those of the program.
 fn changes(old: &Lock, new: &Lock) -> Vec<Change> {
+    let is_own = |change: &Change| old.has_own(&change.name) || new.has_own(&change.name);
     let (old, new) = (old.versions(), new.versions());
     let none = Default::default();
     let names = old
@@ -433,7 +444,7 @@ fn changes(old: &Lock, new: &Lock) -> Vec<Change> {
         is_replaced && change.from.is_empty() == change.to.is_empty()
     };
     let mut changes: Vec<Change> = changes
-        .filter(|change| !is_told(change) && change.from != change.to)
+        .filter(|change| !is_told(change) && !is_own(change) && change.from != change.to)
         .collect();
     changes.sort_by(|a, b| a.name.cmp(&b.name));
     changes

@@ -14,9 +14,9 @@ use sha2::{Digest, Sha256};
 
 use super::cargo::{self, Project};
 use super::lock::Lock;
-use super::manifest::Manifest;
+use super::manifest::{LeftOut, Manifest};
 use super::replacement::{REPLACEMENTS, Replacement};
-use super::report::{Finding, Report};
+use super::report::{Finding, Report, listed};
 use crate::exit::Exit;
 
 /// The file that holds the path of the manifest to which saved files belong.
@@ -190,7 +190,7 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
     let now = Files::read(project)?;
     let old = Lock::read(&project.lock)?.unwrap_or_default();
     let before = saved.load("before");
-    let mut left_out = Vec::new();
+    let mut left_out = LeftOut::default();
     let is_undone = match before {
         Some(before) if saved.load("after").as_ref() == Some(&now) => {
             before.write(project)?;
@@ -204,7 +204,9 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
         )?,
     };
     saved.discard();
-    let new = Lock::read(&project.lock)?.unwrap_or_default();
+    let lock = Lock::read(&project.lock)?;
+    let has_lock = lock.is_some();
+    let new = lock.unwrap_or_default();
     let findings = REPLACEMENTS
         .iter()
         .map(|known| Finding::new(known, &new))
@@ -212,17 +214,18 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
     let gone = |known: &Replacement| {
         !known.own_features.is_empty() && old.ours(known).is_some() && new.ours(known).is_none()
     };
-    let next = if left_out.is_empty() {
-        REPLACEMENTS.iter().any(gone).then(|| {
-            "If you build with the feature `tokio/inspect`, leave that out now: the registry's tokio does not have it.".to_owned()
-        })
-    } else {
-        let left_out = left_out.join("`, `");
-        Some(format!(
-            "`{left_out}` is out of `[features]` in Cargo.toml: the registry's package does not have it."
-        ))
-    };
-    let report = Report::new(project, findings, Some((&old, &new)));
+    let mut next = Vec::new();
+    if now.lock.is_some() && !has_lock {
+        next.push("Cargo.lock is gone, as there was none before.".to_owned());
+    }
+    if !left_out.enabled.is_empty() {
+        next.push(of_left_out(&left_out));
+    } else if REPLACEMENTS.iter().any(gone) {
+        next.push("If you build with the feature `tokio/inspect`, leave that out now: the registry's tokio does not have it.".to_owned());
+    }
+    let next = (!next.is_empty()).then(|| next.join("\n\n"));
+    // Without the file, nothing says which packages the program needs.
+    let report = Report::new(project, findings, has_lock.then_some((&old, &new)));
     let report = if is_undone { report.undone() } else { report };
     report.with_next(next).print(json)?;
     if is_undone {
@@ -235,8 +238,31 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
     }
 }
 
-/// Returns what to do if `message` says that a manifest asks for a feature that only blitz-io's package has.
-fn own_feature(message: &str) -> Option<String> {
+/// Describes the features that were removed from those of the program.
+fn of_left_out(left_out: &LeftOut) -> String {
+    let are = |names: &[String]| if names.len() == 1 { "is" } else { "are" };
+    let enabled = &left_out.enabled;
+    let mut text = format!(
+        "{} {} no longer in `[features]` of Cargo.toml: the registry's package has no such feature.",
+        listed(enabled),
+        are(enabled)
+    );
+    let emptied = &left_out.emptied;
+    if !emptied.is_empty() {
+        text += &format!(
+            " {} {} empty now, and stay{} for builds that name {}.",
+            listed(emptied),
+            are(emptied),
+            if emptied.len() == 1 { "s" } else { "" },
+            if emptied.len() == 1 { "it" } else { "them" },
+        );
+    }
+    text
+}
+
+/// Returns what to do if `message` says that a manifest asks for a feature that only blitz-io's package has. `again`: the
+/// command to run then.
+pub fn own_feature(message: &str, again: &str) -> Option<String> {
     let features = REPLACEMENTS.iter().flat_map(|known| {
         let features = known.own_features.iter();
         features.map(move |feature| (known.name, feature))
@@ -248,7 +274,7 @@ fn own_feature(message: &str) -> Option<String> {
     let (name, feature) = features.into_iter().find(is_named)?;
     Some(format!(
         "Only blitz-io's {name} has the feature `{feature}`. Remove it from the manifests of the program, and \
-         run `blitz migrate --undo` again."
+         run `{again}` again."
     ))
 }
 
@@ -258,7 +284,7 @@ fn remove(
     project: &Project,
     now: &Files,
     before: Option<PathBuf>,
-    left_out: &mut Vec<String>,
+    left_out: &mut LeftOut,
 ) -> Result<bool, Exit> {
     let mut manifest = Manifest::read(&project.manifest)?;
     let mut removed = Vec::new();
@@ -268,7 +294,7 @@ fn remove(
             .is_some_and(|patch| patch.is_ours)
         {
             manifest.remove(known.name);
-            left_out.extend(manifest.leave_out_own_features(known));
+            manifest.leave_out_own_features(known, left_out);
             removed.push(known);
         }
     }
@@ -283,7 +309,10 @@ fn remove(
         now.write(project)?;
         let stay = "Cargo does not resolve the program without the replacements, so they stay";
         return Err(Exit::Failed(
-            match (cargo::unreachable(&message, false), own_feature(&message)) {
+            match (
+                cargo::unreachable(&message, false),
+                own_feature(&message, "blitz migrate --undo"),
+            ) {
                 (Some(advice), _) => format!("{stay}:\n{message}\n\n{advice}"),
                 // Cargo's message lists all versions that have no such feature.
                 (None, Some(advice)) => format!("{stay}. {advice}"),

@@ -24,7 +24,7 @@ Examples:
 
 The output appears under its name when it is complete, in place of what was there.
 
-Exit codes:
+Exit statuses:
   0    all was done; also if the reader of the output is gone
   1    a file is missing, cannot be read or written, or is damaged
   64   the arguments are wrong, or the output is one of the inputs

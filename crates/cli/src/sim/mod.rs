@@ -54,7 +54,7 @@ silence. Threads change at calls, and in loops that make none. With half of the 
 seed draws. With --atomics they change at each atomic operation: the tests are then compiled with
 the thread sanitizer's instrumentation.
 
-Exit codes:
+Exit statuses:
   0    no run failed; the replay did what the file says; the runs were equal
   1    a run could not be simulated to its end; or a file is missing, cannot be read or written, or
        is not what it should be

@@ -59,10 +59,11 @@ pub fn find(words: &[OsString], atomics: bool) -> Result<Vec<Target>, Exit> {
         .unwrap_or(first)
         .to_string_lossy()
         .into_owned();
-    Ok(vec![Target {
-        name,
-        program: Program::new(first, rest.iter().cloned()),
-    }])
+    let program = Program::new(first, rest.iter().cloned());
+    program.file().map_err(|error| {
+        Exit::Failed(error.to_string()).with_advice(shell::HOW_TO_NAME_A_PROGRAM)
+    })?;
+    Ok(vec![Target { name, program }])
 }
 
 /// Builds the tests, and lists them.

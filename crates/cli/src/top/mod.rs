@@ -61,7 +61,7 @@ Set NO_COLOR to do without colours.
 
 A process can be shown if it answers `blitz why`: see `blitz why --help`.
 
-Exit codes:
+Exit statuses:
   0    it worked, or the process has ended
   1    no such process answers
   64   the arguments are wrong";

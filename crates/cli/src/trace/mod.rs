@@ -36,7 +36,7 @@ Examples:
   blitz trace report front.blitz back.blitz          requests of one process that wait for another
 `blitz trace --help` says what the report has, and what can be assumed with --what-if.
 
-Exit codes:
+Exit statuses:
   0    the report is printed
   1    a file is missing, cannot be read or written, or is no recording
   3    the recordings have no request that has ended
@@ -87,7 +87,7 @@ BLITZ_INSPECT=1 in its environment. With BLITZ_TRACE=1 it records from its begin
 --last. Each thread keeps its last events, 65,536 unless BLITZ_TRACE_EVENTS says another number,
 of 32 bytes each.
 
-Exit codes:
+Exit statuses:
   0    the report is printed
   1    the program could not be run or has failed, has written no record, or does not answer; or
        a file is missing, cannot be read or written, or is no recording

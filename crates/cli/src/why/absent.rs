@@ -81,7 +81,7 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
         );
     };
     let Ok(process) = fs::metadata(processes.join(pid.to_string())) else {
-        return format!("there is no process {pid}");
+        return format!("there is no process {pid}; `blitz ps` lists those that answer");
     };
     let (own, user) = (own.uid(), process.uid());
     if user != own && own != 0 {
@@ -91,7 +91,8 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
         Ok(environment) => environment,
         Err(error) => {
             return format!(
-                "process {pid} does not answer, and its environment cannot be read: {error}"
+                "process {pid} does not answer, and its environment cannot be read: {error}; `blitz why --help` \
+                 says what a process needs"
             );
         }
     };
@@ -177,7 +178,7 @@ mod tests {
         let ask = |own: Option<&str>| of_process(folder, 7, own.map(OsString::from));
         assert!(ask(None).contains("which says more"));
         fs::create_dir(folder.join("self")).unwrap();
-        assert_eq!(ask(None), "there is no process 7");
+        assert!(ask(None).starts_with("there is no process 7; `blitz ps`"));
         fs::create_dir(folder.join("7")).unwrap();
         assert!(ask(None).contains("its environment cannot be read"));
         let begins_with = |environment: &str| {

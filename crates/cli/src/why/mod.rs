@@ -25,7 +25,7 @@ pub struct Arguments {
     /// The process id, or the program's name; may be left out if there is one such process.
     #[arg(value_name = "PID|NAME")]
     process: Option<String>,
-    /// Prints JSON.
+    /// Prints the report as JSON.
     #[arg(long, conflicts_with = "dot")]
     json: bool,
     /// Prints the graph in the language of Graphviz.
@@ -80,7 +80,7 @@ Examples:
     needs!(),
     "
 
-Exit codes:
+Exit statuses:
   0    no finding, or only ones that may end by themselves: long-poll and long-wait
   1    no such process answers, or a file cannot be written
   2    another finding is probable
@@ -99,7 +99,7 @@ Examples:
     "
 `blitz why PID` says what the process PID lacks.
 
-Exit codes:
+Exit statuses:
   0    the list is printed; it may be empty, which a message on standard error says
   1    the processes cannot be listed
   64   the arguments are wrong"
@@ -233,7 +233,14 @@ pub(crate) fn choose(command: &str, wanted: Option<&str>) -> Result<(u32, String
         ))
         .with_advice(table(&found).trim_end()));
     }
-    (found.pop()).ok_or_else(|| Exit::Failed(absent::reason(wanted)))
+    found.pop().ok_or_else(|| {
+        let exit = Exit::Failed(absent::reason(wanted));
+        if command == "trace" {
+            exit.with_advice("`blitz trace -- PROGRAM` starts a program, and records it.")
+        } else {
+            exit
+        }
+    })
 }
 
 pub(crate) fn failed(pid: u32, error: &io::Error) -> Exit {

@@ -407,6 +407,7 @@ fn a_feature_of_the_replacement_alone_is_named_when_it_is_taken_back() {
 fn the_programs_own_features_lose_those_of_the_replacement_when_it_is_taken_back() {
     let world = World::new("tokio = \"1\"\n");
     world.publish("tokio", "1.28.0", None).checkout("").lock();
+    let plain = world.read("Cargo.toml");
     let tokio = world.at("blitz-io/drop-in/tokio/Cargo.toml");
     let text = fs::read_to_string(&tokio).expect("the file is there");
     write(
@@ -414,20 +415,27 @@ fn the_programs_own_features_lose_those_of_the_replacement_when_it_is_taken_back
         &format!("{text}\n[features]\ninspect = []\nsim = []\n"),
     );
     world.migrate(0);
-    let own = |enabled: &str| format!("\n[features]\nnet = []\nseen = [{enabled}]\n");
+    let own = |seen: &str, inspect: &str| {
+        format!("\n[features]\nnet = []\nseen = [{seen}]\ninspect = [{inspect}]\n")
+    };
     let migrated = world.read("Cargo.toml");
-    let asked = migrated.clone() + &own("\"tokio/inspect\", \"net\", \"tokio/sim\"");
-    write(&world.at("program/Cargo.toml"), &asked);
+    let asked = own(
+        "\"tokio/inspect\", \"net\", \"tokio/sim\"",
+        "\"tokio/inspect\"",
+    );
+    write(
+        &world.at("program/Cargo.toml"),
+        &(migrated.clone() + &asked),
+    );
     let ran = world.blitz(0, &["--undo"]);
-    let said = "`tokio/inspect`, `tokio/sim` is out of `[features]` in Cargo.toml";
+    let said = "`tokio/inspect` and `tokio/sim` are no longer in `[features]` of Cargo.toml: the registry's package has \
+                no such feature. `inspect` is empty now, and stays for builds that name it.";
     assert!(ran.out.contains(said), "{}", ran.out);
-    let manifest = world.read("Cargo.toml");
-    assert!(!manifest.contains("drop-in"), "{manifest}");
-    let features = own("\"net\"").replace("[\"net\"", "[ \"net\"");
-    let is_left = [own("\"net\""), features]
-        .iter()
-        .any(|own| manifest.contains(own.trim_start()));
-    assert!(is_left, "{manifest}");
+    let left = own("\"net\"", "");
+    assert_eq!(
+        world.read("Cargo.toml").trim_end(),
+        (plain + &left).trim_end()
+    );
 }
 
 #[test]
@@ -665,9 +673,36 @@ fn a_program_without_a_lock_file_gets_one() {
     assert!(ran.err.contains("does not exist yet"), "{}", ran.err);
     world.migrate(0);
     world.blitz(0, &["--check"]);
-    world.blitz(0, &["--undo"]);
+    let ran = world.blitz(0, &["--undo"]);
     assert_eq!(world.files(), before);
     assert!(!world.at("program/Cargo.lock").exists());
+    let gone = "Cargo.lock is gone, as there was none before.";
+    assert!(ran.out.contains(gone), "{}", ran.out);
+    assert!(!ran.out.contains("No longer needed"), "{}", ran.out);
+}
+
+#[test]
+fn the_programs_own_packages_are_no_changes() {
+    let world = World::new("tokio = \"1\"\n");
+    world.publish("tokio", "1.28.0", None).checkout("").lock();
+    world.migrate(0);
+    let manifest = world.read("Cargo.toml");
+    let newer = manifest.replace("version = \"0.1.0\"", "version = \"0.2.0\"");
+    assert_ne!(newer, manifest);
+    write(&world.at("program/Cargo.toml"), &newer);
+    let ran = world.blitz(0, &["--undo"]);
+    assert!(world.read("Cargo.lock").contains("\"0.2.0\""));
+    assert!(!ran.out.contains("  - program"), "{}", ran.out);
+}
+
+#[test]
+fn a_feature_of_the_replacement_is_named_if_there_is_no_lock_file() {
+    let world = World::new("tokio = { version = \"1\", features = [\"inspect\"] }\n");
+    world.publish("tokio", "1.28.0", None).checkout("");
+    let ran = world.blitz(1, &["--path", "../blitz-io"]);
+    let said = "Only blitz-io's tokio has the feature `inspect`. Remove it from the manifests of the program, and run \
+                `blitz migrate` again. Then the feature may come back.";
+    assert!(ran.err.contains(said), "{}", ran.err);
 }
 
 /// The path in the manifest is as short as that of the arguments, and has no way up and down again.

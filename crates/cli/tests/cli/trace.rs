@@ -304,6 +304,7 @@ fn without_a_process_it_takes_the_only_one() {
     );
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("no process answers"), "{ran:?}");
+    assert!(ran.err.contains("`blitz trace -- PROGRAM`"), "{ran:?}");
 }
 
 /// A task of process 7 sends a question at 1 ms, and receives the answer at 4 ms.

@@ -319,7 +319,7 @@ fn reasons_why_a_process_does_not_answer_are_told_apart() {
     }
     let help = run(0, home.path(), &["why", "--help"]).out;
     assert!(
-        help.contains("BLITZ_INSPECT=1") && help.contains("Exit codes"),
+        help.contains("BLITZ_INSPECT=1") && help.contains("Exit statuses"),
         "{help}"
     );
 }

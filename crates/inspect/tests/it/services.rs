@@ -2,8 +2,8 @@
 //! part of the waits.
 
 use blitz_io_inspect::{
-    Certainty, Group, Job, Kind, LeftOut, Object, Snapshot, Spawned, Task, Wait, Waiter, findings,
-    report,
+    Certainty, Fill, Group, Job, Kind, LeftOut, Object, Resource, Snapshot, Spawned, Task, Wait,
+    Waiter, findings, report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -114,6 +114,75 @@ fn a_task_that_waits_for_a_lock_whose_guard_may_have_moved_has_a_note() {
         text.contains("only if another task or thread has it by now\n"),
         "{text}"
     );
+}
+
+/// Task 1 waits for an answer, and its own channel has a value.
+fn own_request() -> Snapshot {
+    let answer = Wait {
+        object: Some(Object {
+            id: 10,
+            ..Object::default()
+        }),
+        ..wait(1, T(1), Kind::OneshotReceive)
+    };
+    let channel = Resource {
+        object: Object {
+            id: 11,
+            created_at: "main.rs:7".into(),
+            sender: Some(T(1)),
+            receiver: Some(T(1)),
+            ..Object::default()
+        },
+        fill: Some(Fill {
+            used: 1,
+            ..Fill::default()
+        }),
+        ..Resource::default()
+    };
+    Snapshot {
+        tasks: vec![task(1, 1)],
+        waits: vec![answer],
+        objects: Some(vec![channel]),
+        ..Snapshot::default()
+    }
+}
+
+/// An actor that has put off a message, and waits for the answer of another task, looks the same.
+#[test]
+fn an_actor_that_may_wait_for_its_own_answer_has_a_note_and_no_finding() {
+    let own = own_request();
+    assert_eq!(findings(&own, &own), []);
+    let text = report(&own, &[]);
+    let says = "note: task 1 \"t1\" waits for oneshot::Receiver 0xa, and receives nothing meanwhile from its own channel 0xb \
+                (created at main.rs:7), which has 1 value and to which it has sent last. ";
+    assert!(text.contains(says), "{text}");
+
+    let channel = |change: fn(&mut Resource)| {
+        let mut other = own_request();
+        other.objects.iter_mut().flatten().for_each(change);
+        other
+    };
+    let mut short = own_request();
+    short.waits[0].waiting_ms = 500;
+    let mut timed = own_request();
+    timed.waits[0].is_timed = true;
+    let mut foreign = own_request();
+    foreign.tasks[0].wakers += 1;
+    let mut serves = own_request();
+    serves.waits.push(socket(2, T(1)));
+    serves.tasks[0].wakers += 1;
+    for other in [
+        channel(|channel| channel.fill = Some(Fill::default())),
+        channel(|channel| channel.object.sender = Some(T(2))),
+        channel(|channel| channel.object.receiver = Some(T(2))),
+        short,
+        timed,
+        foreign,
+        serves,
+    ] {
+        let text = report(&other, &[]);
+        assert!(!text.contains("note: "), "{text}");
+    }
 }
 
 /// A wait that ends a cycle alone is certain.
