@@ -5,7 +5,7 @@
 //! of the run's tasks are its steps, in their order. The recorder may have lost the oldest ones, so both are compared
 //! from the end.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -156,13 +156,15 @@ impl Steps {
         for &task in involved.iter().take(shown.tasks()) {
             let own = words.said.iter().filter(|said| said.task == task);
             let own: Vec<&Said> = own.collect();
+            let last = last_of_each(&own, shown);
             _ = writeln!(text, "  {}", title(task, snapshot));
-            let earlier = own.len().saturating_sub(shown.0);
+            children(&mut text, words, &last);
+            let earlier = own.len() - last.len();
             if earlier > 0 {
                 is_shortened = true;
                 _ = writeln!(text, "    … {}", counted(earlier, "earlier event"));
             }
-            for said in &own[earlier..] {
+            for said in last {
                 event(&mut text, said, &steps);
             }
         }
@@ -177,6 +179,31 @@ impl Steps {
     }
 }
 
+/// Returns the last events of a task, and of each of its children.
+fn last_of_each<'a>(own: &[&'a Said], shown: Shown) -> Vec<&'a Said> {
+    let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    let is_shown = |said: &&'a Said| {
+        let count = counts.entry(said.child.as_deref()).or_default();
+        *count += 1;
+        *count <= shown.0
+    };
+    let mut last: Vec<&Said> = own.iter().rev().copied().filter(is_shown).collect();
+    last.reverse();
+    last
+}
+
+/// Writes the lines at which the children of these events were spawned.
+fn children(text: &mut String, words: &Words, events: &[&Said]) {
+    for child in &words.children {
+        let is_shown = events
+            .iter()
+            .any(|said| said.child.as_ref() == Some(&child.name));
+        if is_shown && !child.spawned_at.is_empty() {
+            _ = writeln!(text, "    {}, spawned at {}", child.name, child.spawned_at);
+        }
+    }
+}
+
 /// Writes an event. `steps`: the step of each poll.
 fn event(text: &mut String, said: &Said, steps: &[Option<&Step>]) {
     let poll = said.poll.checked_sub(usize::from(!said.is_later));
@@ -187,7 +214,11 @@ fn event(text: &mut String, said: &Said, steps: &[Option<&Step>]) {
     } else {
         &said.text
     };
-    line(text, step.map(|step| step.moment), what);
+    let moment = step.map(|step| step.moment);
+    match &said.child {
+        Some(child) => line(text, moment, &format!("{child} {what}")),
+        None => line(text, moment, what),
+    }
 }
 
 /// Returns a number of things in words.

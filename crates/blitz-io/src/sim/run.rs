@@ -471,7 +471,16 @@ impl Run {
         }
     }
 
-    /// The current task has done this.
+    /// The current task has panicked.
+    fn note_panic(&self) {
+        if self.limits.explains {
+            let message = panics::last();
+            let (_, place) = message.rsplit_once(", at ").unwrap_or_default();
+            self.note_of_task(format!("panics at {place}"));
+        }
+    }
+
+    /// The current task, or the child that it polls, has done this.
     fn note_of_task(&self, text: String) {
         let task = {
             let state = self.state.borrow();
@@ -741,14 +750,14 @@ impl Decider for Run {
     }
 
     fn panicked(&self) {
-        if self.limits.explains {
-            let message = panics::last();
-            let (_, place) = message.rsplit_once(", at ").unwrap_or_default();
-            self.note_of_task(format!("panics at {place}"));
-        }
+        self.note_panic();
         if !self.limits.panics_are_allowed {
             self.fail(Cause::Panic(panics::last()));
         }
+    }
+
+    fn child_panicked(&self) {
+        self.note_panic();
     }
 
     fn explains(&self) -> bool {

@@ -68,17 +68,17 @@ pub(super) struct AtFailure<'a> {
 
 /// Explains a failure of the run, which this thread runs.
 pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
-    let recording = Recording::parse(trace::recording().as_bytes()).unwrap_or_default();
+    let recording =
+        Recording::parse_with_children(trace::recording().as_bytes()).unwrap_or_default();
     let words = words(&recording, of);
-    let (mut snapshot, mut findings) = judge(of.tasks, of.members, &words.objects);
+    let children = words.children.iter();
+    let children = children.map(|child| (child.id, child.number)).collect();
+    let known = (words.objects.clone(), children);
+    let (mut snapshot, mut findings) = judge(of.tasks, of.members, known);
     let times = of.last_steps.times(&words.polls);
     let began = |wait: &Wait| -> Option<Duration> {
-        let task = task_of(&snapshot, wait.waiter)?;
-        let began = words
-            .waits
-            .iter()
-            .rev()
-            .find(|began| is_of(began, task, wait))?;
+        let mut last = words.waits.iter().rev();
+        let began = last.find(|began| is_of(began, wait))?;
         *times.get(began.poll.checked_sub(1)?)?
     };
     let waited = snapshot.waits.iter().map(|wait| {
@@ -106,10 +106,11 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     }
 }
 
-/// Returns `true` if an event of this task is the begin of a wait. A wait for a socket has the kind of its source.
-fn is_of(began: &Began, task: u64, wait: &Wait) -> bool {
+/// Returns `true` if an event is the begin of a wait. A wait for a socket has the kind of its source.
+fn is_of(began: &Began, wait: &Wait) -> bool {
     let is_kind = began.kind == wait.kind || wait.source.is_some();
-    began.task == task && is_kind && began.location == short_place(&wait.location)
+    let is_same = Waiter::Task(began.waiter) == wait.waiter;
+    is_same && is_kind && began.location == short_place(&wait.location)
 }
 
 /// Returns the last events of the run's tasks.
@@ -159,7 +160,7 @@ fn task_of(snapshot: &Snapshot, waiter: Waiter) -> Option<u64> {
 
 /// Returns a failure if some of these tasks certainly wait for ever.
 pub(super) fn certain(tasks: &[u64], members: &Members) -> Option<Cause> {
-    let (_, findings) = judge(tasks, members, &BTreeMap::new());
+    let (_, findings) = judge(tasks, members, <_>::default());
     let mut certain = findings
         .into_iter()
         .filter(|finding| finding.certainty == Certainty::Certain);
@@ -167,17 +168,17 @@ pub(super) fn certain(tasks: &[u64], members: &Members) -> Option<Cause> {
     Some(Cause::Finding { kind, summary })
 }
 
-/// Returns the waits of these tasks, and their findings. Other tests of the process have theirs. `objects`: the objects
-/// that have a number in the run.
+/// Returns the waits of these tasks, and their findings. Other tests of the process have theirs. `known`: the objects, and the
+/// children of scopes, that have a number in the run.
 fn judge(
     tasks: &[u64],
     members: &Members,
-    objects: &BTreeMap<u64, u64>,
+    known: (BTreeMap<u64, u64>, BTreeMap<u64, u64>),
 ) -> (Snapshot, Vec<Finding>) {
     let all: BTreeSet<u64> = tasks.iter().copied().collect();
     let mut snapshot = snapshot_of_tasks(|task| all.contains(&task));
     keep_own(&mut snapshot, &all);
-    give_numbers(&mut snapshot, tasks, objects);
+    give_numbers(&mut snapshot, tasks, known);
     let count = tasks.len() as u64;
     members.name_tasks(count, &mut snapshot);
     // The test's own task was spawned here.
@@ -215,12 +216,16 @@ fn keep_own(snapshot: &mut Snapshot, all: &BTreeSet<u64>) {
     waits.retain(|wait| wait.waiter.task().is_some_and(is_own));
 }
 
-/// Gives the tasks their numbers in the run, and objects numbers that do not depend on addresses.
-fn give_numbers(snapshot: &mut Snapshot, tasks: &[u64], objects: &BTreeMap<u64, u64>) {
+/// Gives the tasks their numbers in the run, and objects and children numbers that do not depend on addresses and other runs.
+fn give_numbers(
+    snapshot: &mut Snapshot,
+    tasks: &[u64],
+    (objects, children): (BTreeMap<u64, u64>, BTreeMap<u64, u64>),
+) {
     let known = tasks.iter().copied().zip(1..);
     let mut tasks = Numbers::new(known.collect());
-    let mut children = Numbers::new(BTreeMap::new());
-    let mut objects = Numbers::new(objects.clone());
+    let mut children = Numbers::new(children);
+    let mut objects = Numbers::new(objects);
     renumber(
         snapshot,
         |task| tasks.of(task),

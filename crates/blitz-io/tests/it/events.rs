@@ -171,6 +171,83 @@ impl Wake for Passed {
 }
 
 #[test]
+fn children_of_a_scope_are_told_apart() {
+    let failure = fails(|| async {
+        let first = Mutex::new(()).named("first");
+        let second = Mutex::new(()).named("second");
+        task::scope(async |scope| {
+            scope.spawn(lock_both(&first, &second));
+            scope.spawn(lock_both(&second, &first));
+        })
+        .await;
+    });
+    has_lines(
+        &failure,
+        &[
+            "\"the test\"",
+            "    child 1, spawned at ",
+            "    child 2, spawned at ",
+            ": child 1 is spawned by task 1, at ",
+            ": child 2 is spawned by task 1, at ",
+            ": child 1 takes Mutex \"first\", at ",
+            ": child 1 yields, at ",
+            ": child 2 takes Mutex \"second\", at ",
+            ": child 2 yields, at ",
+            ": child 1 waits for Mutex \"second\", at ",
+            ": child 2 waits for Mutex \"first\", at ",
+        ],
+    );
+    let lines = failure.events().lines();
+    let spawned = lines.filter(|line| line.contains("spawned"));
+    let places: Vec<&str> = spawned
+        .map(|line| line.rsplit(' ').next().unwrap())
+        .collect();
+    // In the heads, and as events.
+    let [one, other, same, same_other] = places[..] else {
+        panic!("{failure}");
+    };
+    assert!(
+        (one, other) == (same, same_other) && one != other,
+        "{failure}"
+    );
+    assert!(one.contains("events.rs:"), "{failure}");
+    // The report has the same numbers.
+    let is_named = |child: u32| {
+        let name = format!("child {child} of task 1 \"the test\" waits for Mutex");
+        failure.waits().contains(&name)
+    };
+    assert!(is_named(1) && is_named(2), "{failure}");
+}
+
+async fn lock_both(one: &Mutex<()>, other: &Mutex<()>) {
+    let _one = one.lock().await;
+    task::yield_now().await;
+    let _other = other.lock().await;
+}
+
+#[test]
+fn the_panic_of_a_child_is_its_event_and_ends_that_of_its_task() {
+    let failure = fails(|| async {
+        task::scope(async |scope| {
+            let first = scope.spawn(async { panic!("on purpose") });
+            assert!(first.await.is_err());
+            scope.spawn(async { panic!("on purpose, too") });
+        })
+        .await;
+    });
+    has_lines(
+        &failure,
+        &[
+            ": child 1 panics at ",
+            ": is woken by child 1 of task 1",
+            ": child 2 panics at ",
+            ": panics at ",
+        ],
+    );
+    assert!(!failure.events().contains("yields"), "{failure}");
+}
+
+#[test]
 fn only_the_last_twenty_events_are_shown() {
     let failure = fails(|| async {
         let (sender, mut receiver) = mpsc::channel(1);

@@ -1,5 +1,6 @@
 //! `Children`: the children that the futures of scopes poll. In a recording, their events are those of the outermost task or
-//! thread that awaits their scopes: it is polled, woken and run for them.
+//! thread that awaits their scopes: it is polled, woken and run for them. Only the words of a simulation (`words.rs`) tell
+//! them apart.
 
 use std::collections::HashMap;
 
@@ -10,10 +11,13 @@ use crate::snapshot::{Waiter, id_of_child};
 
 /// The code of the event with a child and its owner.
 const CHILD: u8 = 28;
+/// The code of the event with a child, and the task or thread that spawns it: its owner, as long as no poll says otherwise.
+pub(super) const CHILD_SPAWN: u8 = 31;
 /// Scopes within scopes are followed so far.
 const DEPTH: usize = 64;
 
 /// The owners of children.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Children {
     owners: HashMap<Waiter, Waiter>,
     /// The place of the waits for tasks among the kinds of the recording.
@@ -23,9 +27,10 @@ pub(super) struct Children {
 impl Children {
     /// Reads the events of a recording.
     pub(super) fn new(rows: &[Row], kinds: &[String]) -> Self {
-        let polls = rows.iter().filter(|row| row.0 == CHILD);
+        let of = |code| rows.iter().filter(move |row| row.0 == code);
+        let both = of(CHILD_SPAWN).chain(of(CHILD));
         Self {
-            owners: polls.map(|row| (waiter(row.4), waiter(row.5))).collect(),
+            owners: both.map(|row| (waiter(row.4), waiter(row.5))).collect(),
             join: kinds.iter().position(|kind| kind == Kind::Join.name()),
         }
     }
@@ -39,10 +44,19 @@ impl Children {
         }
     }
 
+    /// Returns the waiter and the owners around it: only itself if it is no child.
+    pub(super) fn around(&self, waiter: Waiter) -> impl Iterator<Item = Waiter> {
+        let owner = |waiter: &Waiter| self.owners.get(waiter).copied();
+        std::iter::successors(Some(waiter), owner).take(DEPTH)
+    }
+
     /// Returns the outermost owner, or the waiter itself if it is no child.
     pub(super) fn outermost(&self, waiter: Waiter) -> Waiter {
-        let owner = |waiter: &Waiter| self.owners.get(waiter).copied();
-        let all = std::iter::successors(Some(waiter), owner).take(DEPTH);
-        all.last().unwrap_or(waiter)
+        self.around(waiter).last().unwrap_or(waiter)
+    }
+
+    /// Returns all children, in no order.
+    pub(super) fn all(&self) -> impl Iterator<Item = Waiter> {
+        self.owners.keys().copied()
     }
 }

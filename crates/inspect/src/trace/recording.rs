@@ -5,8 +5,11 @@ use std::fmt::{self, Display, Formatter};
 use blitz_io_observe::Kind;
 use serde::Deserialize;
 
-use super::children::Children;
+use super::children::{CHILD_SPAWN, Children};
 use crate::snapshot::Waiter;
+
+/// The code of the event in which a child is woken.
+const CHILD_WAKE: u8 = 32;
 
 /// The format that this version reads.
 const FORMAT: u32 = 1;
@@ -33,6 +36,8 @@ pub struct Recording {
     pub(super) threads: Vec<Thread>,
     /// Sorted by time.
     pub(super) events: Vec<Event>,
+    /// The children of scopes.
+    pub(super) children: Children,
 }
 
 /// The file, as it is written.
@@ -216,13 +221,27 @@ impl Recording {
     /// assert!(Recording::parse(b"{\"format\":1000}").is_err());
     /// ```
     pub fn parse(text: &[u8]) -> Result<Self, ParseError> {
+        Self::parse_as(text, Owners::Outermost)
+    }
+
+    /// Reads a recording whose events belong to the children of scopes themselves, for [`words`](Self::words).
+    ///
+    /// # Errors
+    ///
+    /// Like [`parse`](Self::parse).
+    #[doc(hidden)]
+    pub fn parse_with_children(text: &[u8]) -> Result<Self, ParseError> {
+        Self::parse_as(text, Owners::Children)
+    }
+
+    fn parse_as(text: &[u8], owners: Owners) -> Result<Self, ParseError> {
         let file: File =
             serde_json::from_slice(text).map_err(|error| ParseError(Wrong::Json(error)))?;
         if file.format != FORMAT {
             return Err(ParseError(Wrong::Version));
         }
         let children = Children::new(&file.events, &file.kinds);
-        let event = |row| event(row, &children);
+        let event = |row| event(row, &children, owners);
         let mut events: Vec<Event> = file.events.iter().filter_map(event).collect();
         // A sort that keeps the order of equal times.
         events.sort_by_key(|event| event.at);
@@ -239,6 +258,7 @@ impl Recording {
             ids: file.ids,
             threads: file.threads,
             events,
+            children,
         })
     }
 
@@ -312,11 +332,24 @@ pub(super) fn waiter(word: u64) -> Waiter {
     }
 }
 
-fn event(row: &Row, children: &Children) -> Option<Event> {
+/// The waiters to which the events of children belong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owners {
+    /// The tasks and threads that await their scopes.
+    Outermost,
+    /// The children themselves.
+    Children,
+}
+
+fn event(row: &Row, children: &Children, owners: Owners) -> Option<Event> {
     let &(code, at, kind, target, word, other, location) = row;
-    let waiter = |word| children.outermost(waiter(word));
+    let are_merged = owners == Owners::Outermost;
+    let waiter = |word| match owners {
+        Owners::Outermost => children.outermost(waiter(word)),
+        Owners::Children => waiter(word),
+    };
     let target = match code {
-        4 | 6 | 8 => children.target(kind, target),
+        4 | 6 | 8 if are_merged => children.target(kind, target),
         _ => target,
     };
     let object = usize::try_from(target).unwrap_or(0);
@@ -340,8 +373,10 @@ fn event(row: &Row, children: &Children) -> Option<Event> {
         6 => What::Block(for_number()),
         7 => What::WaitEnd(for_object()),
         8 => What::WaitEnd(for_number()),
+        // Their owner is woken for them, and spawns nothing.
+        CHILD_SPAWN | CHILD_WAKE if are_merged => return None,
         9 if location != 0 => What::Yields { location },
-        9 => What::Wake {
+        9 | CHILD_WAKE => What::Wake {
             by: match kind {
                 1 => Ender::Timer,
                 2 => Ender::System,
@@ -350,7 +385,7 @@ fn event(row: &Row, children: &Children) -> Option<Event> {
                 _ => Ender::Waiter(waiter(other)),
             },
         },
-        10 => What::Spawn {
+        10 | CHILD_SPAWN => What::Spawn {
             parent: waiter(other),
             is_job: kind & 1 != 0,
             location,

@@ -1,12 +1,12 @@
 //! The last events of tasks in words, for the report of a simulation.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use blitz_io_observe::{Kind, Mode};
+use blitz_io_observe::{Kind, Mode, number_of_child};
 
 use super::recording::{Ender, Event, For, Recording, Target, What};
-use crate::snapshot::Waiter;
+use crate::snapshot::{Waiter, id_of_child};
 
 /// The facts about a simulation that its words need.
 #[doc(hidden)]
@@ -33,6 +33,21 @@ pub struct Words {
     pub waits: Vec<Began>,
     /// The objects that have a number in these events, by their number in a snapshot.
     pub objects: BTreeMap<u64, u64>,
+    /// The children of scopes, in the order of their spawns.
+    pub children: Vec<Child>,
+}
+
+/// A child that the future of its scope polls, in a task of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// Its id.
+    pub id: u64,
+    /// Its number in the run, among children.
+    pub number: u64,
+    /// Its name in its task: `child 2`, or `child 2 of child 1`.
+    pub name: String,
+    /// The line that has spawned it, or an empty string.
+    pub spawned_at: String,
 }
 
 /// What happened to a task, in words.
@@ -40,6 +55,8 @@ pub struct Words {
 pub struct Said {
     /// The task.
     pub task: u64,
+    /// The name of the child of the task to which it happened; `None` for the task itself.
+    pub child: Option<String>,
     /// Number of polls of all chosen tasks that had begun by then.
     pub poll: usize,
     /// The task has woken itself, to run again after others, and no line of the program says so.
@@ -53,8 +70,8 @@ pub struct Said {
 /// A wait that has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Began {
-    /// The task that waits.
-    pub task: u64,
+    /// The task that waits, or [`number_of_child`] of the child's number.
+    pub waiter: u64,
     /// Number of polls of all chosen tasks that had begun by then.
     pub poll: usize,
     /// The kind of the wait.
@@ -71,6 +88,8 @@ struct Writer<'a> {
     kinds: BTreeMap<usize, &'a str>,
     /// The number of each object, by its place.
     numbers: RefCell<BTreeMap<usize, u64>>,
+    /// The number of each child of the run's tasks, by its id.
+    children: BTreeMap<u64, u64>,
 }
 
 impl Recording {
@@ -80,7 +99,10 @@ impl Recording {
     pub fn words(&self, known: &Known<'_>) -> Words {
         let writer = Writer::new(self, known);
         let mut words = Words::default();
-        let mut waits: Vec<(u64, usize, For)> = Vec::new();
+        let mut waits: Vec<(Waiter, usize, For)> = Vec::new();
+        let mut spawns = BTreeMap::new();
+        // The last wake-up of a child of each task, since the poll of the task has begun.
+        let mut woken = BTreeMap::new();
         // The task whose poll has just ended.
         let mut ended = None;
         let mut reason = "";
@@ -101,13 +123,27 @@ impl Recording {
                 What::Poll { .. } => {
                     words.polls.push(task);
                     ended = None;
+                    woken.remove(&task);
                 }
                 What::PollEnd => ended = Some(task),
-                What::Wait(wait) => waits.push((task, words.polls.len(), wait)),
+                What::Wait(wait) => waits.push((event.waiter, words.polls.len(), wait)),
                 What::WaitEnd(wait) => {
                     let mut all = waits.iter();
-                    if let Some(at) = all.rposition(|one| (one.0, one.2) == (task, wait)) {
+                    if let Some(at) = all.rposition(|one| (one.0, one.2) == (event.waiter, wait)) {
                         waits.remove(at);
+                    }
+                }
+                What::Wake { .. } if writer.is_for_child(event, woken.get(&task)) => continue,
+                What::Wake { by } if id_of(event.waiter).is_some() => {
+                    woken.insert(task, (event.waiter, by));
+                }
+                What::Spawn {
+                    parent, location, ..
+                } => {
+                    spawns.insert(event.waiter, location);
+                    // It is ready, as a child that is woken.
+                    if id_of(event.waiter).is_some() {
+                        woken.insert(task, (event.waiter, Ender::Waiter(parent)));
                     }
                 }
                 _ => {}
@@ -122,6 +158,7 @@ impl Recording {
             if let Some(text) = text.filter(|_| !is_repeated) {
                 words.said.push(Said {
                     task,
+                    child: writer.child(event.waiter),
                     poll: words.polls.len(),
                     yields: is_own_wake(event),
                     is_later: by_timer || by_system && ended.is_some(),
@@ -131,6 +168,7 @@ impl Recording {
         }
         words.waits = waits.iter().map(|wait| writer.began(wait)).collect();
         words.objects = writer.objects();
+        words.children = writer.children(&spawns);
         words
     }
 }
@@ -160,6 +198,11 @@ fn implies(next: &Event, event: &Event) -> bool {
     is_same && next.waiter == event.waiter
 }
 
+/// Returns the id of a child; `None` for a task or thread.
+fn id_of(waiter: Waiter) -> Option<u64> {
+    id_of_child(waiter.task()?)
+}
+
 fn is_own_wake(event: &Event) -> bool {
     matches!(event.what, What::Wake { by: Ender::Waiter(by) } if by == event.waiter)
 }
@@ -179,23 +222,65 @@ impl<'a> Writer<'a> {
             };
             kinds.entry(object).or_insert(recording.kind(kind).1);
         }
-        Self {
+        let mut this = Self {
             recording,
             known,
             kinds,
             numbers: RefCell::default(),
-        }
+            children: BTreeMap::new(),
+        };
+        let all = recording.children.all();
+        let own = all.filter(|child| this.task(*child).is_some());
+        let ids: BTreeSet<u64> = own.filter_map(id_of).collect();
+        this.children = ids.into_iter().zip(1..).collect();
+        this
     }
 
-    /// Returns the number of a task in the run.
+    /// Returns the number of a task in the run, or of the task of which it is a child.
     fn task(&self, waiter: Waiter) -> Option<u64> {
-        self.known.tasks.get(&waiter.task()?).copied()
+        let task = self.recording.children.outermost(waiter).task()?;
+        self.known.tasks.get(&task).copied()
     }
 
-    fn began(&self, &(task, poll, wait): &(u64, usize, For)) -> Began {
+    /// Returns the name of a child in its task; `None` for a task.
+    fn child(&self, waiter: Waiter) -> Option<String> {
+        let around = self.recording.children.around(waiter);
+        let numbers = around.filter_map(|child| self.children.get(&id_of(child)?));
+        let names: Vec<String> = numbers.map(|number| format!("child {number}")).collect();
+        (!names.is_empty()).then(|| names.join(" of "))
+    }
+
+    /// Returns the children. `spawns`: the locations at which tasks and children were spawned.
+    fn children(&self, spawns: &BTreeMap<Waiter, usize>) -> Vec<Child> {
+        let all = self.children.iter().map(|(&id, &number)| {
+            let child = Waiter::Task(number_of_child(id));
+            let location = spawns.get(&child).copied().unwrap_or(0);
+            Child {
+                id,
+                number,
+                name: self.child(child).unwrap_or_default(),
+                spawned_at: self.recording.location(location).unwrap_or("").to_owned(),
+            }
+        });
+        all.collect()
+    }
+
+    /// Returns `true` if a task, or a child, is woken because a child of its own was, which is `woken`: a scope runs its
+    /// children. It also wakes itself while some of them are ready.
+    fn is_for_child(&self, event: &Event, woken: Option<&(Waiter, Ender)>) -> bool {
+        let (Some(&(child, by_first)), What::Wake { by }) = (woken, event.what) else {
+            return false;
+        };
+        let mut owners = self.recording.children.around(child).skip(1);
+        owners.any(|owner| owner == event.waiter) && (by == by_first || is_own_wake(event))
+    }
+
+    fn began(&self, &(waiter, poll, wait): &(Waiter, usize, For)) -> Began {
         let location = self.recording.location(wait.location);
+        let child = id_of(waiter).and_then(|id| self.children.get(&id));
+        let task = self.task(waiter).unwrap_or_default();
         Began {
-            task,
+            waiter: child.map_or(task, |&number| number_of_child(number)),
             poll,
             kind: self.recording.kind(wait.kind).1.to_owned(),
             location: location.unwrap_or_default().to_owned(),
@@ -329,9 +414,14 @@ impl<'a> Writer<'a> {
     }
 
     fn waiter(&self, waiter: Waiter) -> String {
-        match self.task(waiter) {
+        let outermost = self.recording.children.outermost(waiter);
+        let name = match self.task(outermost) {
             Some(task) => (self.known.name)(task),
-            None => of_waiter(waiter),
+            None => of_waiter(outermost),
+        };
+        match self.child(waiter) {
+            Some(child) => format!("{child} of {name}"),
+            None => name,
         }
     }
 
@@ -393,6 +483,8 @@ fn permits(count: u8) -> String {
 fn of_waiter(waiter: Waiter) -> String {
     match waiter {
         Waiter::Task(id) if id >= 1 << 52 => "block_on".to_owned(),
+        // Of another run, or its first events are lost.
+        Waiter::Task(id) if id_of_child(id).is_some() => "a child".to_owned(),
         Waiter::Task(id) => format!("task {id}"),
         Waiter::Thread(id) => format!("thread {id}"),
         Waiter::Process(pid) => format!("process {pid}"),
@@ -457,6 +549,7 @@ mod tests {
             said,
             waits,
             objects,
+            ..
         } = words(&[7]);
         assert_eq!(polls, [1, 1, 1]);
         let texts: Vec<(usize, &str)> = said.iter().map(|s| (s.poll, s.text.as_str())).collect();
@@ -491,6 +584,90 @@ mod tests {
         assert_eq!(
             (words.polls.len(), words.said[0].text.as_str()),
             (3, "is spawned by task 2")
+        );
+    }
+
+    #[test]
+    fn children_of_scopes_are_told_apart() {
+        let (one, first, second) = (
+            task(7),
+            task(number_of_child(40)),
+            task(number_of_child(50)),
+        );
+        let text = format!(
+            r#"{{"format":1,"kinds":["Mutex","JoinHandle"],"locations":["a.rs:3","b.rs:4"],"objects":["log"],"ids":[70],
+            "events":[
+            [1,1,0,0,{one},2,0],
+            [31,2,0,0,{first},{one},1],
+            [9,2,0,0,{one},{one},0],
+            [31,3,0,0,{second},{first},2],
+            [28,4,0,0,{first},{one},0],
+            [11,5,0,1,{first},0,1],
+            [28,6,0,0,{second},{first},0],
+            [3,7,0,1,{second},0,2],
+            [12,8,0,1,{first},0,0],
+            [32,8,0,0,{second},{first},0],
+            [32,8,0,0,{first},{first},0],
+            [9,8,0,0,{one},{first},0],
+            [9,8,0,0,{one},{one},0],
+            [4,9,1,{target},{one},0,1],
+            [2,9,0,0,{one},2,0],
+            [32,10,1,0,{first},2,0],
+            [9,10,1,0,{one},2,0],
+            [9,11,0,0,{one},{second},0]
+            ]}}"#,
+            target = number_of_child(40)
+        );
+        let tasks = BTreeMap::from([(7, 1)]);
+        let known = Known {
+            tasks: &tasks,
+            name: &|task| format!("task {task}"),
+            notes: &BTreeMap::new(),
+            is_hidden: &|_| false,
+        };
+        let words = |recording: &Recording| {
+            let words = recording.words(&known);
+            let said = words.said.iter();
+            let said = said.map(|said| format!("{:?} {}", said.child.as_deref(), said.text));
+            (said.collect::<Vec<_>>(), words)
+        };
+        let (said, of) = words(&Recording::parse_with_children(text.as_bytes()).unwrap());
+        assert_eq!(
+            said,
+            [
+                r#"Some("child 1") is spawned by task 1, at a.rs:3"#,
+                r#"Some("child 2 of child 1") is spawned by child 1 of task 1, at b.rs:4"#,
+                r#"Some("child 1") takes Mutex "log", at a.rs:3"#,
+                r#"Some("child 2 of child 1") waits for Mutex "log", at b.rs:4"#,
+                r#"Some("child 1") releases Mutex "log""#,
+                r#"Some("child 2 of child 1") is woken by child 1 of task 1"#,
+                "None waits for JoinHandle of child 1 of task 1, at a.rs:3",
+                r#"Some("child 1") is woken by a timer"#,
+                "None is woken by child 2 of child 1 of task 1",
+            ]
+        );
+        let children = of.children.iter();
+        let children: Vec<_> = children
+            .map(|child| (child.id, child.number, &*child.name, &*child.spawned_at))
+            .collect();
+        let expected = [
+            (40, 1, "child 1", "a.rs:3"),
+            (50, 2, "child 2 of child 1", "b.rs:4"),
+        ];
+        assert_eq!(children, expected);
+        let waiters: Vec<u64> = of.waits.iter().map(|wait| wait.waiter).collect();
+        assert_eq!(waiters, [number_of_child(2), 1]);
+        assert_eq!((of.polls, of.said[0].task), (vec![1], 1));
+
+        // Elsewhere, all is the task's: it is neither spawned nor woken twice.
+        let (said, _) = words(&Recording::parse(text.as_bytes()).unwrap());
+        assert!(
+            said.iter().all(|said| said.starts_with("None ")),
+            "{said:?}"
+        );
+        assert!(
+            !said.iter().any(|said| said.contains("spawned")),
+            "{said:?}"
         );
     }
 }

@@ -136,6 +136,10 @@ pub fn uses_system() -> bool {
 #[inline(always)]
 pub fn panicked() {}
 
+/// Does nothing.
+#[inline(always)]
+pub fn child_panicked() {}
+
 /// Returns `false`.
 #[inline(always)]
 #[must_use]

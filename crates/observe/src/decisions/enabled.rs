@@ -223,6 +223,11 @@ pub fn panicked() {
     ask(|decider| decider.panicked());
 }
 
+/// A child that the future of its scope polls has panicked.
+pub fn child_panicked() {
+    ask(|decider| decider.child_panicked());
+}
+
 /// Returns `true` if the back end takes notes for a report.
 #[inline]
 #[must_use]

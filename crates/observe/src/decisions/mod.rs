@@ -12,7 +12,7 @@
 //! | a random number is drawn | [`random`] | which one: the order of `select!` and of stealing |
 //! | the fork-join pool runs a job | [`job`] | which job is next, whether it is stolen, and by which worker |
 //! | the fork-join pool gets a job for which no thread waits | [`run_later`] | nothing: it makes a task of it |
-//! | a task panics | [`panicked`] | nothing: it learns of it |
+//! | a task panics, or the child of a scope | [`panicked`], [`child_panicked`] | nothing: it learns of it |
 //! | a report is to say what happened in the network | [`explains`], [`note`] | nothing: it learns of it |
 //! | the clock moves | [`advanced`] | nothing: it learns of it |
 //! | code uses the network, or a clock | [`host`], [`to_host`], [`when_host_shows`] | the host on which the code runs, and its clock |
@@ -37,15 +37,15 @@ use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
-    Numbered, advanced, describe_socket, describe_sockets_by, explains, help, host, idle, is_on,
-    job, next, note, panicked, polled, preempts, random, ready, run_later, set_help, to_host,
-    uses_system, when_host_shows, with, with_system, worker,
+    Numbered, advanced, child_panicked, describe_socket, describe_sockets_by, explains, help, host,
+    idle, is_on, job, next, note, panicked, polled, preempts, random, ready, run_later, set_help,
+    to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
-    Numbered, advanced, describe_socket, describe_sockets_by, explains, help, host, idle, is_on,
-    job, next, note, panicked, polled, preempts, random, ready, run_later, set_help, to_host,
-    uses_system, when_host_shows, with, with_system, worker,
+    Numbered, advanced, child_panicked, describe_socket, describe_sockets_by, explains, help, host,
+    idle, is_on, job, next, note, panicked, polled, preempts, random, ready, run_later, set_help,
+    to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 
 pub use faults::{happens, one_in, time_between};
@@ -147,6 +147,9 @@ pub trait Decider {
 
     /// The future of a task, or a closure for blocking work, has panicked.
     fn panicked(&self);
+
+    /// A child that the future of its scope polls has panicked. Its handle, or the scope, has the panic.
+    fn child_panicked(&self) {}
 
     /// Returns `true` if it takes notes.
     fn explains(&self) -> bool {

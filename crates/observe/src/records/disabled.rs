@@ -514,7 +514,7 @@ impl ChildState {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn woken(&self) {}
+    pub fn woken(&self, _is_ready: bool) {}
 
     /// Does nothing.
     #[inline(always)]

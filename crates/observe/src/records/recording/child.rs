@@ -14,7 +14,7 @@ use super::current::Entered;
 use super::place::{TaskFacts, TaskReading, TaskState};
 use super::scope::{Members, OfScope};
 use super::wait::Wait;
-use super::{Origin, Waiter, lint, recorders};
+use super::{Origin, Waiter, lint, recorders, trace};
 use crate::records::ScopeChild;
 
 /// The references that a child's scope has to it.
@@ -47,11 +47,23 @@ impl ChildState {
         self.is_polled.store(is_polled, Ordering::Release);
     }
 
-    /// The child is woken.
+    /// The child is woken. `is_ready`: it is not polled before by an earlier wake-up.
     #[inline]
-    pub fn woken(&self) {
+    pub fn woken(&self, is_ready: bool) {
+        if recorders::is_any_on() {
+            self.note_wake(is_ready);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_wake(&self, is_ready: bool) {
+        let child = Waiter::child(self.id);
+        if is_ready && recorders::traces() {
+            trace::child_woken(child);
+        }
         if recorders::lints() {
-            lint::woken(Waiter::child(self.id), super::current::word());
+            lint::woken(child, super::current::word());
         }
     }
 
@@ -79,8 +91,12 @@ impl ChildRecord {
             runtime: 0,
             origin: Origin::of_task(),
         };
+        let child = Waiter::child(id);
+        if recorders::traces() {
+            trace::child_spawned(child, caller);
+        }
         let mut record = Wait::new(caller);
-        record.begin_task(Waiter::child(id).number(), facts);
+        record.begin_task(child.number(), facts);
         Self { record, id }
     }
 

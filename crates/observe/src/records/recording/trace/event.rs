@@ -92,10 +92,14 @@ pub(super) enum Code {
     Noted,
     /// The simulation of this thread has one with that number about the reason of the following wake-ups.
     Reason,
+    /// The child of a scope is spawned by another task or thread. The target is the location.
+    ChildSpawn,
+    /// The child is woken.
+    ChildWake,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 30] = [
+    pub(super) const ALL: [Self; 32] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -126,6 +130,8 @@ impl Code {
         Self::Child,
         Self::Noted,
         Self::Reason,
+        Self::ChildSpawn,
+        Self::ChildWake,
     ];
 }
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::event::{Code, Event, of_block, of_location, of_number, of_place};
 use super::recorder::{is_on, record};
 use crate::Kind;
-use crate::records::Waiter;
 use crate::records::recording::block::Block;
 use crate::records::recording::caller::Caller;
 use crate::records::recording::local::LOCAL;
 use crate::records::recording::place::{Target, Value};
 use crate::records::recording::{current, lint, recorders};
+use crate::records::{Waiter, id_of_child};
 
 /// Flag of a spawn: it is a closure on a thread for blocking work.
 const JOB: u8 = 1;
@@ -112,6 +112,26 @@ pub(in crate::records::recording) fn note_spawn(
             Waiter::task(id).word(),
             Waiter::current().word(),
         )
+    });
+}
+
+/// The current task or thread spawns a child, which the future of its scope polls.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn child_spawned(child: Waiter, at: Caller) {
+    record(Event {
+        target: of_location(at.location()),
+        ..Event::new(Code::ChildSpawn, child.word(), Waiter::current().word())
+    });
+}
+
+/// The current task or thread wakes a child.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn child_woken(child: Waiter) {
+    record(Event {
+        kind: LOCAL.with(|local| local.waking.get()),
+        ..Event::new(Code::ChildWake, child.word(), current::word())
     });
 }
 
@@ -260,11 +280,18 @@ pub fn noted(task: u64, number: u64) {
             target: of_number(number),
             ..Event::new(
                 Code::Noted,
-                Waiter::task(task).word(),
+                child_or(Waiter::task(task)).word(),
                 of_place(Caller::of_call().location(), 0),
             )
         });
     }
+}
+
+/// Returns the child that the task polls now, or the task itself.
+fn child_or(task: Waiter) -> Waiter {
+    let current = Waiter::current();
+    let is_child = current.is_task() && id_of_child(current.number()).is_some();
+    if is_child { current } else { task }
 }
 
 /// The simulation of this thread has a sentence with this number about the reason of the wake-ups by the system that

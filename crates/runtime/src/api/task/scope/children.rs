@@ -149,8 +149,9 @@ impl Wake for Child {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.state.woken();
-        if !self.queued.swap(true, Ordering::AcqRel) {
+        let is_new = !self.queued.swap(true, Ordering::AcqRel);
+        self.state.woken(is_new);
+        if is_new {
             self.push();
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use blitz_io_channel::oneshot::{self, Receiver, Sender};
-use blitz_io_observe::{Members, ends_with};
+use blitz_io_observe::{Members, decisions, ends_with};
 use blitz_io_sync::thread::Mutex;
 use pin_project_lite::pin_project;
 
@@ -112,7 +112,9 @@ impl<T> End<T> {
 }
 
 impl<F: Future> Member<F> {
-    /// Makes a child with this id, and the receiver of its result. `task`: the number of its task, if that is known.
+    /// Makes a child with this id, and the receiver of its result. `task`: the number of its task, if that is known. The caller's
+    /// location is that of waits for the result.
+    #[track_caller]
     pub(super) fn new(
         future: F,
         id: Id,
@@ -164,6 +166,7 @@ impl<F: Future> Future for Member<F> {
                 Ok(output)
             }
             Err(panic) => {
+                decisions::child_panicked();
                 // Drops the rest of the future. A panic of that drop is ignored.
                 let _ = catch_unwind(AssertUnwindSafe(|| this.future.set(None)));
                 Err(JoinError::panic(this.end.id, panic))
