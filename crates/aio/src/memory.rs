@@ -10,6 +10,9 @@
 //! 2. The same holds for a writer that finds no room, and for the closing of an end.
 //!
 //! Wakers run after the lock is released: a waker may poll the other end at once.
+//!
+//! Each direction is an object of its own in reports, which has the records of both waits. In a simulation, each read and write
+//! is an operation on it.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -18,6 +21,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use blitz_io_core::coop;
+use blitz_io_observe::decisions::{self, Note};
+use blitz_io_observe::{Caller, Kind, Observed, Wait, WaitKind};
 
 use crate::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
 use blitz_io_core::Lock;
@@ -38,8 +43,31 @@ pub struct SimplexStream {
     bytes: VecDeque<u8>,
     is_closed: bool,
     max_buf_size: usize,
-    reader: Option<Waker>,
-    writer: Option<Waker>,
+    reader: Polled,
+    writer: Polled,
+    observed: Observed,
+}
+
+/// The task that polls an operation of one end.
+#[derive(Debug)]
+struct Polled {
+    waker: Option<Waker>,
+    /// Set only while there is a waker.
+    record: Wait,
+}
+
+impl Polled {
+    const fn new() -> Self {
+        Self {
+            waker: None,
+            record: Wait::new(Caller::UNKNOWN),
+        }
+    }
+
+    fn take(&mut self) -> Option<Waker> {
+        self.record.end();
+        self.waker.take()
+    }
 }
 
 /// Creates the two ends of an in-memory stream: each reads the bytes that are written to
@@ -114,10 +142,11 @@ struct AfterUnlock {
 }
 
 impl AfterUnlock {
-    fn waking(waker: &mut Option<Waker>) -> Self {
+    /// One end is closed: the task at the other one is woken, and a task that has given its operation up is not.
+    fn closing(closed: &mut Polled, other: &mut Polled) -> Self {
         Self {
-            wake: waker.take(),
-            _replaced: None,
+            wake: other.take(),
+            _replaced: closed.take(),
         }
     }
 }
@@ -131,14 +160,31 @@ impl Drop for AfterUnlock {
     }
 }
 
-/// Stores the waker of `cx` in `place`.
-fn register(place: &mut Option<Waker>, cx: &mut Context<'_>, after: &mut AfterUnlock) {
-    if !place
-        .as_ref()
-        .is_some_and(|waker| waker.will_wake(cx.waker()))
-    {
-        after._replaced = place.replace(cx.waker().clone());
+/// Stores the waker of `cx` in `place`. It waits for this kind of operation.
+fn register(
+    (place, observed, kind): (&mut Polled, &Observed, Kind),
+    cx: &mut Context<'_>,
+    after: &mut AfterUnlock,
+) {
+    let known = place.waker.as_ref();
+    if !known.is_some_and(|waker| waker.will_wake(cx.waker())) {
+        after._replaced = place.waker.replace(cx.waker().clone());
     }
+    (place.record).begin_called(WaitKind::new(kind), &observed.object, cx.waker());
+}
+
+/// A simulation is told that the current task begins an operation on the stream.
+#[inline]
+fn begins(stream: &Lock<SimplexStream>) {
+    if decisions::is_on() {
+        stream.lock().begins();
+    }
+}
+
+/// A simulation is told that the current task has done this: a sentence with `{}` for the stream.
+#[inline]
+fn done(kind: Kind, text: impl FnOnce() -> String) {
+    decisions::note(|| Note::Operation(kind, text()));
 }
 
 impl SimplexStream {
@@ -157,9 +203,15 @@ impl SimplexStream {
             bytes: VecDeque::new(),
             is_closed: false,
             max_buf_size,
-            reader: None,
-            writer: None,
+            reader: Polled::new(),
+            writer: Polled::new(),
+            observed: Observed::here(),
         }
+    }
+
+    #[inline]
+    fn begins(&self) {
+        self.observed.object.touch();
     }
 
     fn read(
@@ -168,11 +220,16 @@ impl SimplexStream {
         buf: &mut ReadBuf<'_>,
         after: &mut AfterUnlock,
     ) -> Poll<io::Result<()>> {
-        if buf.remaining() == 0 || (self.bytes.is_empty() && self.is_closed) {
+        if buf.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        if self.bytes.is_empty() && self.is_closed {
+            done(Kind::MemoryRead, || "reads the end of {}".to_owned());
             return Poll::Ready(Ok(()));
         }
         if self.bytes.is_empty() {
-            register(&mut self.reader, cx, after);
+            let end = (&mut self.reader, &self.observed, Kind::MemoryRead);
+            register(end, cx, after);
             return Poll::Pending;
         }
         let count = self.bytes.len().min(buf.remaining());
@@ -181,6 +238,9 @@ impl SimplexStream {
         buf.put_slice(&first[..from_first]);
         buf.put_slice(&second[..count - from_first]);
         self.bytes.drain(..count);
+        done(Kind::MemoryRead, || {
+            format!("reads {} from {{}}", decisions::bytes(count))
+        });
         after.wake = self.writer.take();
         Poll::Ready(Ok(()))
     }
@@ -192,14 +252,19 @@ impl SimplexStream {
         after: &mut AfterUnlock,
     ) -> Poll<io::Result<usize>> {
         if self.is_closed {
-            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+            let error = io::Error::from(io::ErrorKind::BrokenPipe);
+            done(Kind::MemoryWrite, || {
+                format!("fails to write to {{}}: {error}")
+            });
+            return Poll::Ready(Err(error));
         }
         if bufs.iter().all(|buf| buf.is_empty()) {
             return Poll::Ready(Ok(0));
         }
         let room = self.max_buf_size - self.bytes.len();
         if room == 0 {
-            register(&mut self.writer, cx, after);
+            let end = (&mut self.writer, &self.observed, Kind::MemoryWrite);
+            register(end, cx, after);
             return Poll::Pending;
         }
         let mut left = room;
@@ -208,6 +273,9 @@ impl SimplexStream {
             self.bytes.extend(part);
             left -= part.len();
         }
+        done(Kind::MemoryWrite, || {
+            format!("writes {} to {{}}", decisions::bytes(room - left))
+        });
         after.wake = self.reader.take();
         Poll::Ready(Ok(room - left))
     }
@@ -215,13 +283,13 @@ impl SimplexStream {
     fn end_writing(&mut self) -> AfterUnlock {
         coop::acted();
         self.is_closed = true;
-        AfterUnlock::waking(&mut self.reader)
+        AfterUnlock::closing(&mut self.writer, &mut self.reader)
     }
 
     fn end_reading(&mut self) -> AfterUnlock {
         coop::acted();
         self.is_closed = true;
-        AfterUnlock::waking(&mut self.writer)
+        AfterUnlock::closing(&mut self.reader, &mut self.writer)
     }
 }
 
@@ -231,6 +299,7 @@ impl AsyncRead for SimplexStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.begins();
         let mut after = AfterUnlock::default();
         coop::poll_with(cx, |cx| self.read(cx, buf, &mut after))
     }
@@ -259,6 +328,7 @@ impl AsyncWrite for SimplexStream {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.begins();
         let mut after = AfterUnlock::default();
         coop::poll_with(cx, |cx| self.write(cx, bufs, &mut after))
     }
@@ -274,6 +344,7 @@ impl AsyncRead for DuplexStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        begins(&self.read);
         // Dropped after the guard, which is a temporary.
         let mut after = AfterUnlock::default();
         coop::poll_with(cx, |cx| self.read.lock().read(cx, buf, &mut after))
@@ -304,6 +375,7 @@ impl AsyncWrite for DuplexStream {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        begins(&self.write);
         let mut after = AfterUnlock::default();
         coop::poll_with(cx, |cx| self.write.lock().write(cx, bufs, &mut after))
     }

@@ -98,6 +98,8 @@ kinds! {
     FileRead          "file (read)"                        Nobody        Other           Nothing,
     FileWrite         "file (write)"                       Nobody        Other           Nothing,
     FileSync          "file (sync)"                        Nobody        Other           Nothing,
+    MemoryRead        "in-memory stream (read)"            Nobody        Receive         Nothing,
+    MemoryWrite       "in-memory stream (write)"           Nobody        Send            Nothing,
     IpcSend           "ipc::Sender"                        Peers         Send            Nothing,
     IpcReceive        "ipc::Receiver"                      Peers         Receive         Nothing,
     IpcListen         "ipc::Listener"                      Peers         Event           Nothing,

@@ -57,7 +57,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io_inspect::OwnStack;
 use blitz_io_observe::decisions::{Decider, Idle, Next, Note, WORKERS};
-use blitz_io_observe::trace;
+use blitz_io_observe::{Kind, trace};
 use blitz_io_runtime::internals::abort_tasks;
 
 use super::clock::Clock;
@@ -476,18 +476,18 @@ impl Run {
         if self.limits.explains {
             let message = panics::last();
             let (_, place) = message.rsplit_once(", at ").unwrap_or_default();
-            self.note_of_task(format!("panics at {place}"));
+            self.note_of_task(None, format!("panics at {place}"));
         }
     }
 
     /// The current task, or the child that it polls, has done this.
-    fn note_of_task(&self, text: String) {
+    fn note_of_task(&self, of: Option<Kind>, text: String) {
         let task = {
             let state = self.state.borrow();
             state.lists.tasks.get(state.current as usize).copied()
         };
         if let Some(task) = task {
-            trace::noted(task, self.notes.borrow_mut().keep(text));
+            trace::noted(task, self.notes.borrow_mut().keep(text), of);
         }
     }
 
@@ -766,7 +766,8 @@ impl Decider for Run {
 
     fn note(&self, note: Note) {
         match note {
-            Note::Task(text) => self.note_of_task(text),
+            Note::Task(text) => self.note_of_task(None, text),
+            Note::Operation(kind, text) => self.note_of_task(Some(kind), text),
             Note::Network(text) => self.notes.borrow_mut().packet(self.moment(), text),
             Note::Reason(text) => {
                 let mut notes = self.notes.borrow_mut();

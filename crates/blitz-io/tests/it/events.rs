@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use blitz_io::inspect::Named;
 use blitz_io::sim::{Builder, Failure, Outcome};
-use blitz_io::sync::{Mutex, RwLock, mpsc};
+use blitz_io::sync::{Mutex, RwLock, Semaphore, mpsc};
 use blitz_io::{task, time};
 
 fn fails<F>(test: impl Fn() -> F) -> Failure
@@ -245,6 +245,59 @@ fn the_panic_of_a_child_is_its_event_and_ends_that_of_its_task() {
         ],
     );
     assert!(!failure.events().contains("yields"), "{failure}");
+}
+
+#[test]
+#[cfg(feature = "io-util")]
+fn reads_and_writes_of_streams_in_memory_are_events() {
+    use blitz_io::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    let failure = fails(|| async {
+        let (mut near, mut far) = duplex(4);
+        task::spawn(async move {
+            near.write_all(b"hello").await.unwrap();
+            near.read_u8().await.unwrap();
+        });
+        let mut text = [0; 5];
+        far.read_exact(&mut text).await.unwrap();
+        // Each waits for the other one.
+        far.read_u8().await.unwrap();
+    });
+    let waits = failure.waits();
+    for end in ["1", "2"] {
+        let wait = format!(" waits for in-memory stream (read) #{end}\n    at ");
+        assert!(waits.contains(&wait), "{failure}");
+    }
+    assert_eq!(waits.matches("created at ").count(), 2, "{failure}");
+    has_lines(
+        &failure,
+        &[
+            "\"the test\"",
+            ": waits for in-memory stream (read) #1, at ",
+            ": is woken by task 2",
+            ": reads 4 bytes from in-memory stream #1, at ",
+            ": waits for in-memory stream (read) #1, at ",
+            ": is woken by task 2",
+            ": reads 1 byte from in-memory stream #1, at ",
+            ": waits for in-memory stream (read) #1, at ",
+            "  task 2",
+            ": writes 4 bytes to in-memory stream #1, at ",
+            ": waits for in-memory stream (write) #1, at ",
+            ": is woken by task 1",
+            ": writes 1 byte to in-memory stream #1, at ",
+            ": waits for in-memory stream (read) #2, at ",
+        ],
+    );
+    assert!(!failure.events().contains("object #"), "{failure}");
+}
+
+#[test]
+fn a_semaphore_without_waits_has_its_name() {
+    let failure = fails(|| async {
+        let semaphore = Semaphore::new(1);
+        semaphore.acquire().await.unwrap().forget();
+        panic!("on purpose");
+    });
+    has_lines(&failure, &[": takes 1 permit of Semaphore #1, at "]);
 }
 
 #[test]

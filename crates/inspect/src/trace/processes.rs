@@ -283,7 +283,12 @@ impl Moved {
             What::JobEnds { job } => What::JobEnds {
                 job: self.number(job),
             },
-            What::Noted { number, location } => What::Noted {
+            What::Noted {
+                kind,
+                number,
+                location,
+            } => What::Noted {
+                kind: self.kind(kind),
                 number,
                 location: self.location(location),
             },

@@ -144,7 +144,13 @@ pub(super) enum What {
     /// The thread, which polls the task or is about to, was ready and did not run for `total` nanoseconds in all.
     Delay { thread: u64, total: u64 },
     /// The simulation has a sentence with this number about the task.
-    Noted { number: u64, location: usize },
+    Noted {
+        /// A place among the kinds of the recording, which is that of the operation on the object that the task has begun to use
+        /// last; 0 if it is about none.
+        kind: u8,
+        number: u64,
+        location: usize,
+    },
     /// It has one about the reason of the wake-ups by the system that follow in this thread; 0 if it knows none.
     Reason { number: u64 },
 }
@@ -427,6 +433,7 @@ fn event(row: &Row, children: &Children, owners: Owners) -> Option<Event> {
             total: other,
         },
         29 => What::Noted {
+            kind,
             number: target,
             location,
         },

@@ -101,6 +101,7 @@ impl Recording {
         let mut words = Words::default();
         let mut waits: Vec<(Waiter, usize, For)> = Vec::new();
         let mut spawns = BTreeMap::new();
+        let mut used = BTreeMap::new();
         // The last wake-up of a child of each task, since the poll of the task has begun.
         let mut woken = BTreeMap::new();
         // The task whose poll has just ended.
@@ -126,6 +127,9 @@ impl Recording {
                     woken.remove(&task);
                 }
                 What::PollEnd => ended = Some(task),
+                What::Operates { object } => {
+                    used.insert(event.waiter, object);
+                }
                 What::Wait(wait) => waits.push((event.waiter, words.polls.len(), wait)),
                 What::WaitEnd(wait) => {
                     let mut all = waits.iter();
@@ -153,7 +157,7 @@ impl Recording {
             let is_repeated = events.peek().is_some_and(|next| implies(next, event));
             let text = match reason {
                 reason if by_system && !reason.is_empty() => Some(format!("is woken by {reason}")),
-                _ => writer.of(event, ended),
+                _ => writer.of(event, ended, used.get(&event.waiter).copied()),
             };
             if let Some(text) = text.filter(|_| !is_repeated) {
                 words.said.push(Said {
@@ -174,7 +178,7 @@ impl Recording {
 }
 
 /// Returns `true` if the next event implies this one. A waiter that takes an object has begun an operation on it, and waits no
-/// more. A waiter that waits for an object has begun an operation on it. A task that yields by its waker has woken itself.
+/// more. A waiter that waits for an object, or has done something with it, has begun an operation on it. A task that yields by its waker has woken itself.
 fn implies(next: &Event, event: &Event) -> bool {
     if matches!(next.what, What::Yields { .. }) {
         return is_own_wake(event) && next.waiter == event.waiter;
@@ -193,6 +197,8 @@ fn implies(next: &Event, event: &Event) -> bool {
             taken == object
         }
         What::Wait(wait) => is_begin && wait.target == Target::Object(object),
+        // It is about that object.
+        What::Noted { kind, .. } => kind != 0,
         _ => false,
     };
     is_same && next.waiter == event.waiter
@@ -210,8 +216,17 @@ fn is_own_wake(event: &Event) -> bool {
 impl<'a> Writer<'a> {
     fn new(recording: &'a Recording, known: &'a Known<'a>) -> Self {
         let mut kinds = BTreeMap::new();
+        let mut used = BTreeMap::new();
         for event in &recording.events {
             let (object, kind) = match event.what {
+                What::Operates { object } => {
+                    used.insert(event.waiter, object);
+                    continue;
+                }
+                What::Noted { kind, .. } if kind != 0 => match used.get(&event.waiter) {
+                    Some(&object) => (object, kind),
+                    None => continue,
+                },
                 What::Wait(For {
                     kind,
                     target: Target::Object(object),
@@ -221,6 +236,11 @@ impl<'a> Writer<'a> {
                 _ => continue,
             };
             kinds.entry(object).or_insert(recording.kind(kind).1);
+        }
+        for event in &recording.events {
+            if let What::Permits { object, .. } = event.what {
+                kinds.entry(object).or_insert(Kind::Semaphore.name());
+            }
         }
         let mut this = Self {
             recording,
@@ -305,8 +325,8 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns the event in words; `None` if other events say the same, and for locks of threads: no task waits for
-    /// these. `ended`: the task whose poll has just ended.
-    fn of(&self, event: &Event, ended: Option<u64>) -> Option<String> {
+    /// these. `ended`: the task whose poll has just ended. `used`: the object that the task has begun to use last.
+    fn of(&self, event: &Event, ended: Option<u64>, used: Option<usize>) -> Option<String> {
         let text = match event.what {
             What::Acquired { object, .. } | What::Released { object }
                 if self.is_of_threads(object) =>
@@ -330,9 +350,17 @@ impl<'a> Writer<'a> {
                 }
                 format!("is spawned by {}{}", self.waiter(parent), self.at(location))
             }
-            What::Noted { number, location } => {
+            What::Noted {
+                kind,
+                number,
+                location,
+            } => {
                 let text = self.known.notes.get(&number)?;
-                format!("{text}{}", self.at(location))
+                let place = self.at(location);
+                match used.filter(|_| kind != 0) {
+                    Some(object) => format!("{}{place}", text.replace("{}", &self.object(object))),
+                    None => format!("{text}{place}"),
+                }
             }
             What::Wait(wait) => {
                 let target = match self.side_of_socket(wait) {
@@ -346,8 +374,8 @@ impl<'a> Writer<'a> {
                 self.target(wait),
                 self.at(wait.location)
             ),
-            // The packet or timer that wakes the task says as much.
-            What::WaitEnd(wait) if self.side_of_socket(wait).is_some() => return None,
+            // The packet, timer or task that wakes the task says as much.
+            What::WaitEnd(wait) if self.is_of_stream(wait) => return None,
             What::WaitEnd(wait) => format!("waits no more for {}", self.target(wait)),
             What::Wake { .. } if is_own_wake(event) => "yields".to_owned(),
             What::Yields { location } => format!("yields{}", self.at(location)),
@@ -454,6 +482,13 @@ impl<'a> Writer<'a> {
             Kind::Writable => Some("writable"),
             _ => None,
         }
+    }
+
+    /// Returns `true` if a wait is one for a socket or a stream in memory. Its end is that of its waker.
+    fn is_of_stream(&self, wait: For) -> bool {
+        let kind = self.recording.kind(wait.kind).0;
+        let is_in_memory = matches!(kind, Some(Kind::MemoryRead | Kind::MemoryWrite));
+        is_in_memory || self.side_of_socket(wait).is_some()
     }
 
     /// Returns the name of an object in an event that does not say which operation it is about: "RwLock", not "RwLock (read)".

@@ -5,6 +5,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+pub(super) use blitz_io_observe::decisions::bytes as count;
 use blitz_io_observe::decisions::{self, Note};
 
 use super::wire::Wire;
@@ -58,14 +59,6 @@ impl Wire {
             (true, false) => format!("the path from {sender} to {receiver} is cut"),
             _ => format!("{receiver} has no power"),
         }
-    }
-}
-
-/// Returns a number of bytes in words.
-pub(super) fn count(bytes: usize) -> String {
-    match bytes {
-        1 => "1 byte".to_owned(),
-        _ => format!("{bytes} bytes"),
     }
 }
 

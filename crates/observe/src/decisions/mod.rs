@@ -50,8 +50,19 @@ pub use enabled::{
 
 pub use faults::{happens, one_in, time_between};
 
+use crate::Kind;
+
 /// Describes the wait for a simulated socket with this number, to write or to read: `read from …`.
 pub type DescribeSocket = fn(u64, bool) -> Option<String>;
+
+/// Returns a number of bytes in words, for a note.
+#[must_use]
+pub fn bytes(count: usize) -> String {
+    match count {
+        1 => "1 byte".to_owned(),
+        _ => format!("{count} bytes"),
+    }
+}
 
 /// `true` if a back end may decide.
 pub const IS_DECIDED: bool = cfg!(feature = "sim");
@@ -61,6 +72,9 @@ pub const IS_DECIDED: bool = cfg!(feature = "sim");
 pub enum Note {
     /// The current task has done this: a sentence without its subject.
     Task(String),
+    /// The same about an operation of this kind on the object that the task has begun to use last ([`Numbered::touch`]). `{}`
+    /// stands for its name.
+    Operation(Kind, String),
     /// A packet or a connection is held, lost or sent again: a sentence.
     Network(String),
     /// The name of what wakes the tasks that the network wakes from now on; `None` if it is not known.

@@ -391,6 +391,10 @@ impl Wait {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn begin_called(&mut self, _kind: WaitKind, _object: &Object, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn begin_ready(&mut self, _kind: WaitKind, _of: Descriptor, _waker: &Waker) {}
 
     /// Does nothing.
@@ -621,7 +625,7 @@ pub mod trace {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn noted(_task: u64, _number: u64) {}
+    pub fn noted(_task: u64, _number: u64, _of: Option<crate::Kind>) {}
 
     /// Does nothing.
     #[inline(always)]

@@ -208,6 +208,17 @@ impl Wait {
         }
     }
 
+    /// Like [`begin`](Self::begin), but for a record that one caller after the other has. Its location is that of the method
+    /// that polls.
+    #[inline]
+    pub fn begin_called(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
+        if self.is_new(waker) {
+            self.end();
+            self.word = Self::new(Caller::of_call()).word;
+            self.begin_new(kind, Target::of(object), waker.data().addr());
+        }
+    }
+
     /// Begins or ends, as the future's poll has ended. The result is that poll's.
     #[inline]
     pub fn note<T>(

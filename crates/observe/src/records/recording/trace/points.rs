@@ -272,11 +272,14 @@ pub(in crate::records::recording) fn operates(block: &'static Block) {
     });
 }
 
-/// The simulation that runs this task has a sentence with this number about it.
+/// The simulation that runs this task has a sentence with this number about it. `of`: it is about an operation of this kind on
+/// the object that the task has begun to use last.
 #[cold]
-pub fn noted(task: u64, number: u64) {
+pub fn noted(task: u64, number: u64, of: Option<Kind>) {
     if is_on() {
         record(Event {
+            // `Kind::Task` is the kind of no operation.
+            kind: of.unwrap_or(Kind::Task) as u8,
             target: of_number(number),
             ..Event::new(
                 Code::Noted,
