@@ -173,7 +173,7 @@ fn register(
     (place.record).begin_called(WaitKind::new(kind), &observed.object, cx.waker());
 }
 
-/// A simulation is told that the current task begins an operation on the stream.
+/// Tells a simulation that the current task begins an operation on the stream.
 #[inline]
 fn begins(stream: &Lock<SimplexStream>) {
     if decisions::is_on() {
@@ -181,7 +181,7 @@ fn begins(stream: &Lock<SimplexStream>) {
     }
 }
 
-/// A simulation is told that the current task has done this: a sentence with `{}` for the stream.
+/// Tells a simulation what the current task has done: a sentence with `{}` for the stream.
 #[inline]
 fn done(kind: Kind, text: impl FnOnce() -> String) {
     decisions::note(|| Note::Operation(kind, text()));

@@ -518,7 +518,7 @@ fn permits(count: u8) -> String {
 fn of_waiter(waiter: Waiter) -> String {
     match waiter {
         Waiter::Task(id) if id >= 1 << 52 => "block_on".to_owned(),
-        // Of another run, or its first events are lost.
+        // It belongs to another run, or its first events are lost.
         Waiter::Task(id) if id_of_child(id).is_some() => "a child".to_owned(),
         Waiter::Task(id) => format!("task {id}"),
         Waiter::Thread(id) => format!("thread {id}"),
