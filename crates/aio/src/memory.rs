@@ -142,11 +142,12 @@ struct AfterUnlock {
 }
 
 impl AfterUnlock {
-    /// One end is closed: the task at the other one is woken, and a task that has given its operation up is not.
+    /// One end is closed, so no task waits there any more. The task at the other one is woken.
     fn closing(closed: &mut Polled, other: &mut Polled) -> Self {
+        closed.record.end();
         Self {
             wake: other.take(),
-            _replaced: closed.take(),
+            _replaced: None,
         }
     }
 }
