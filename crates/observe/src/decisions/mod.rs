@@ -72,8 +72,8 @@ pub const IS_DECIDED: bool = cfg!(feature = "sim");
 pub enum Note {
     /// The current task has done this: a sentence without its subject.
     Task(String),
-    /// The current task has done an operation of this kind on the object that it has begun to use last
-    /// ([`Numbered::touch`]): a sentence without its subject, in which `{}` stands for the object.
+    /// The current task has done an operation of this kind: a sentence without its subject. `{}` stands for the object that the
+    /// task has begun to use last ([`Numbered::touch`]).
     Operation(Kind, String),
     /// A packet or a connection is held, lost or sent again: a sentence.
     Network(String),
