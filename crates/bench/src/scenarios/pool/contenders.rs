@@ -10,6 +10,8 @@ use paralight::prelude::{
     CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPool, ThreadPoolBuilder,
 };
 
+#[cfg(target_env = "musl")]
+use super::no_fork_union as fork_union;
 use crate::runtimes::kept;
 
 /// Keeps a pool for ever.

@@ -11,12 +11,12 @@ use super::contenders::{fork_unions, ours, paralights, range, rayons};
 use crate::cpu;
 use crate::scenarios::prelude::*;
 
-/// Returns fork_union with its body, if there are enough processors. Its threads neither sleep nor
+/// Returns fork_union with its body, if it is built and there are enough processors. Its threads neither sleep nor
 /// yield: with more threads than processors, each of its loops takes several of the system's time
 /// slices.
 fn fork_union<B>(threads: usize, body: B) -> Option<(&'static str, B)> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    (threads <= processors).then_some(("fork_union", body))
+    (cfg!(not(target_env = "musl")) && threads <= processors).then_some(("fork_union", body))
 }
 
 /// Runs a loop of `threads` items repeatedly, counts each item, and pauses before each

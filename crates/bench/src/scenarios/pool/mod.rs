@@ -8,6 +8,8 @@ mod awaits;
 mod contenders;
 mod join;
 mod loops;
+#[cfg(target_env = "musl")]
+mod no_fork_union;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let pause = Duration::from_millis(5);
