@@ -1,6 +1,6 @@
 //! Compiles the preloaded object, and the library that programs for `--atomics` are linked with. They cannot be
 //! dependencies: the object's symbols take the places of libc's, and must not be linked into the program that uses
-//! the library.
+//! the library. Both are for programs of glibc, also where the library itself is compiled for musl.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,9 @@ use std::process::Command;
 
 /// Further flags of the compiler for the object, with spaces between: those of a sanitizer.
 const FLAGS: &str = "BLITZ_SIM_OBJECT_FLAGS";
+
+/// The system of the programs that are simulated, and of the compiler that can build for it.
+const SYSTEM: &str = "x86_64-unknown-linux-gnu";
 
 fn main() {
     for path in ["build.rs", "src/object", "src/shared", "src/linked"] {
@@ -19,7 +22,8 @@ fn main() {
     let (object, linked) = (folder.join("object.so"), folder.join("linked.so"));
     let host = env::var("HOST").expect("Cargo sets it");
     // The library reports empty files. (Another host may have no linker for the target.)
-    if target != "x86_64-unknown-linux-gnu" || host != target || env::var_os("DOCS_RS").is_some() {
+    let is_near = target == SYSTEM || target == "x86_64-unknown-linux-musl";
+    if !is_near || host != SYSTEM || env::var_os("DOCS_RS").is_some() {
         for file in [object, linked] {
             std::fs::write(file, []).expect("the build folder is writable");
         }
@@ -36,7 +40,7 @@ fn main() {
 fn compile(name: &str, source: &str, flags: &str, to: &Path) {
     let status = Command::new(env::var_os("RUSTC").expect("Cargo sets it"))
         .args(["--crate-name", name, "--crate-type", "cdylib"])
-        .args(["--edition", "2024", "--target", "x86_64-unknown-linux-gnu"])
+        .args(["--edition", "2024", "--target", SYSTEM])
         .args(["-C", "opt-level=2", "-C", "panic=abort"])
         .args(["-C", "force-frame-pointers=yes", "-C", "debuginfo=0"])
         .args(flags.split_whitespace())

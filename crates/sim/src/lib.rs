@@ -29,7 +29,7 @@ mod library;
 mod outcome;
 mod plan;
 #[cfg_attr(
-    not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+    not(all(target_os = "linux", target_arch = "x86_64")),
     allow(dead_code)
 )]
 mod profile;
@@ -38,7 +38,7 @@ mod recording;
 mod shared;
 mod shrink;
 #[cfg_attr(
-    not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+    not(all(target_os = "linux", target_arch = "x86_64")),
     path = "unsupported.rs"
 )]
 mod simulator;

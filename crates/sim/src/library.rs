@@ -33,7 +33,7 @@ pub fn write_library(folder: impl AsRef<Path>) -> io::Result<PathBuf> {
     if LIBRARY.is_empty() {
         return Err(Error::new(
             ErrorKind::Unsupported,
-            "this program was built on another system, without the library",
+            "this program was built without the simulator, which takes a compiler for Linux on x86-64 with glibc",
         ));
     }
     let folder = folder.as_ref();

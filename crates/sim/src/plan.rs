@@ -55,7 +55,7 @@ impl Schedule {
     }
 
     #[cfg_attr(
-        not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+        not(all(target_os = "linux", target_arch = "x86_64")),
         allow(dead_code)
     )]
     pub(crate) fn numbers(self) -> (u32, u32) {

@@ -75,7 +75,7 @@ impl Program {
     }
 
     #[cfg_attr(
-        not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+        not(all(target_os = "linux", target_arch = "x86_64")),
         allow(dead_code)
     )]
     pub(crate) fn has_memory_files(&self) -> bool {
@@ -83,7 +83,7 @@ impl Program {
     }
 
     #[cfg_attr(
-        not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+        not(all(target_os = "linux", target_arch = "x86_64")),
         allow(dead_code)
     )]
     pub(crate) fn may_exec(&self) -> bool {
@@ -133,7 +133,7 @@ impl Program {
 
 /// Returns why a file cannot be simulated, if the file itself says so.
 #[cfg_attr(
-    not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+    not(all(target_os = "linux", target_arch = "x86_64")),
     allow(dead_code)
 )]
 pub(crate) fn unsuitable(file: &Path) -> io::Result<Option<&'static str>> {
@@ -156,6 +156,15 @@ pub(crate) fn unsuitable(file: &Path) -> io::Result<Option<&'static str>> {
     }
     const INTERPRETER: usize = 3;
     let (start, size, count) = (number(32, 8), number(54, 2), number(56, 2));
-    let dynamic = (0..count).any(|at| number(start + at * size, 4) == INTERPRETER);
-    Ok((!dynamic).then_some("is linked statically, so no object can be loaded before it"))
+    let mut headers = (0..count).map(|at| start + at * size);
+    let Some(header) = headers.find(|at| number(*at, 4) == INTERPRETER) else {
+        return Ok(Some(
+            "is linked statically, so no object can be loaded before it",
+        ));
+    };
+    let (at, length) = (number(header + 8, 8), number(header + 32, 8));
+    let path = at.checked_add(length).and_then(|end| bytes.get(at..end));
+    let name = path.and_then(|path| path.rsplit(|byte| *byte == b'/').next());
+    let is_of_musl = name.is_some_and(|name| name.starts_with(b"ld-musl-"));
+    Ok(is_of_musl.then_some("is linked with musl, and only programs of glibc can be simulated"))
 }

@@ -114,7 +114,7 @@ pub enum Choice {
 impl Recording {
     /// Decodes the events of the shared memory.
     #[cfg_attr(
-        not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+        not(all(target_os = "linux", target_arch = "x86_64")),
         allow(dead_code)
     )]
     pub(crate) fn new(events: &[region::Event], names: &[u8], is_cut_off: bool) -> Recording {
@@ -174,7 +174,7 @@ impl Recording {
 
 /// Decodes a choice.
 #[cfg_attr(
-    not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
+    not(all(target_os = "linux", target_arch = "x86_64")),
     allow(dead_code)
 )]
 fn choice(event: &region::Event) -> Choice {

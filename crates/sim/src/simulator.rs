@@ -72,8 +72,8 @@ impl Simulator {
     ///
     /// # Errors
     ///
-    /// Fails if the program cannot be started, or not be simulated: it is linked statically, or is not
-    /// for this system.
+    /// Fails if the program cannot be started, or not be simulated: it is linked statically or
+    /// with musl, or is not for this system.
     ///
     /// ```
     /// # #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))] {
@@ -87,7 +87,7 @@ impl Simulator {
     pub fn start(program: &Program) -> io::Result<Simulator> {
         if OBJECT.is_empty() {
             return Err(Error::other(
-                "this program was built on another system, without the object",
+                "this program was built without the simulator, which takes a compiler for Linux on x86-64 with glibc",
             ));
         }
         let file = program.file()?;
@@ -534,7 +534,7 @@ fn ended(server: &mut Child, output: &mut File) -> Error {
     let _ = output.seek(SeekFrom::Start(0));
     let _ = output.read_to_string(&mut text);
     Error::other(format!(
-        "the program ended before its simulation began ({status}): it has no `main` of glibc, or its loader ignores LD_PRELOAD\n{text}"
+        "the program ended before its simulation began ({status}): it has no `main` of glibc, or its loader does not load the simulator\n{text}"
     ))
 }
 

@@ -12,7 +12,7 @@ use crate::recording::Recording;
 pub struct Simulator(std::convert::Infallible);
 
 impl Simulator {
-    /// Fails: simulation needs x86-64 Linux with glibc.
+    /// Fails: simulation needs x86-64 Linux.
     ///
     /// # Errors
     ///

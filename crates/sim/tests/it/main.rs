@@ -15,6 +15,7 @@ mod loops;
 mod network;
 mod outside;
 mod programs;
+mod refused;
 mod schedules;
 mod service;
 mod signals;
