@@ -26,13 +26,28 @@ fn read(path: impl AsRef<Path>) -> Option<String> {
 }
 
 fn processors() -> Processors {
-    // SAFETY: the call reads a number and touches no memory of this process.
-    let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    let allowed = allowed().unwrap_or(1);
     Processors {
-        online: usize::try_from(online).unwrap_or(1).max(1),
-        allowed: allowed().unwrap_or(1),
+        online: online().unwrap_or(allowed),
+        allowed,
         quota: quota(),
     }
+}
+
+/// Asks the system's files: musl's `sysconf` counts only the processors that the process may use.
+fn online() -> Option<usize> {
+    members(&read("/sys/devices/system/cpu/online")?)
+}
+
+/// Returns the number of processors in a list such as `0-3,8`.
+fn members(list: &str) -> Option<usize> {
+    list.split(',')
+        .map(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+            Some(last.checked_sub(first)? + 1)
+        })
+        .sum()
 }
 
 fn allowed() -> Option<usize> {
@@ -174,7 +189,15 @@ fn setup_flags() -> std::collections::BTreeMap<&'static str, bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::{members, share};
+
+    #[test]
+    fn a_list_of_processors_has_members() {
+        assert_eq!(members("0"), Some(1));
+        assert_eq!(members("0-3,8"), Some(5));
+        assert_eq!(members("3-0"), None);
+        assert_eq!(members(""), None);
+    }
 
     #[test]
     fn a_share_is_time_by_period() {
