@@ -1,7 +1,8 @@
 #!/bin/sh
 #
 # Installs the programs `blitz` and `blitz-fastq` of a release, with their man pages and completions, for this
-# user: on Linux and macOS, without a compiler. It needs curl or wget, and tar.
+# user: on Linux and macOS, without a compiler. It needs curl or wget, and tar. On Linux without glibc, or with one
+# that is too old, it takes the static programs.
 #
 #     curl -fsSL https://raw.githubusercontent.com/blitz-io/blitz-io/main/install.sh | sh
 #
@@ -16,6 +17,8 @@
 set -eu
 
 repository=https://github.com/blitz-io/blitz-io
+# The oldest one that the archives for glibc run with.
+glibc=2.35
 prefix=${BLITZ_PREFIX:-$HOME/.local}
 list=$prefix/share/blitz-io/installed
 # Without the benchmark, whose peers take minutes to build.
@@ -44,7 +47,8 @@ newest() {
     if has curl; then
         latest=$(curl -fsSLI -o /dev/null -w '%{url_effective}' "$repository/releases/latest") || latest=
     else
-        latest=$(wget -q --max-redirect=0 -S -O /dev/null "$repository/releases/latest" 2>&1 | sed -n 's/^ *Location: //p' | tr -d '\r')
+        # Also that of busybox, which always follows.
+        latest=$(wget -q -S -O /dev/null "$repository/releases/latest" 2>&1 | sed -n 's/^ *[Ll]ocation: //p' | tail -n 1 | tr -d '\r')
     fi
     case $latest in
     */tag/v*) echo "${latest##*/tag/v}" ;;
@@ -52,10 +56,17 @@ newest() {
     esac
 }
 
+# Returns true if this machine has the glibc that the archives are linked with, or a newer one.
+has_glibc() {
+    found=$(getconf GNU_LIBC_VERSION 2>/dev/null) || return 1
+    found=${found#glibc 2.}
+    [ "${found%%.*}" -ge "${glibc#2.}" ] 2>/dev/null
+}
+
 # Prints the target of this machine, as the archives name it.
 target() {
     case $(uname -s) in
-    Linux) system=unknown-linux-gnu ;;
+    Linux) if has_glibc; then system=unknown-linux-gnu; else system=unknown-linux-musl; fi ;;
     Darwin) system=apple-darwin ;;
     *) fail "there is no archive for $(uname -s); see $repository/blob/main/book/src/start/install.md" ;;
     esac
@@ -64,16 +75,16 @@ target() {
     aarch64 | arm64) processor=aarch64 ;;
     *) fail "there is no archive for $(uname -m); with Rust: $source" ;;
     esac
-    # The archives are linked with glibc.
-    if [ "$system" = unknown-linux-gnu ] && ! getconf GNU_LIBC_VERSION >/dev/null 2>&1; then
-        fail "the archives need glibc; with Rust: $source"
+    if [ "$processor-$system" = aarch64-unknown-linux-musl ]; then
+        fail "the archive for 64-bit Arm needs glibc $glibc or newer; with Rust: $source"
     fi
     echo "$processor-$system"
 }
 
-# Says what is not tested on this system.
+# Says what is different on this system.
 note() {
     case $1 in
+    *-linux-musl) echo "no glibc $glibc or newer here: these are the static programs" ;;
     *-apple-darwin) echo "macOS: type-checked, not run yet; see $repository/blob/main/book/src/start/install.md#platforms" ;;
     esac
 }
