@@ -348,3 +348,18 @@ fn a_simulation_in_another_one_panics() {
     };
     assert!(message.contains("cannot run in another one"), "{message}");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_waits_for_the_system_is_refused_by_name() {
+    let failure = Builder::new()
+        .check(async || drop(blitz_io::net::UnixStream::pair()))
+        .unwrap_err();
+    let Cause::Panic(message) = failure.cause() else {
+        panic!("{failure}");
+    };
+    assert!(
+        message.contains("no processes, signals, pipes and Unix sockets"),
+        "{message}"
+    );
+}

@@ -313,3 +313,22 @@ fn a_step_runs_on_any_worker() {
     });
     assert!(report.never().is_empty());
 }
+
+#[test]
+fn the_order_in_a_local_set_is_chosen() {
+    let report = Builder::new().seeds(60).run(async || {
+        let last = Rc::new(Cell::new(0));
+        let set = task::LocalSet::new();
+        let tasks = [1, 2].map(|number| {
+            let last = last.clone();
+            set.spawn_local(async move { last.set(number) })
+        });
+        set.await;
+        for task in tasks {
+            task.await.unwrap();
+        }
+        sim::sometimes("the first task is last", last.get() == 1);
+        sim::sometimes("the second task is last", last.get() == 2);
+    });
+    assert!(report.never().is_empty());
+}

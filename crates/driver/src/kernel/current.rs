@@ -23,15 +23,20 @@ pub enum NoDriver {
     NoRuntime,
     /// The thread's runtime was built without I/O.
     Disabled,
+    /// The thread's runtime is that of a simulation.
+    Simulated,
 }
 
-/// The text is Tokio's, because people search for it.
+/// The first two texts are Tokio's, because people search for them.
 impl fmt::Display for NoDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoRuntime => NO_RUNTIME,
             Self::Disabled => {
                 "A Tokio 1.x context was found, but IO is disabled. Call `enable_io` on the runtime builder to enable IO."
+            }
+            Self::Simulated => {
+                "a simulation has TCP and UDP sockets, but no other source of events of the system: no processes, signals, pipes and Unix sockets"
             }
         })
     }

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use blitz_io_driver::current::{self, NoDriver};
 use blitz_io_driver::{Driver, Metrics, Wakers};
+use blitz_io_observe::decisions;
 
 use crate::api::config::Config;
 use crate::api::scheduler;
@@ -109,6 +110,7 @@ fn current() -> Result<Arc<Driver>, NoDriver> {
     });
     match found {
         Ok(Some(driver)) => Ok(driver),
+        Ok(None) if decisions::is_on() => Err(NoDriver::Simulated),
         Ok(None) => Err(NoDriver::Disabled),
         Err(_) => Err(NoDriver::NoRuntime),
     }
