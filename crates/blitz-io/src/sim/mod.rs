@@ -50,8 +50,9 @@
 //!   (`blocking_recv`), that panics.
 //! * A job of the fork-join pool runs on the same thread, to its end. The seed decides the order of jobs, which of
 //!   them are stolen, and by which worker.
-//! * The futures in `join!` and `FuturesUnordered` are one task. So are the children of
-//!   [`task::scope`](crate::task::scope), but each event names the child to which it happened.
+//! * The tasks of [`LocalSet::spawn_local`](crate::task::LocalSet::spawn_local) are one task, those in `join!` and `FuturesUnordered` too.
+//!   So are the children of [`task::scope`](crate::task::scope), but each event names the child to which it happened. The function
+//!   [`spawn_local`](crate::task::spawn_local) makes a task of the simulation, also inside of a `LocalSet`.
 //! * TCP and UDP sockets of [`net`](../net/index.html) are those of a simulated network, whose hosts may crash and be cut off: see
 //!   `host` and `Faults`. Other sockets, pipes, processes and signals panic when they are made.
 //! * Files of [`fs`](../fs/index.html) are those of a disk of the host whose code opens them: see `Host`. Files of the test itself and

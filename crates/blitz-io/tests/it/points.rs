@@ -315,16 +315,15 @@ fn a_step_runs_on_any_worker() {
 }
 
 #[test]
-fn the_order_in_a_local_set_is_chosen() {
+fn a_local_task_is_one_of_the_simulation_inside_of_a_local_set() {
     let report = Builder::new().seeds(60).run(async || {
         let last = Rc::new(Cell::new(0));
-        let set = task::LocalSet::new();
-        let tasks = [1, 2].map(|number| {
+        let spawn = |number| {
             let last = last.clone();
-            set.spawn_local(async move { last.set(number) })
-        });
-        set.await;
-        for task in tasks {
+            task::spawn_local(async move { last.set(number) })
+        };
+        let both = async { [1, 2].map(spawn) };
+        for task in task::LocalSet::new().run_until(both).await {
             task.await.unwrap();
         }
         sim::sometimes("the first task is last", last.get() == 1);
