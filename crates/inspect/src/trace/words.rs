@@ -154,11 +154,9 @@ impl Recording {
                 What::Wake { by } if id_of(event.waiter).is_some() => {
                     woken.insert(task, (event.waiter, by));
                 }
-                What::Spawn { parent, .. } => {
-                    // It is ready, as a child that is woken.
-                    if id_of(event.waiter).is_some() {
-                        woken.insert(task, (event.waiter, Ender::Waiter(parent)));
-                    }
+                // It is ready, as a child that is woken.
+                What::Spawn { parent, .. } if id_of(event.waiter).is_some() => {
+                    woken.insert(task, (event.waiter, Ender::Waiter(parent)));
                 }
                 _ => {}
             }
