@@ -3,14 +3,15 @@
 
 use std::fmt::Write;
 
+use blitz_io_observe::collections::HashSet;
 use blitz_io_observe::{Kind, Mode};
 
-use crate::alike::{blocks, without_waits};
+use crate::alike::{Block, blocks, without_waits};
 use crate::graph::Graph;
 use crate::lines::Lines;
 use crate::names::{
-    counted, is_of_std, of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short,
-    since_taken, with_role, within_process,
+    counted, is_of_std, of_members, of_target, of_time_if_any, of_waiter, role_of_place,
+    role_of_reader, short, since_taken, with_role, within_process,
 };
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, Stack, TaskState, Wait,
@@ -18,8 +19,6 @@ use crate::snapshot::{
 };
 use crate::{long_wait, own_lock, own_request};
 
-/// The columns of the report about a program that has failed, which is a part of another text.
-const COLUMNS: usize = 60;
 /// A finding shows each of so many waits.
 const EACH: usize = 16;
 /// So many notes are shown.
@@ -60,17 +59,56 @@ pub fn report_within(snapshot: &Snapshot, findings: &[Finding], columns: usize) 
     text.text
 }
 
-/// Writes the report about a program that has failed: it says nothing about findings if there are none.
+/// Writes the report about a run of a simulation that has failed: the findings, then the waits of the other tasks. No line is
+/// broken. Empty if there is neither.
 #[doc(hidden)]
 #[must_use]
 pub fn report_of_failure(snapshot: &Snapshot, findings: &[Finding]) -> String {
-    let mut text = Lines::new(COLUMNS);
-    describe_all(&mut text, snapshot, findings);
+    let mut text = Lines::new(usize::MAX);
+    describe_findings(&mut text, snapshot, findings, true);
+    describe_notes(&mut text, snapshot, findings);
+    let waits = findings.iter().flat_map(|finding| &finding.waits);
+    let told: HashSet<Waiter> = waits.map(|wait| wait.waiter).collect();
+    let is_new = |waiter: &Waiter| !told.contains(waiter);
+    let waits = snapshot.waits.iter().filter(|wait| is_new(&wait.waiter));
+    let blocks = blocks(snapshot, waits);
+    let mut without = without_waits(snapshot);
+    without.retain(|(waiter, _)| is_new(waiter));
+    if blocks.is_empty() && without.is_empty() {
+        return text.text;
+    }
+    text.blank();
+    let heading = if told.is_empty() {
+        "tasks that have not ended"
+    } else {
+        "other tasks that have not ended"
+    };
+    text.line("", heading);
+    describe_tasks(&mut text, snapshot, &blocks, &without);
     text.text
 }
 
 /// Writes the findings, then all waits.
 fn describe_all(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
+    describe_findings(text, snapshot, findings, false);
+    describe_notes(text, snapshot, findings);
+    summarise(text, snapshot);
+    let blocks = blocks(snapshot, &snapshot.waits);
+    describe_tasks(text, snapshot, &blocks, &without_waits(snapshot));
+    describe_left_out(text, snapshot);
+    for missing in &snapshot.missing {
+        text.line("", missing);
+    }
+    for stack in &snapshot.stacks {
+        describe_stack(text, snapshot, stack);
+    }
+    for process in snapshot.processes.iter().skip(1) {
+        describe_process(text, process);
+    }
+}
+
+/// Writes the findings. `is_only`: nothing else of the report is about the tasks of these, and it has their spawns.
+fn describe_findings(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding], is_only: bool) {
     for finding in findings {
         let certainty = match finding.certainty {
             Certainty::Certain => "certain",
@@ -83,26 +121,13 @@ fn describe_all(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
         if finding.waits.len() <= EACH {
             for wait in &finding.waits {
                 describe(text, snapshot, wait);
+                if is_only {
+                    describe_spawn(text, snapshot, wait.waiter);
+                }
             }
         } else {
-            describe_blocks(text, snapshot, &finding.waits);
+            describe_blocks(text, snapshot, &blocks(snapshot, &finding.waits));
         }
-    }
-    describe_notes(text, snapshot, findings);
-    summarise(text, snapshot);
-    describe_blocks(text, snapshot, &snapshot.waits);
-    for (waiter, more) in without_waits(snapshot) {
-        describe_task(text, snapshot, waiter, more);
-    }
-    describe_left_out(text, snapshot);
-    for missing in &snapshot.missing {
-        text.line("", missing);
-    }
-    for stack in &snapshot.stacks {
-        describe_stack(text, snapshot, stack);
-    }
-    for process in snapshot.processes.iter().skip(1) {
-        describe_process(text, process);
     }
 }
 
@@ -161,19 +186,36 @@ fn describe_left_out(text: &mut Lines, snapshot: &Snapshot) {
     }
 }
 
+/// Writes the waits of tasks, and the tasks without a recorded one.
+fn describe_tasks(
+    text: &mut Lines,
+    snapshot: &Snapshot,
+    blocks: &[Block<'_>],
+    without: &[(Waiter, usize)],
+) {
+    describe_blocks(text, snapshot, blocks);
+    for (waiter, more) in without {
+        describe_task(text, snapshot, *waiter, *more);
+    }
+}
+
+/// Writes where a task was spawned.
+fn describe_spawn(text: &mut Lines, snapshot: &Snapshot, waiter: Waiter) {
+    let task = waiter.task().and_then(|id| snapshot.task(id));
+    // The name of a root has its location.
+    if let Some(task) = task.filter(|task| !task.is_root && !task.location.is_empty()) {
+        text.line("    ", &format!("spawned at {}", short(&task.location)));
+    }
+}
+
 /// Writes the waits of each waiter, and the number of the waiters that look the same.
-fn describe_blocks(text: &mut Lines, snapshot: &Snapshot, waits: &[Wait]) {
-    for block in blocks(snapshot, waits) {
+fn describe_blocks(text: &mut Lines, snapshot: &Snapshot, blocks: &[Block<'_>]) {
+    for block in blocks {
         for wait in &block.waits {
             describe(text, snapshot, wait);
         }
-        let waiter = block.waits.first().map(|wait| wait.waiter);
-        let task = waiter
-            .and_then(Waiter::task)
-            .and_then(|id| snapshot.task(id));
-        // The name of a root has its location.
-        if let Some(task) = task.filter(|task| !task.is_root && !task.location.is_empty()) {
-            text.line("    ", &format!("spawned at {}", short(&task.location)));
+        if let Some(wait) = block.waits.first() {
+            describe_spawn(text, snapshot, wait.waiter);
         }
         if block.more != 0 {
             text.line("    ", &format!("and {} more like this", block.more));
@@ -192,9 +234,7 @@ fn describe_task(text: &mut Lines, snapshot: &Snapshot, waiter: Waiter, more: us
         TaskState::Running => "runs",
     };
     text.line("  ", &format!("{} {does}", of_waiter(snapshot, waiter)));
-    if !task.is_root && !task.location.is_empty() {
-        text.line("    ", &format!("spawned at {}", short(&task.location)));
-    }
+    describe_spawn(text, snapshot, waiter);
     if more != 0 {
         text.line("    ", &format!("and {more} more like this"));
     }
@@ -285,15 +325,21 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     let target = of_target(snapshot, wait);
     let time = of_time_if_any(wait);
     text.line("  ", &format!("{waiter} waits{time} for {target}"));
+    let object = wait.object.as_ref();
+    let created = object.and_then(of_creation);
+    let place = Some(short(&wait.location)).filter(|place| !place.is_empty());
     // The name of a `block_on` is its location.
-    if !wait.location.is_empty() && !target.ends_with(short(&wait.location)) {
-        text.line("    ", &format!("at {}", short(&wait.location)));
+    if let Some(place) = place.filter(|place| !target.ends_with(place) && created != Some(place)) {
+        text.line("    ", &format!("{} {place}", role_of_place(&wait.kind)));
+    }
+    if let Some(awaited) = of_awaited(snapshot, wait) {
+        text.line("    ", &awaited);
     }
     if let Some(end) = snapshot.end(wait) {
         describe_peers(text, snapshot, wait, end);
     }
-    let Some(object) = &wait.object else { return };
-    if let Some(place) = of_creation(object) {
+    let Some(object) = object else { return };
+    if let Some(place) = created {
         text.line("    ", &format!("created at {place}"));
     }
     let roles = [
@@ -335,6 +381,14 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     if object.unnamed != 0 {
         text.line("    ", &format!("and {} {readers}", object.unnamed));
     }
+}
+
+/// Returns where the task was spawned for which a wait is that does not know its own line.
+fn of_awaited(snapshot: &Snapshot, wait: &Wait) -> Option<String> {
+    let task = snapshot.task(wait.task?)?;
+    let is_join = wait.location.is_empty() && wait.semantics.mode == Mode::Join;
+    let says = is_join && !task.location.is_empty();
+    says.then(|| format!("which was spawned at {}", short(&task.location)))
 }
 
 /// Returns the place at which an object without a name was created, unless it is one of std: `Arc::default` creates what it

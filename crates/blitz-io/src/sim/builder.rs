@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::events;
 use super::explore;
-use super::failure::Failure;
+use super::failure::{Failure, counted};
 use super::joiners::Joiners;
 use super::outcome::Outcome;
 use super::period::Period;
@@ -315,7 +315,10 @@ fn passed(checked: Result<Report, Box<Failure>>) -> Report {
     match checked {
         Ok(report) => {
             for name in report.never() {
-                eprintln!("in {} runs, `{name}` has never happened", report.runs());
+                eprintln!(
+                    "in {}, `{name}` has never happened",
+                    counted(report.runs(), "run")
+                );
             }
             report
         }

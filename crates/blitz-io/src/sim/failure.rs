@@ -14,6 +14,14 @@ pub(super) const MOST: usize = 200;
 /// The largest number of things that are left and that the text names.
 const NAMED: usize = 8;
 
+/// Returns a number of things in words.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 /// The reason why a run has failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -74,6 +82,14 @@ impl Cause {
     }
 }
 
+/// Says that a task has panicked. `message` ends with the location.
+fn panicked(f: &mut fmt::Formatter<'_>, task: &str, message: &str) -> fmt::Result {
+    match message.rsplit_once(", at ") {
+        Some((message, place)) => write!(f, "{task} has panicked at {place}: {message}"),
+        None => write!(f, "{task} has panicked: {message}"),
+    }
+}
+
 /// Returns the location at the end of a panic's message: the values in it may differ.
 fn place(message: &str) -> &str {
     message.rsplit_once(", at ").map_or("", |(_, place)| place)
@@ -107,7 +123,7 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Deadlock => f.write_str("deadlock: no task is ready, and there is no timer"),
-            Self::Panic(message) => write!(f, "a task has panicked: {message}"),
+            Self::Panic(message) => panicked(f, "a task", message),
             Self::Error(error) => write!(f, "the test has returned an error: {error}"),
             Self::Always(name) => write!(f, "`{name}` does not always hold"),
             Self::Eventually(name, Some(within)) => {
@@ -117,15 +133,16 @@ impl fmt::Display for Cause {
                 write!(f, "`{name}` does not hold until the end")
             }
             Self::Finding { kind, summary } => write!(f, "{kind}: {summary}"),
-            Self::Leak { tasks: 0, .. } => f.write_str("a timer is left at the end"),
-            Self::Leak { tasks: 1, .. } => f.write_str("1 task is left at the end"),
-            Self::Leak { tasks, .. } => write!(f, "{tasks} tasks are left at the end"),
+            Self::Leak { tasks: 0, .. } => f.write_str("a timer is left at the end of the test"),
+            Self::Leak { tasks: 1, .. } => f.write_str("1 task is left at the end of the test"),
+            Self::Leak { tasks, .. } => write!(f, "{tasks} tasks are left at the end of the test"),
             Self::LeakedSockets(names) => Left { kind: "socket", names }.fmt(f),
-            Self::Steps(steps) => write!(f, "it does not end in {steps} steps"),
+            Self::Steps(steps) => write!(f, "it does not end in {}", counted(*steps, "step")),
             Self::Time(time) => write!(f, "it does not end in {time:?} of simulated time"),
             Self::Refused(count) => write!(
                 f,
-                "the code has asked for a socket of the system {count} times, and tries again for ever"
+                "the code has asked for a socket of the system {}, and tries again for ever",
+                counted(*count, "time")
             ),
             Self::NotDeterministic => f.write_str(
                 "the test is not deterministic: it uses a clock, random numbers or threads that are no \
@@ -247,8 +264,8 @@ impl Failure {
     }
 
     /// Returns the last events in words. First come those of the hosts and the network: crashes, cuts and other faults, and
-    /// packets that were held or lost. Then the last twenty of each task that is involved: the task that has panicked, the tasks
-    /// of the findings, and the task that ran last. If there are no findings, all tasks may be involved: those that wait, and
+    /// packets that were held or lost. Then the last twenty of each task that is involved, in the order of their numbers: the task
+    /// that has panicked, the tasks of the findings, and the task that ran last. If there are no findings, all tasks may be involved: those that wait, and
     /// up to eight in all that ran last. The text says how many events it leaves out; with the variable
     /// `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it has more, or all of them. Each line has the number of the step, the simulated time since the run has
     /// begun, and the line of the source.
@@ -258,25 +275,38 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// Says how the order of the run differs from the plain one.
+    fn order(&self) -> String {
+        match (self.trace.len(), self.decisions) {
+            (_, 0) => "it fails in its only order".to_owned(),
+            // Then each decision is the harmless one.
+            (0, _) => "it fails in the plain order".to_owned(),
+            (1, all) => format!("1 of {} matters", counted(all as u64, "decision")),
+            (matter, all) => format!("{matter} of {all} decisions matter"),
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "the simulation has failed: {}", self.cause)?;
+        f.write_str("the simulation has failed: ")?;
+        match (&self.cause, &self.explained.culprit) {
+            (Cause::Panic(message), Some(task)) => panicked(f, task, message)?,
+            (cause, _) => cause.fmt(f)?,
+        }
         writeln!(
             f,
-            "  run {}, seed {}, schedule {}; {} of {} decisions matter{}, in {} steps",
+            "\n  run {}, seed {}, schedule {}; {}, in {}",
             self.runs,
             self.seed,
             self.schedule,
-            self.trace.len(),
-            self.decisions,
-            // Then each decision is the harmless one.
-            if self.trace.is_empty() {
-                ": it fails in the plain order"
-            } else {
-                ""
-            },
-            self.steps
+            self.order(),
+            counted(self.steps, "step")
         )?;
+        if matches!(self.cause, Cause::Leak { .. } | Cause::LeakedSockets(_)) {
+            f.write_str("  to allow that: `allow_leaks = true`\n")?;
+        }
         let test = self.test.as_deref().unwrap_or_default();
         let (trace, options) = (&self.trace, self.cargo_options);
         if trace.len() <= MOST {

@@ -1,8 +1,8 @@
 //! `Notes`: what the recorder does not know of a run: faults, packets that are held or lost, and what tasks do with
 //! sockets.
 //!
-//! A run that is not explained has no notes. The sentences about tasks and the reasons of wake-ups have numbers, under which
-//! the recorder has them among its events, so that all are in the right order (`words.rs` in `blitz-io-inspect`).
+//! A run that is not explained has no notes. The steps, the sentences about tasks and the reasons of wake-ups have numbers, under
+//! which the recorder has them among its events, so that all are in the right order (`words.rs` in `blitz-io-inspect`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -142,6 +142,11 @@ impl Notes {
         number
     }
 
+    /// Returns the number of a step, which no sentence has.
+    pub(super) fn step() -> u64 {
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Returns the number that says that no reason is known.
     pub(super) fn no_reason(&mut self) -> u64 {
         match self.unknown {
@@ -255,7 +260,8 @@ impl Notes {
             line(&mut text, event.moment, &event.text);
         }
         if let more @ 1.. = self.faults.left_out + self.packets.left_out {
-            _ = writeln!(text, "    and {more} earlier ones");
+            let ones = if more == 1 { "one" } else { "ones" };
+            _ = writeln!(text, "    and {more} earlier {ones}");
         }
         text
     }

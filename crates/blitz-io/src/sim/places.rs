@@ -7,6 +7,12 @@ pub(super) fn is_internal(location: &str) -> bool {
     location.starts_with(&own[..folder])
 }
 
+/// Returns `true` if a location is where `hosts.rs` spawns: the first task of a host, or one that injects faults.
+pub(super) fn is_of_hosts(location: &str) -> bool {
+    let file = location.rsplit(['/', '\\']).next().unwrap_or(location);
+    is_internal(location) && file.starts_with("hosts.rs:")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -14,7 +20,9 @@ mod tests {
     #[test]
     fn files_of_this_folder_are_internal() {
         assert!(is_internal(file!()));
-        assert!(is_internal(&file!().replace("places.rs", "hosts.rs:12")));
+        let hosts = file!().replace("places.rs", "hosts.rs:12");
+        assert!(is_internal(&hosts) && is_of_hosts(&hosts));
+        assert!(!is_of_hosts(file!()) && !is_of_hosts("src/hosts.rs:12"));
         assert!(!is_internal("tests/sim.rs:12"));
     }
 }

@@ -61,7 +61,7 @@ use blitz_io_observe::{Kind, trace};
 use blitz_io_runtime::internals::abort_tasks;
 
 use super::clock::Clock;
-use super::events::{Shown, Steps};
+use super::events::{End, PANICS, Shown, Step, Steps};
 use super::failure::{Cause, MOST};
 #[cfg(feature = "net")]
 use super::members::Named;
@@ -476,8 +476,27 @@ impl Run {
         if self.limits.explains {
             let message = panics::last();
             let (_, place) = message.rsplit_once(", at ").unwrap_or_default();
-            self.note_of_task(None, format!("panics at {place}"));
+            self.note_of_task(None, format!("{PANICS}{place}"));
         }
+    }
+
+    /// A step of the current task begins, for a report.
+    #[cold]
+    fn begin_step(&self, state: &mut State) {
+        let number = Notes::step();
+        let index = state.current as usize;
+        if let Some(&task) = state.lists.tasks.get(index) {
+            trace::noted(task, number, None);
+        }
+        state.last_steps.begin(Step {
+            number,
+            moment: self.moment(),
+            task: index as u64 + 1,
+            end: match state.members.standing(state.current) {
+                Standing::Gone => End::WithHost,
+                _ => End::Pause,
+            },
+        });
     }
 
     /// The current task, or the child that it polls, has done this.
@@ -616,8 +635,7 @@ impl Decider for Run {
         state.worker = None;
         state.member = state.members.of(state.current);
         if self.limits.explains {
-            let task = u64::from(state.current) + 1;
-            state.last_steps.begin(self.moment(), task);
+            self.begin_step(state);
         }
         Next::Task(index)
     }
@@ -643,10 +661,13 @@ impl Decider for Run {
     }
 
     #[inline]
-    fn polled(&self, first: u32, last: u32) -> bool {
+    fn polled(&self, first: u32, last: u32, has_ended: bool) -> bool {
         self.system.step();
         let has_orphans = {
             let state = &mut *self.state.borrow_mut();
+            if self.limits.explains && has_ended {
+                state.last_steps.task_ended();
+            }
             let task = std::mem::replace(&mut state.current, NONE);
             state.member = Member::TEST;
             if task != NONE {

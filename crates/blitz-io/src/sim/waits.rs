@@ -12,11 +12,11 @@ use blitz_io_inspect::{
 };
 use blitz_io_observe::trace;
 
-use super::events::{Shown, Steps, TEST, each_once};
+use super::events::{Shown, Steps, TEST, each_once, name};
 use super::failure::Cause;
 use super::members::Members;
 use super::notes::Notes;
-use super::places::is_internal;
+use super::places::{is_internal, is_of_hosts};
 
 /// Scopes within scopes are followed so far.
 const DEPTH: usize = 64;
@@ -27,6 +27,8 @@ pub(super) struct Explained {
     /// The faults of the run, in lines.
     pub(super) faults: String,
     pub(super) findings: Vec<Finding>,
+    /// The name of the task that has failed, if one has.
+    pub(super) culprit: Option<String>,
     /// The findings and waits, in words.
     pub(super) waits: String,
     /// The last events of the tasks that are involved.
@@ -75,11 +77,11 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     let children = children.map(|child| (child.id, child.number)).collect();
     let known = (words.objects.clone(), children);
     let (mut snapshot, mut findings) = judge(of.tasks, of.members, known);
-    let times = of.last_steps.times(&words.polls);
+    let times = of.last_steps.times(&words.steps);
     let began = |wait: &Wait| -> Option<Duration> {
         let mut last = words.waits.iter().rev();
         let began = last.find(|began| is_of(began, wait))?;
-        *times.get(began.poll.checked_sub(1)?)?
+        *times.get(began.step.checked_sub(1)?)?
     };
     let waited = snapshot.waits.iter().map(|wait| {
         // Earlier events are lost.
@@ -94,9 +96,19 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     }
     let order = |wait: &Wait| (wait.waiter, Reverse(wait.waiting_ms), wait.location.clone());
     snapshot.waits.sort_by_cached_key(order);
-    let involved = involved(of, &snapshot, &findings);
+    let injectors = injectors(of.members, &words);
+    let mut involved = involved(of, &snapshot, &findings);
+    involved.retain(|task| !injectors.contains(task));
+    snapshot.tasks.retain(|task| !injectors.contains(&task.id));
+    let is_own = |wait: &Wait| {
+        let task = wait.waiter.task();
+        task.is_none_or(|task| !injectors.contains(&task))
+    };
+    snapshot.waits.retain(is_own);
+    let name = |task: u64| name(task, &snapshot);
     Explained {
         faults: of.notes.faults(of.lasting),
+        culprit: of.culprit.map(name),
         waits: report_of_failure(&snapshot, &findings),
         events: of
             .last_steps
@@ -104,6 +116,16 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
         findings,
         system: String::new(),
     }
+}
+
+/// Returns the tasks that only inject faults, which the report has among the events of the hosts.
+fn injectors(members: &Members, words: &Words) -> BTreeSet<u64> {
+    let spawned = words.spawned_at.iter();
+    let by_hosts = spawned.filter(|(_, place)| is_of_hosts(place));
+    let by_hosts = by_hosts.map(|(task, _)| *task);
+    by_hosts
+        .filter(|&task| members.name_of_host(task).is_none())
+        .collect()
 }
 
 /// Returns `true` if an event is the begin of a wait. A wait for a socket has the kind of its source.
@@ -123,6 +145,7 @@ fn words(recording: &Recording, of: &AtFailure<'_>) -> Words {
         tasks: &of.tasks.iter().copied().zip(1..).collect(),
         name: &name,
         notes: of.notes.sentences(),
+        is_step: &|number| of.last_steps.has(number),
         is_hidden: &is_internal,
     })
 }
@@ -188,7 +211,9 @@ fn judge(
     }
     let internal = snapshot.tasks.iter_mut();
     for task in internal.filter(|task| is_internal(&task.location)) {
-        task.name = "inject".into();
+        if is_of_hosts(&task.location) {
+            task.name = "inject".into();
+        }
         task.location.clear();
     }
     for wait in &mut snapshot.waits {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use blitz_io_sim::{Outcome, Simulator, Verdict};
 
+use super::choices::counted;
 use super::{Chosen, RunArguments, exit_of, failed};
 use crate::exit::Exit;
 use crate::output;
@@ -52,8 +53,9 @@ pub fn check(arguments: &RunArguments) -> Result<Exit, Exit> {
         }
     }
     output::print(&format!(
-        "{pairs} seeds ran twice; {differ} of {} programs differed{}\n",
-        targets.len(),
+        "{} ran twice; {differ} of {} differed{}\n",
+        counted(pairs, "seed"),
+        counted(targets.len(), "program"),
         not_passed(&verdicts, pairs)
     ))?;
     Ok(match incomplete {
@@ -97,8 +99,10 @@ fn difference(one: &Outcome, two: &Outcome) -> String {
     }
     if one.hash != two.hash {
         return format!(
-            "the same {equal} decisions, but other events: {} and {} calls",
-            one.points, two.points
+            "the same {}, but other events: {} and {}",
+            counted(equal, "decision"),
+            counted(one.points, "call"),
+            counted(two.points, "call")
         );
     }
     "the same events, but other output".to_owned()

@@ -5,7 +5,7 @@
 //! calls of these choices.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use blitz_io_sim::{Choice, Event, Happening, Plan, Recording, Simulator, Trace, Verdict};
 
@@ -186,7 +186,7 @@ fn what(found: &Found<'_>, name: impl Fn(u32) -> String) -> String {
             format!("{me} wakes {woken} by {call}, although {longest} has waited longer")
         }
         Choice::Interrupts { after } => {
-            let instructions = counted(*after as usize, "instruction");
+            let instructions = counted(*after, "instruction");
             match found.call {
                 Some(BETWEEN) => {
                     format!("{me} loses the processor again, {instructions} after it has gone on")
@@ -230,11 +230,9 @@ pub fn list(trace: &Trace, explained: &[Explained]) -> String {
 }
 
 /// Returns a number of things in words.
-pub fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
-    }
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 #[cfg(test)]
@@ -311,9 +309,9 @@ mod tests {
     #[test]
     fn one_thing_is_singular() {
         assert_eq!(
-            (counted(1, "choice"), counted(2, "choice")),
+            (counted(1_usize, "choice"), counted(2_u64, "choice")),
             ("1 choice".into(), "2 choices".into())
         );
-        assert_eq!(counted(0, "choice"), "0 choices");
+        assert_eq!(counted(0_u64, "choice"), "0 choices");
     }
 }

@@ -6,6 +6,7 @@ use std::process::{Child, Command};
 
 use blitz_io_sim::{Simulator, Trace};
 
+use super::choices::counted;
 use super::{failed, stacks};
 use crate::exit::Exit;
 use crate::output;
@@ -26,8 +27,9 @@ pub fn debug(simulator: &mut Simulator, trace: &Trace, until: Option<u64>) -> Re
     match ended {
         Some(result) => result.map(|()| Exit::Done),
         None => Err(Exit::Failed(format!(
-            "the run ended before step {step}: {} after {} calls",
-            outcome.verdict, outcome.points
+            "the run ended before step {step}: {} after {}",
+            outcome.verdict,
+            counted(outcome.points, "call")
         ))),
     }
 }

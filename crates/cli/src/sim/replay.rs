@@ -98,8 +98,9 @@ fn why(simulator: &mut Simulator, trace: &Trace) -> Result<String, Exit> {
 fn stopped(trace: &Trace, outcome: &Outcome, step: u64) -> Result<Exit, Exit> {
     if outcome.verdict != Verdict::Stopped {
         return Err(Exit::Failed(format!(
-            "the run ended before step {step}: {} after {} calls",
-            outcome.verdict, outcome.points
+            "the run ended before step {step}: {} after {}",
+            outcome.verdict,
+            counted(outcome.points, "call")
         )));
     }
     output::print(&report::details(&trace.program, outcome))?;
@@ -124,7 +125,7 @@ pub fn shrink(arguments: &ShrinkArguments) -> Result<Exit, Exit> {
             }
             output::tell(format_args!(
                 "{}: {} left of {before}\n",
-                counted(usize::try_from(runs).unwrap_or(usize::MAX), "run"),
+                counted(runs, "run"),
                 counted(left, "choice")
             ));
         })
@@ -138,11 +139,11 @@ pub fn shrink(arguments: &ShrinkArguments) -> Result<Exit, Exit> {
     output::print(&why(&mut simulator, &smaller)?)?;
     let left = plan.script.len();
     output::print(&format!(
-        "{}: {} of {before} {} left, {} bytes\n",
+        "{}: {} of {before} {} left, {}\n",
         path.display(),
         counted(left, "choice"),
         if left == 1 { "is" } else { "are" },
-        smaller.encode().len()
+        counted(smaller.encode().len(), "byte")
     ))?;
     Ok(Exit::Done)
 }

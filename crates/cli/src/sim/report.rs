@@ -116,7 +116,7 @@ pub fn table(rows: &[Row], orders: &str, is_interrupted: bool) -> String {
     let _ = write!(
         text,
         "\n{passed} passed, {failed} failed, {incomplete} not simulated to the end; {}\n",
-        counted(usize::try_from(runs).unwrap_or(usize::MAX), "schedule")
+        counted(runs, "schedule")
     );
     if stopped > 0 {
         let tests = counted(stopped, "test");
@@ -131,8 +131,7 @@ pub fn table(rows: &[Row], orders: &str, is_interrupted: bool) -> String {
 
 /// Returns what is known of a run that did not pass.
 pub fn failure(row: &Row) -> String {
-    let runs = usize::try_from(row.schedules).unwrap_or(usize::MAX);
-    let runs = counted(runs, "schedule");
+    let runs = counted(row.schedules, "schedule");
     format!(
         "\n{}: {} after {runs}\n{}",
         row.test, row.verdict, row.details
@@ -149,7 +148,7 @@ pub fn details(program: &Program, outcome: &Outcome) -> String {
     let lines: Vec<_> = output.lines().collect();
     let left_out = lines.len().saturating_sub(LINES);
     if left_out > 0 {
-        let _ = writeln!(text, "  | … {left_out} lines");
+        let _ = writeln!(text, "  | … {}", counted(left_out, "line"));
     }
     for line in &lines[left_out..] {
         let _ = writeln!(text, "  | {line}");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use blitz_io_sim::{Plan, Simulator, Trace, Verdict};
+use blitz_io_sim::{Plan, Schedule, Simulator, Trace, Verdict};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::choices::counted;
@@ -17,27 +17,21 @@ use super::picture;
 use super::report::{self, Row};
 use super::search::{Searched, search};
 use super::targets::Target;
-use super::{Chosen, RunArguments, exit_of, failed};
+use super::{Chosen, Preempt, RunArguments, exit_of, failed};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::line::Line;
 use crate::output;
 
-/// What a search between calls with some seeds may not have tried, for a program that has passed.
-const RARELY_TRIED: &str = "\
-Threads changed at calls, and with some seeds between two. A short section between two calls, or of
-a lock that is free, is rarely interrupted so: --preempt does it with each seed, and --atomics tries
-each atomic operation (once: rustup component add rust-src). For tasks, locks and channels of blitz-io
-or its package tokio, a test with #[blitz_io::sim] or #[tokio::sim] changes at each operation that is
-awaited. Calls that do not wait, such as notified() and the drop of a guard, are for --atomics.
+/// What a search with seeds may not have tried, for a program that has passed, and the next search.
+const NEXT: &str = "\
+Next, for lost wake-ups of condvars and races of plain memory: --schedule surw --preempt
 ";
 
-/// What a search at calls only has not tried, for a program that has passed.
-const NOT_TRIED: &str = "\
-Threads changed at calls only, and a lock of std or parking_lot that is free makes none.
---preempt tries orders between two calls, too, and --atomics those of atomic operations (once: rustup
-component add rust-src). A test with #[blitz_io::sim] or #[tokio::sim] changes tasks at each operation
-of their locks and channels that is awaited.
+/// What also finds mistakes in a program that has passed.
+const OTHERS: &str = "\
+For atomic operations: --atomics (once: rustup component add rust-src). For tasks, locks and channels
+of blitz-io or its package tokio: a test with #[blitz_io::sim] or #[tokio::sim].
 ";
 
 /// Said if each program that has passed has one thread, and random numbers or faults differ.
@@ -52,33 +46,44 @@ The program has one thread: there is one order, and nothing in it is left to a s
 
 impl RunArguments {
     /// Returns what a reader has to know of the programs that have passed.
-    fn hint(&self, rows: &[Row]) -> &'static str {
+    fn hint(&self, rows: &[Row]) -> String {
         let passed = || {
             let passed = |row: &&Row| row.verdict == Verdict::Passed && !row.stopped;
             rows.iter().filter(passed)
         };
         if passed().next().is_none() {
-            ""
+            String::new()
         } else if passed().all(|row| row.only_one) {
-            ONE_ORDER
+            ONE_ORDER.to_owned()
         } else if passed().all(|row| row.threads == 1) {
-            ONE_THREAD
+            ONE_THREAD.to_owned()
         } else {
             self.not_tried()
         }
     }
 
     /// Returns what the searches may not have tried.
-    fn not_tried(&self) -> &'static str {
+    fn not_tried(&self) -> String {
+        if self.atomics {
+            return String::new();
+        }
+        let is_best =
+            self.schedule == Chosen::Seeds(Schedule::Surw) && self.preempt == Preempt::All;
+        let next = if is_best { "" } else { NEXT };
+        format!("{}{next}{OTHERS}", self.changes())
+    }
+
+    /// Says where threads have changed.
+    fn changes(&self) -> &'static str {
         // With some of the seeds, 16 in a row have one that does.
         let mut seeds = (0..self.seeds.min(16)).map(|at| self.seed.wrapping_add(at));
         let is_search = matches!(self.schedule, Chosen::Seeds(_));
-        if self.atomics {
-            ""
-        } else if is_search && seeds.any(|seed| self.preempts(seed)) {
-            RARELY_TRIED
+        if !is_search || !seeds.any(|seed| self.preempts(seed)) {
+            "Threads changed at calls only, and a lock of std or parking_lot that is free makes none.\n"
+        } else if self.preempt == Preempt::All {
+            "Threads changed at calls, and with each seed between two.\n"
         } else {
-            NOT_TRIED
+            "Threads changed at calls, and with some seeds between two.\n"
         }
     }
 
@@ -95,8 +100,7 @@ impl RunArguments {
                 format!("{all} without a preemption")
             }
             Chosen::Exhaustive(Some(bound)) | Chosen::Contended(Some(bound)) => {
-                let count = usize::try_from(bound).unwrap_or(usize::MAX);
-                format!("{all} with at most {}", counted(count, "preemption"))
+                format!("{all} with at most {}", counted(bound, "preemption"))
             }
         }
     }

@@ -6,7 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use blitz_io_observe::{Kind, Mode, number_of_child};
 
 use super::recording::{Ender, Event, For, Recording, Target, What};
+use crate::names::{is_of_channel, role_of_place};
 use crate::snapshot::{Waiter, id_of_child};
+
+/// The begin of the sentence about an operation that a task begins unless it is preempted there.
+#[doc(hidden)]
+pub const ABOUT_TO_USE: &str = "is about to use ";
 
 /// The facts about a simulation that its words need.
 #[doc(hidden)]
@@ -17,6 +22,8 @@ pub struct Known<'a> {
     pub name: &'a dyn Fn(u64) -> String,
     /// The sentences about the tasks, by their numbers. An empty one is the reason of a wake-up that has none.
     pub notes: &'a BTreeMap<u64, String>,
+    /// Returns `true` if a number is that of a step. The recording has it where the step begins, as it has a sentence.
+    pub is_step: &'a dyn Fn(u64) -> bool,
     /// Returns `true` if a location is in the simulation itself.
     pub is_hidden: &'a dyn Fn(&str) -> bool,
 }
@@ -25,12 +32,14 @@ pub struct Known<'a> {
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    /// The tasks of the polls, in their order.
-    pub polls: Vec<u64>,
+    /// The numbers of the steps, in their order.
+    pub steps: Vec<u64>,
     /// The events.
     pub said: Vec<Said>,
     /// The waits that have not ended.
     pub waits: Vec<Began>,
+    /// The locations at which tasks were spawned, hidden ones too.
+    pub spawned_at: BTreeMap<u64, String>,
     /// The objects that have a number in these events, by their number in a snapshot.
     pub objects: BTreeMap<u64, u64>,
     /// The children of scopes, in the order of their spawns.
@@ -57,11 +66,13 @@ pub struct Said {
     pub task: u64,
     /// The name of the child of the task to which it happened; `None` for the task itself.
     pub child: Option<String>,
-    /// Number of polls of all chosen tasks that had begun by then.
-    pub poll: usize,
+    /// Number of steps that had begun by then.
+    pub step: usize,
     /// The task has woken itself, to run again after others, and no line of the program says so.
     pub yields: bool,
-    /// It has happened after the end of that poll: a timer or a packet has woken the task.
+    /// A wait of the task has ended, because it got what it waited for or because its future was dropped.
+    pub ends_wait: bool,
+    /// It has happened after the end of that step: a timer or a packet has woken the task.
     pub is_later: bool,
     /// The event: a sentence without its subject.
     pub text: String,
@@ -72,8 +83,8 @@ pub struct Said {
 pub struct Began {
     /// The task that waits, or [`number_of_child`] of the child's number.
     pub waiter: u64,
-    /// Number of polls of all chosen tasks that had begun by then.
-    pub poll: usize,
+    /// Number of steps that had begun by then.
+    pub step: usize,
     /// The kind of the wait.
     pub kind: String,
     /// Its location, or an empty string.
@@ -86,6 +97,8 @@ struct Writer<'a> {
     known: &'a Known<'a>,
     /// The kind of each object, as waits and locks name it.
     kinds: BTreeMap<usize, &'a str>,
+    /// The location at which each task was spawned, by its number in the process.
+    spawns: BTreeMap<Waiter, usize>,
     /// The number of each object, by its place.
     numbers: RefCell<BTreeMap<usize, u64>>,
     /// The number of each child of the run's tasks, by its id.
@@ -100,7 +113,6 @@ impl Recording {
         let writer = Writer::new(self, known);
         let mut words = Words::default();
         let mut waits: Vec<(Waiter, usize, For)> = Vec::new();
-        let mut spawns = BTreeMap::new();
         let mut used = BTreeMap::new();
         // The last wake-up of a child of each task, since the poll of the task has begun.
         let mut woken = BTreeMap::new();
@@ -111,8 +123,8 @@ impl Recording {
             What::Reason { number } => known.notes.contains_key(&number),
             _ => writer.task(event.waiter).is_some(),
         };
-        let mut events = self.events.iter().filter(own).peekable();
-        while let Some(event) = events.next() {
+        let events: Vec<&Event> = self.events.iter().filter(own).collect();
+        for (at, &event) in events.iter().enumerate() {
             if let What::Reason { number } = event.what {
                 reason = known.notes.get(&number).map_or("", String::as_str);
                 continue;
@@ -121,16 +133,17 @@ impl Recording {
                 continue;
             };
             match event.what {
-                What::Poll { .. } => {
-                    words.polls.push(task);
+                What::Noted { number, .. } if (known.is_step)(number) => {
+                    words.steps.push(number);
                     ended = None;
                     woken.remove(&task);
+                    continue;
                 }
                 What::PollEnd => ended = Some(task),
                 What::Operates { object } => {
                     used.insert(event.waiter, object);
                 }
-                What::Wait(wait) => waits.push((event.waiter, words.polls.len(), wait)),
+                What::Wait(wait) => waits.push((event.waiter, words.steps.len(), wait)),
                 What::WaitEnd(wait) => {
                     let mut all = waits.iter();
                     if let Some(at) = all.rposition(|one| (one.0, one.2) == (event.waiter, wait)) {
@@ -141,20 +154,16 @@ impl Recording {
                 What::Wake { by } if id_of(event.waiter).is_some() => {
                     woken.insert(task, (event.waiter, by));
                 }
-                What::Spawn {
-                    parent, location, ..
-                } => {
-                    spawns.insert(event.waiter, location);
-                    // It is ready, as a child that is woken.
-                    if id_of(event.waiter).is_some() {
-                        woken.insert(task, (event.waiter, Ender::Waiter(parent)));
-                    }
+                // It is ready, as a child that is woken.
+                What::Spawn { parent, .. } if id_of(event.waiter).is_some() => {
+                    woken.insert(task, (event.waiter, Ender::Waiter(parent)));
                 }
                 _ => {}
             }
             let by_system = matches!(event.what, What::Wake { by: Ender::System });
             let by_timer = matches!(event.what, What::Wake { by: Ender::Timer });
-            let is_repeated = events.peek().is_some_and(|next| implies(next, event));
+            let (earlier, later) = (&events[..at], &events[at + 1..]);
+            let is_repeated = implied_before(earlier, event) || implied_later(later, event);
             let text = match reason {
                 reason if by_system && !reason.is_empty() => Some(format!("is woken by {reason}")),
                 _ => writer.of(event, ended, used.get(&event.waiter).copied()),
@@ -163,8 +172,9 @@ impl Recording {
                 words.said.push(Said {
                     task,
                     child: writer.child(event.waiter),
-                    poll: words.polls.len(),
+                    step: words.steps.len(),
                     yields: is_own_wake(event),
+                    ends_wait: matches!(event.what, What::WaitEnd(_)),
                     is_later: by_timer || by_system && ended.is_some(),
                     text,
                 });
@@ -172,9 +182,23 @@ impl Recording {
         }
         words.waits = waits.iter().map(|wait| writer.began(wait)).collect();
         words.objects = writer.objects();
-        words.children = writer.children(&spawns);
+        words.children = writer.children();
+        words.spawned_at = writer.spawned_at();
         words
     }
+}
+
+/// Returns `true` if one of the events that follow implies this one: the next, or that after the end of the wait for an object.
+fn implied_later(later: &[&Event], event: &Event) -> bool {
+    let mut later = later.iter().skip_while(|next| implied_by(event, next));
+    later.next().is_some_and(|next| implies(next, event))
+}
+
+/// Returns `true` if the event before this one implies it.
+fn implied_before(earlier: &[&Event], event: &Event) -> bool {
+    earlier
+        .last()
+        .is_some_and(|before| implied_by(before, event))
 }
 
 /// Returns `true` if the next event implies this one. A waiter that takes an object has begun an operation on it, and waits no
@@ -209,13 +233,23 @@ fn id_of(waiter: Waiter) -> Option<u64> {
     id_of_child(waiter.task()?)
 }
 
+/// Returns `true` if the event before it implies this one. A waiter that operates on an object waits for it no more.
+fn implied_by(before: &Event, event: &Event) -> bool {
+    let What::Operates { object } = before.what else {
+        return false;
+    };
+    let ends =
+        matches!(event.what, What::WaitEnd(For { target: Target::Object(of), .. }) if of == object);
+    ends && before.waiter == event.waiter
+}
+
 fn is_own_wake(event: &Event) -> bool {
     matches!(event.what, What::Wake { by: Ender::Waiter(by) } if by == event.waiter)
 }
 
 impl<'a> Writer<'a> {
     fn new(recording: &'a Recording, known: &'a Known<'a>) -> Self {
-        let mut kinds = BTreeMap::new();
+        let (mut kinds, mut spawns) = (BTreeMap::new(), BTreeMap::new());
         let mut used = BTreeMap::new();
         for event in &recording.events {
             let (object, kind) = match event.what {
@@ -227,6 +261,10 @@ impl<'a> Writer<'a> {
                     Some(&object) => (object, kind),
                     None => continue,
                 },
+                What::Spawn { location, .. } => {
+                    spawns.insert(event.waiter, location);
+                    continue;
+                }
                 What::Wait(For {
                     kind,
                     target: Target::Object(object),
@@ -246,6 +284,7 @@ impl<'a> Writer<'a> {
             recording,
             known,
             kinds,
+            spawns,
             numbers: RefCell::default(),
             children: BTreeMap::new(),
         };
@@ -270,11 +309,11 @@ impl<'a> Writer<'a> {
         (!names.is_empty()).then(|| names.join(" of "))
     }
 
-    /// Returns the children. `spawns`: the locations at which tasks and children were spawned.
-    fn children(&self, spawns: &BTreeMap<Waiter, usize>) -> Vec<Child> {
+    /// Returns the children.
+    fn children(&self) -> Vec<Child> {
         let all = self.children.iter().map(|(&id, &number)| {
             let child = Waiter::Task(number_of_child(id));
-            let location = spawns.get(&child).copied().unwrap_or(0);
+            let location = self.spawns.get(&child).copied().unwrap_or(0);
             Child {
                 id,
                 number,
@@ -295,16 +334,27 @@ impl<'a> Writer<'a> {
         owners.any(|owner| owner == event.waiter) && (by == by_first || is_own_wake(event))
     }
 
-    fn began(&self, &(waiter, poll, wait): &(Waiter, usize, For)) -> Began {
+    fn began(&self, &(waiter, step, wait): &(Waiter, usize, For)) -> Began {
         let location = self.recording.location(wait.location);
         let child = id_of(waiter).and_then(|id| self.children.get(&id));
         let task = self.task(waiter).unwrap_or_default();
         Began {
             waiter: child.map_or(task, |&number| number_of_child(number)),
-            poll,
+            step,
             kind: self.recording.kind(wait.kind).1.to_owned(),
             location: location.unwrap_or_default().to_owned(),
         }
+    }
+
+    /// Returns the locations at which the tasks were spawned.
+    fn spawned_at(&self) -> BTreeMap<u64, String> {
+        let all = self.spawns.iter();
+        let known = all.filter_map(|(task, location)| {
+            let place = self.recording.location(*location)?;
+            let own = Some(*task).filter(|task| id_of(*task).is_none())?;
+            Some((self.task(own)?, place.to_owned()))
+        });
+        known.collect()
     }
 
     /// Returns the objects that have a number.
@@ -343,12 +393,11 @@ impl<'a> Writer<'a> {
             What::Spawn {
                 parent, location, ..
             } => {
-                let is_known = self.task(parent).is_some();
-                if !is_known && self.is_hidden(location) {
-                    // The run has begun.
-                    return None;
+                if self.is_hidden(location) {
+                    // By the simulation: as the run has begun, or a host.
+                    return self.task(parent).map(|_| "begins".to_owned());
                 }
-                format!("is spawned by {}{}", self.waiter(parent), self.at(location))
+                format!("is spawned by {}", self.waiter(parent))
             }
             What::Noted {
                 kind,
@@ -367,7 +416,11 @@ impl<'a> Writer<'a> {
                     Some(side) => format!("until its socket is {side}"),
                     None => format!("for {}", self.target(wait)),
                 };
-                format!("waits {target}{}", self.at(wait.location))
+                let kind = self.recording.kind(wait.kind).1;
+                format!(
+                    "waits {target}{}",
+                    self.with(role_of_place(kind), wait.location)
+                )
             }
             What::Block(wait) => format!(
                 "blocks its thread for {}{}",
@@ -402,7 +455,7 @@ impl<'a> Writer<'a> {
             What::PermitsBack { object, count } => {
                 format!("gives {} back to {}", permits(count), self.object(object))
             }
-            What::Operates { object } => format!("is about to use {}", self.object(object)),
+            What::Operates { object } => format!("{ABOUT_TO_USE}{}", self.object(object)),
             What::Request { name, .. } => {
                 format!("begins the request \"{}\"", self.recording.name(name))
             }
@@ -431,14 +484,23 @@ impl<'a> Writer<'a> {
     }
 
     fn at(&self, location: usize) -> String {
-        let text = self.recording.location(location);
-        let text = text.filter(|text| !(self.known.is_hidden)(text));
-        text.map_or_else(String::new, |text| format!(", at {text}"))
+        self.with("at", location)
+    }
+
+    /// Returns a location with its role, after a comma.
+    fn with(&self, role: &str, location: usize) -> String {
+        let text = self.place(location);
+        text.map_or_else(String::new, |text| format!(", {role} {text}"))
+    }
+
+    /// Returns a location in the program.
+    fn place(&self, location: usize) -> Option<&str> {
+        let text = self.recording.location(location)?;
+        Some(text).filter(|text| !(self.known.is_hidden)(text))
     }
 
     fn is_hidden(&self, location: usize) -> bool {
-        let text = self.recording.location(location);
-        text.is_none_or(|text| (self.known.is_hidden)(text))
+        self.place(location).is_none()
     }
 
     fn waiter(&self, waiter: Waiter) -> String {
@@ -468,7 +530,12 @@ impl<'a> Writer<'a> {
             Target::Object(object) => self.named(name, object),
             Target::Number(task) => match kind.map(|kind| kind.semantics().mode) {
                 Some(Mode::Join) if task != 0 => {
-                    format!("{name} of {}", self.waiter(Waiter::Task(task)))
+                    let task = Waiter::Task(task);
+                    let known = self.place(wait.location).is_some();
+                    let spawn = self.spawns.get(&task).filter(|_| !known);
+                    let spawn = spawn.and_then(|&location| self.place(location));
+                    let spawn = spawn.map_or_else(String::new, |at| format!(", spawned at {at}"));
+                    format!("{name} of {}{spawn}", self.waiter(task))
                 }
                 _ => name.to_owned(),
             },
@@ -491,11 +558,16 @@ impl<'a> Writer<'a> {
         is_in_memory || self.side_of_socket(wait).is_some()
     }
 
-    /// Returns the name of an object in an event that does not say which operation it is about: "RwLock", not "RwLock (read)".
+    /// Returns the name of an object in an event that does not say which operation it is about: "RwLock", not "RwLock (read)", and
+    /// not the end of a channel.
     fn object(&self, object: usize) -> String {
         let kind = self.kinds.get(&object).copied().unwrap_or("object");
-        let kind = kind.split_once(" (").map_or(kind, |(kind, _)| kind);
-        self.named(kind, object)
+        let before = |mark: &str| kind.split_once(mark).map_or(kind, |(before, _)| before);
+        if is_of_channel(kind) {
+            self.named(&format!("{} channel", before("::")), object)
+        } else {
+            self.named(before(" ("), object)
+        }
     }
 
     fn named(&self, kind: &str, object: usize) -> String {
@@ -542,10 +614,12 @@ mod tests {
             r#"{{"format":1,"kinds":["Mutex","JoinHandle","thread::Mutex"],"locations":["a.rs:3","b.rs:4"],
             "objects":["log",null,null],"ids":[70,80,90],"events":[
             [10,1,0,0,{two},{one},1],
+            [29,2,0,91,{one},0,0],
             [1,2,0,0,{one},2,0],
             [3,3,0,1,{one},0,2],
             [2,4,0,0,{one},2,0],
             [9,5,0,0,{one},{two},0],
+            [29,6,0,92,{one},0,0],
             [1,6,0,0,{one},2,0],
             [7,7,0,1,{one},0,2],
             [11,8,0,1,{one},0,2],
@@ -556,6 +630,7 @@ mod tests {
             [9,11,0,0,{one},{one},2],
             [4,12,1,8,{one},0,0],
             [9,13,1,0,{one},{two},0],
+            [29,14,0,93,{one},0,0],
             [1,14,0,0,{one},2,0],
             [11,15,2,3,{one},0,2],
             [12,16,0,3,{one},0,0],
@@ -576,18 +651,19 @@ mod tests {
                 tasks: &tasks,
                 name: &|task| format!("task {task}"),
                 notes: &notes,
+                is_step: &|number| (91..94).contains(&number),
                 is_hidden: &|at| at == "a.rs:3",
             })
         };
         let Words {
-            polls,
+            steps,
             said,
             waits,
             objects,
             ..
         } = words(&[7]);
-        assert_eq!(polls, [1, 1, 1]);
-        let texts: Vec<(usize, &str)> = said.iter().map(|s| (s.poll, s.text.as_str())).collect();
+        assert_eq!(steps, [91, 92, 93]);
+        let texts: Vec<(usize, &str)> = said.iter().map(|s| (s.step, s.text.as_str())).collect();
         assert_eq!(
             texts,
             [
@@ -612,13 +688,13 @@ mod tests {
         assert_eq!(objects, BTreeMap::from([(80, 1)]));
         let waits: Vec<_> = waits
             .iter()
-            .map(|w| (w.poll, w.location.as_str()))
+            .map(|w| (w.step, w.location.as_str()))
             .collect();
         assert_eq!(waits, [(2, ""), (3, "a.rs:3")]);
         let words = words(&[8, 7]);
         assert_eq!(
-            (words.polls.len(), words.said[0].text.as_str()),
-            (3, "is spawned by task 2")
+            (words.steps.len(), words.said[0].text.as_str()),
+            (3, "begins")
         );
     }
 
@@ -632,6 +708,7 @@ mod tests {
         let text = format!(
             r#"{{"format":1,"kinds":["Mutex","JoinHandle"],"locations":["a.rs:3","b.rs:4"],"objects":["log"],"ids":[70],
             "events":[
+            [29,1,0,91,{one},0,0],
             [1,1,0,0,{one},2,0],
             [31,2,0,0,{first},{one},1],
             [9,2,0,0,{one},{one},0],
@@ -658,6 +735,7 @@ mod tests {
             tasks: &tasks,
             name: &|task| format!("task {task}"),
             notes: &BTreeMap::new(),
+            is_step: &|number| number == 91,
             is_hidden: &|_| false,
         };
         let words = |recording: &Recording| {
@@ -670,8 +748,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                r#"Some("child 1") is spawned by task 1, at a.rs:3"#,
-                r#"Some("child 2 of child 1") is spawned by child 1 of task 1, at b.rs:4"#,
+                r#"Some("child 1") is spawned by task 1"#,
+                r#"Some("child 2 of child 1") is spawned by child 1 of task 1"#,
                 r#"Some("child 1") takes Mutex "log", at a.rs:3"#,
                 r#"Some("child 2 of child 1") waits for Mutex "log", at b.rs:4"#,
                 r#"Some("child 1") releases Mutex "log""#,
@@ -692,7 +770,7 @@ mod tests {
         assert_eq!(children, expected);
         let waiters: Vec<u64> = of.waits.iter().map(|wait| wait.waiter).collect();
         assert_eq!(waiters, [number_of_child(2), 1]);
-        assert_eq!((of.polls, of.said[0].task), (vec![1], 1));
+        assert_eq!((of.steps, of.said[0].task), (vec![91], 1));
 
         // Elsewhere, all is the task's: it is neither spawned nor woken twice.
         let (said, _) = words(&Recording::parse(text.as_bytes()).unwrap());

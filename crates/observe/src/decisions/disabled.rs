@@ -60,7 +60,7 @@ pub fn preempts() -> bool {
 /// Returns `false`.
 #[inline(always)]
 #[must_use]
-pub fn polled() -> bool {
+pub fn polled(_has_ended: bool) -> bool {
     false
 }
 

@@ -130,12 +130,12 @@ pub fn preempts() -> bool {
     ask(|decider| decider.preempts(TOUCHED.get().1)).unwrap_or(false)
 }
 
-/// The poll of a task has ended. Returns `true` if the run is over.
+/// The poll of a task has ended, and the task with it if `has_ended`. Returns `true` if the run is over.
 #[inline]
 #[must_use]
-pub fn polled() -> bool {
+pub fn polled(has_ended: bool) -> bool {
     let (first, last) = TOUCHED.get();
-    ask(|decider| decider.polled(first, last)).unwrap_or(false)
+    ask(|decider| decider.polled(first, last, has_ended)).unwrap_or(false)
 }
 
 /// Returns what the thread does, as no task is ready.
@@ -291,7 +291,7 @@ mod tests {
             true
         }
 
-        fn polled(&self, first: u32, last: u32) -> bool {
+        fn polled(&self, first: u32, last: u32, _: bool) -> bool {
             self.objects.borrow_mut().extend([first, last]);
             false
         }
@@ -341,15 +341,15 @@ mod tests {
             let fixed = Fixed::default();
             with(&fixed, || {
                 let _next = next(false);
-                assert!(preempts() && !polled());
+                assert!(preempts() && !polled(false));
                 for object in order {
                     object.touch();
                     assert!(preempts());
                 }
                 order[0].touch();
-                assert!(!polled());
+                assert!(!polled(false));
                 let _next = next(false);
-                assert!(!polled());
+                assert!(!polled(false));
             });
             assert_eq!(*fixed.objects.borrow(), [0, 0, 0, 1, 2, 1, 1, 0, 0]);
         }

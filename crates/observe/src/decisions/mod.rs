@@ -130,8 +130,8 @@ pub trait Decider {
     fn preempts(&self, object: u32) -> bool;
 
     /// The poll of the task that [`next`](Self::next) has returned is over. Its first and its last operation were on these
-    /// objects; 0 if they are not known. Returns `true` if the run is over.
-    fn polled(&self, first: u32, last: u32) -> bool;
+    /// objects; 0 if they are not known. `has_ended`: the task has. Returns `true` if the run is over.
+    fn polled(&self, first: u32, last: u32, has_ended: bool) -> bool;
 
     /// Returns a number for an object that the current task makes, or uses as the first one. It is not 0.
     fn object(&self) -> u32;

@@ -379,6 +379,10 @@ impl Wait {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn begin_awaited(&mut self, _: WaitKind, _number: u64, _caller: Caller, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn begin_made(&mut self, _kind: WaitKind, _origin: Origin, _waker: &Waker) {}
 
     /// Does nothing.

@@ -196,8 +196,12 @@ impl System {
         if let Some((function, place)) = self.refused.first() {
             let count = self.refused.count();
             let at = place.map_or(String::new(), |place| format!(" at {place}"));
+            let times = match count {
+                1 => "once".to_owned(),
+                _ => format!("{count} times, first"),
+            };
             note = format!(
-                "the code has asked for a socket of the system, {count} times, first{at} by `{function}`: a simulation \
+                "the code has asked for a socket of the system, {times}{at} by `{function}`: a simulation \
                  refuses these (EOPNOTSUPP). Use `blitz_io::net`, or the drop-in package `tokio`; with \
                  `threads = \"all\"` all sockets are simulated\n"
             );

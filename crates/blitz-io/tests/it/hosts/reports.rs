@@ -74,20 +74,26 @@ fn a_report_shows_the_cut_and_what_it_holds() {
     has_lines(
         &failure.to_string(),
         &[
-            "a task has panicked",
+            "task 3 has panicked at ",
             "  faults of this run: 1 cut",
             "  at the end: test and server are cut off from each other",
-            "2 tasks, ",
+            "tasks that have not ended",
             "the last events",
             "  the hosts and the network",
             &format!("90ms: {cut}, at "),
             " is held: ",
         ],
     );
-    // The task that has panicked comes first.
+    // Tasks come by their numbers.
     has_lines(
         failure.events(),
         &[
+            "  task 1 \"the test\"",
+            "  server: task 2, spawned at ",
+            "is spawned by task 1",
+            "listens at port 4300",
+            "is woken by a packet of test: a request to connect",
+            "accepts a connection of test:",
             "  task 3",
             "connects to server:4300, at ",
             "is woken by a packet of server: the connection is accepted",
@@ -96,11 +102,6 @@ fn a_report_shows_the_cut_and_what_it_holds() {
             "reads 5 bytes from server:4300",
             "closes its connection to server:4300",
             "panics at ",
-            "  task 1 \"the test\"",
-            "  server: task 2, spawned at ",
-            "listens at port 4300",
-            "is woken by a packet of test: a request to connect",
-            "accepts a connection of test:",
         ],
     );
     let text = failure.to_string();

@@ -46,11 +46,39 @@ impl Caller {
         Self(LOCAL.with(|local| local.caller.get()))
     }
 
+    /// Returns the location if it is in the program itself. Code of this library or of the standard library that calls for the
+    /// program says nothing of the program: an adapter such as `&mut F` polls the future that it wraps.
+    pub(super) fn of_program(self) -> Self {
+        Self(self.0.filter(|location| !is_adapter(location.file())))
+    }
+
     /// Returns the location, if it is known.
     #[inline]
     pub(super) const fn location(self) -> Option<&'static Location<'static>> {
         self.0
     }
+}
+
+/// Returns `true` for a file of this library or of the standard library.
+fn is_adapter(file: &str) -> bool {
+    is_of_std(file) || is_of_library(file)
+}
+
+/// Returns `true` for a file of Rust's own libraries, whose folder is that of the compiler, or of its installed sources.
+fn is_of_std(file: &str) -> bool {
+    let folders = file.split(['/', '\\']);
+    let mut folders = folders.skip_while(|folder| *folder != "library");
+    folders.next().is_some() && matches!(folders.next(), Some("alloc" | "core" | "std"))
+}
+
+/// Returns `true` for a source of a crate beside this one: in the repository, or in a registry, where the folders have the
+/// names of the packages.
+fn is_of_library(file: &str) -> bool {
+    let own = file!();
+    let beside = own.rfind("observe").map_or("", |at| &own[..at]);
+    let rest = file.strip_prefix(beside).filter(|_| !beside.is_empty());
+    let mut folders = rest.into_iter().flat_map(|rest| rest.split(['/', '\\']));
+    folders.nth(1) == Some("src")
 }
 
 /// A call of a method of a source; see [`Caller::calls`].
@@ -60,5 +88,30 @@ impl Drop for Calls {
     #[inline]
     fn drop(&mut self) {
         LOCAL.with(|local| local.caller.set(self.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adapters_are_in_libraries() {
+        for file in [
+            "/rustc/59807616e1/library/core/src/future/future.rs",
+            "/srv/rust/lib/rustlib/src/rust/library/alloc/src/boxed.rs",
+            &file!().replace("observe", "runtime"),
+        ] {
+            assert!(is_adapter(file), "{file}");
+        }
+        for file in [
+            "src/main.rs",
+            "library/src/lib.rs",
+            &file!().replace("observe/src", "observe/tests"),
+        ] {
+            assert!(!is_adapter(file), "{file}");
+        }
+        let here = Caller::here();
+        assert!(here.location().is_some() && here.of_program().location().is_none());
     }
 }

@@ -127,6 +127,16 @@ impl Wait {
         }
     }
 
+    /// Like [`begin_with`](Self::begin_with), but for a future whose callers are the `.await`s that poll it.
+    #[inline]
+    pub fn begin_awaited(&mut self, kind: WaitKind, number: u64, caller: Caller, waker: &Waker) {
+        if self.is_new(waker) {
+            self.end();
+            self.word = Self::new(caller.of_program()).word;
+            self.begin_new(kind, Target::Number(number), waker.data().addr());
+        }
+    }
+
     /// Like [`begin`](Self::begin), but for an object of which only the origin is known.
     #[inline]
     pub fn begin_made(&mut self, kind: WaitKind, origin: Origin, waker: &Waker) {

@@ -287,14 +287,17 @@ impl<T> JoinHandle<T> {
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
+    // The caller is the `.await`, for the record.
     #[inline]
+    #[track_caller]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
+        let caller = Caller::here();
         coop::poll_with(context, |context| {
             if !this.register(context.waker()) {
                 let id = this.header().id().as_u64();
                 this.record
-                    .begin_with(WaitKind::new(Kind::Join), id, context.waker());
+                    .begin_awaited(WaitKind::new(Kind::Join), id, caller, context.waker());
                 return Poll::Pending;
             }
             this.record.end();
