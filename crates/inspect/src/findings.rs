@@ -99,6 +99,9 @@ use crate::stays::{Stuck, wait_stays};
 /// A woken task that is not polled for this time is a finding, in milliseconds.
 pub(crate) const LONG_SCHEDULED: u64 = 1_000;
 
+/// The kind of finding about tasks that were woken and are not polled.
+pub(crate) const NOT_POLLED: &str = "not-polled";
+
 /// Judges a snapshot. `earlier` is one of the same process, some milliseconds before.
 #[must_use]
 pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
@@ -519,7 +522,7 @@ fn not_polled(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) 
     }
     found.push(Finding {
         certainty: Certainty::Probable,
-        kind: "not-polled".into(),
+        kind: NOT_POLLED.into(),
         summary: format!(
             "{} could go on, and {} not been polled for {time} ms; the executor may have got no processor",
             names.join(", "),

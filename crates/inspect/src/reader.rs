@@ -8,7 +8,7 @@ use blitz_io_observe::{self as records, Kind};
 
 use crate::ends;
 use crate::families::Families;
-use crate::findings::{LONG_SCHEDULED, findings, never_polled};
+use crate::findings::{LONG_SCHEDULED, NOT_POLLED, findings, never_polled};
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::selection::Selection;
@@ -376,6 +376,18 @@ pub(crate) fn judged_at_rest(threads: &[u32]) -> (Snapshot, Vec<Finding>) {
     let read = records::read_chosen(|brief| selection.has(brief));
     let snapshot = with_objects(of_records(&selection, system, read));
     let findings = findings(&snapshot, &snapshot);
+    (snapshot, findings)
+}
+
+/// Judges the waits of this process at one moment, in which its threads do nothing: it is a copy of a process whose threads
+/// may run. So nothing is said about tasks that are about to be polled.
+#[cfg(any(unix, windows))]
+pub(crate) fn judged_in_run() -> (Snapshot, Vec<Finding>) {
+    let selection = Selection::choose();
+    let read = records::read_chosen(|brief| selection.has(brief));
+    let snapshot = with_objects(of_records(&selection, Sleepers::default(), read));
+    let mut findings = findings(&snapshot, &snapshot);
+    findings.retain(|finding| finding.kind != NOT_POLLED);
     (snapshot, findings)
 }
 

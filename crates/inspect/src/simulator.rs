@@ -1,18 +1,23 @@
-//! The report for `blitz sim`, about a run in which no thread can run any more.
+//! The reports for `blitz sim`: about a run in which no thread can run any more, and about one that goes on.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::catch_unwind;
 use std::slice;
 use std::sync::Once;
 
-use blitz_io_observe::{Write, explain_deadlocks_by};
+use blitz_io_observe::{JUDGE_FINDING, Write, explain_deadlocks_by, judge_by};
 
-use crate::reader::judged_at_rest;
+use crate::reader::{judged_at_rest, judged_in_run};
 use crate::report::report;
+use crate::snapshot::{Certainty, Finding};
 
 /// Offers the report to the simulator, if the program runs under it.
 pub(crate) fn offer() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| explain_deadlocks_by(explain));
+    ONCE.call_once(|| {
+        explain_deadlocks_by(explain);
+        judge_by(judge);
+    });
 }
 
 /// Offers the report when the program is loaded: a program on drop-in packages calls nothing of this crate.
@@ -48,11 +53,44 @@ fn text(threads: &[u32]) -> String {
     report(&snapshot, &findings)
 }
 
+unsafe extern "C" fn judge(what: u32, write: Write) {
+    let answer = || {
+        let (snapshot, findings) = judged_in_run();
+        match what {
+            JUDGE_FINDING => finding(&findings).to_ne_bytes().to_vec(),
+            _ => report(&snapshot, &findings).into_bytes(),
+        }
+    };
+    // A panic is no finding, and no report.
+    let bytes = catch_unwind(answer).unwrap_or_default();
+    // SAFETY: the pointer is to this many bytes.
+    unsafe { write(bytes.as_ptr(), bytes.len()) };
+}
+
+/// Names the certain finding whose last wait began first; 0 if there is none. The same waits have the same name.
+fn finding(findings: &[Finding]) -> u64 {
+    let certain = findings
+        .iter()
+        .filter(|finding| finding.certainty == Certainty::Certain);
+    let oldest = certain.min_by_key(|finding| finding.waits.iter().map(|wait| wait.id).max());
+    oldest.map_or(0, |finding| {
+        let mut hasher = DefaultHasher::new();
+        finding.kind.hash(&mut hasher);
+        for wait in &finding.waits {
+            wait.id.hash(&mut hasher);
+        }
+        hasher.finish().max(1)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
+    use blitz_io_observe::Kind;
+
     use super::*;
+    use crate::snapshot::{Wait, Waiter};
 
     static WRITTEN: Mutex<String> = Mutex::new(String::new());
 
@@ -69,5 +107,58 @@ mod tests {
         unsafe { explain([1].as_ptr(), 1, keep) };
         let all = WRITTEN.lock().unwrap();
         assert!(all.contains(" tasks, "), "{all}");
+    }
+
+    static NAMED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+    unsafe extern "C" fn keep_name(bytes: *const u8, length: usize) {
+        // SAFETY: the caller gives this many bytes.
+        let bytes = unsafe { slice::from_raw_parts(bytes, length) };
+        NAMED.lock().unwrap().extend_from_slice(bytes);
+    }
+
+    #[test]
+    fn the_oldest_certain_finding_has_a_name() {
+        // SAFETY: the function takes the bytes.
+        unsafe { judge(JUDGE_FINDING, keep_name) };
+        assert_eq!(NAMED.lock().unwrap().len(), size_of::<u64>());
+        let of = |certainty, waits: &[u64]| Finding {
+            certainty,
+            kind: "deadlock".into(),
+            summary: String::new(),
+            waiters: vec![],
+            waits: waits.iter().map(|&id| wait(id)).collect(),
+        };
+        let (old, new) = (
+            of(Certainty::Certain, &[3, 4]),
+            of(Certainty::Certain, &[1, 9]),
+        );
+        let probable = of(Certainty::Probable, &[1]);
+        assert_eq!(finding(&[probable.clone()]), 0);
+        let name = finding(&[old.clone()]);
+        assert_ne!(name, 0);
+        assert_eq!(finding(&[probable, new.clone(), old]), name);
+        assert_ne!(finding(&[new]), name);
+    }
+
+    fn wait(id: u64) -> Wait {
+        Wait {
+            id,
+            waiter: Waiter::Task(id),
+            thread: 1,
+            kind: Kind::Mutex.name().into(),
+            semantics: Kind::Mutex.semantics(),
+            object: None,
+            task: None,
+            runtime: None,
+            source: None,
+            location: String::new(),
+            since_ms: 0,
+            waiting_ms: 0,
+            is_timed: false,
+            blocks_thread: false,
+            is_direct: true,
+            is_handed: false,
+        }
     }
 }

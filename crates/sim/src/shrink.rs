@@ -30,7 +30,8 @@ const LENGTHS: usize = 64;
 const MOVED: usize = 32;
 
 /// Shrinks the schedule of `outcome`, which came from `plan`. Returns the smallest plan that was found
-/// and its outcome. Calls `progress` with the number of runs and of choices left after each success.
+/// and its outcome. Calls `progress` with the number of runs and of choices left after each run. If it returns `false`,
+/// the search ends with the smallest plan so far.
 ///
 /// # Errors
 ///
@@ -39,7 +40,7 @@ pub fn shrink(
     simulator: &mut Simulator,
     plan: &Plan,
     outcome: &Outcome,
-    progress: impl FnMut(u64, usize),
+    progress: impl FnMut(u64, usize) -> bool,
 ) -> io::Result<(Plan, Outcome)> {
     let best = Plan {
         schedule: Schedule::Script,
@@ -53,21 +54,12 @@ pub fn shrink(
         best,
         found: outcome.clone(),
         runs: 0,
+        is_done: false,
         progress,
     };
-    for preemptions in 0..=2 {
-        shrinking.search_preemptions(preemptions)?;
-    }
-    shrinking.search_windows()?;
-    loop {
-        let before = shrinking.best.script.clone();
-        shrinking.leave_out_chunks()?;
-        shrinking.leave_out_pairs()?;
-        shrinking.leave_out_and_move()?;
-        shrinking.lower()?;
-        if shrinking.best.script == before {
-            break;
-        }
+    match shrinking.search() {
+        Err(_) if shrinking.is_done => {}
+        result => result?,
     }
     shrinking.best.strict = true;
     Ok((shrinking.best, shrinking.found))
@@ -80,10 +72,33 @@ struct Shrinking<'a, P> {
     /// Its outcome.
     found: Outcome,
     runs: u64,
+    /// No choice is left, or the caller wants no more runs.
+    is_done: bool,
     progress: P,
 }
 
-impl<P: FnMut(u64, usize)> Shrinking<'_, P> {
+impl<P: FnMut(u64, usize) -> bool> Shrinking<'_, P> {
+    /// Searches in all ways. Fails if the simulator does, or if the search is done before its end.
+    fn search(&mut self) -> io::Result<()> {
+        for preemptions in 0..=2 {
+            // Each of them is a choice.
+            if self.best.script.len() >= preemptions as usize {
+                self.search_preemptions(preemptions)?;
+            }
+        }
+        self.search_windows()?;
+        loop {
+            let before = self.best.script.clone();
+            self.leave_out_chunks()?;
+            self.leave_out_pairs()?;
+            self.leave_out_and_move()?;
+            self.lower()?;
+            if self.best.script == before {
+                return Ok(());
+            }
+        }
+    }
+
     /// Runs a plan, and keeps it if it is better. Returns the outcome, and `true` if it is kept.
     fn try_plan(&mut self, plan: Plan) -> io::Result<(Outcome, bool)> {
         let outcome = self.simulator.run(&plan)?;
@@ -99,7 +114,11 @@ impl<P: FnMut(u64, usize)> Shrinking<'_, P> {
                 ..plan
             };
             self.found = outcome.clone();
-            (self.progress)(self.runs, self.best.script.len());
+        }
+        let wants_more = (self.progress)(self.runs, self.best.script.len());
+        self.is_done = !wants_more || self.best.script.is_empty();
+        if self.is_done {
+            return Err(io::ErrorKind::Interrupted.into());
         }
         Ok((outcome, is_better))
     }

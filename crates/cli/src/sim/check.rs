@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use blitz_io_sim::{Outcome, Simulator, Verdict};
 
 use super::choices::counted;
+use super::targets::Test;
 use super::{Chosen, RunArguments, exit_of, failed};
 use crate::exit::Exit;
 use crate::output;
@@ -17,7 +18,8 @@ pub fn check(arguments: &RunArguments) -> Result<Exit, Exit> {
             "Give another --schedule.",
         ));
     };
-    let targets = arguments.targets()?;
+    let mut targets = arguments.targets()?;
+    targets.retain(|target| target.test != Some(Test::IsIgnored));
     let (mut pairs, mut differ) = (0, 0);
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     let mut incomplete = None;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::choices::counted;
-use super::report::Row;
+use super::report::{End, Row};
 use crate::why::picture::escaped;
 
 /// Returns the document. A run that could not be simulated to its end is an error, not a failure.
@@ -14,7 +14,7 @@ pub fn document(rows: &[Row]) -> String {
         .filter(|row| row.verdict.is_incomplete())
         .count();
     let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
-    let skipped = rows.iter().filter(|row| row.stopped).count();
+    let skipped = rows.iter().filter_map(why_skipped).count();
     let counts = format!(
         "name=\"blitz sim\" tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{seconds:.3}\"",
         rows.len()
@@ -31,10 +31,8 @@ pub fn document(rows: &[Row]) -> String {
             attribute(name),
             row.seconds
         );
-        if row.stopped {
-            text.push_str(
-                "><skipped message=\"stopped at the failure of another test, or by a signal\"/></testcase>\n",
-            );
+        if let Some(why) = why_skipped(row) {
+            let _ = writeln!(text, "><skipped message=\"{why}\"/></testcase>");
             continue;
         }
         let tag = match row.verdict {
@@ -64,6 +62,15 @@ pub fn document(rows: &[Row]) -> String {
     text
 }
 
+/// Returns why a test is not done.
+fn why_skipped(row: &Row) -> Option<&'static str> {
+    match row.verdict {
+        _ if row.stopped => Some("stopped at the failure of another test, or by a signal"),
+        End::Ignored => Some("ignored"),
+        _ => None,
+    }
+}
+
 /// Escapes text. XML has no form for most control characters.
 fn characters(text: &str) -> String {
     let allowed = |letter: char| {
@@ -90,7 +97,7 @@ mod tests {
             seconds: 0.5,
             stopped: false,
             points: 7,
-            verdict,
+            verdict: End::Ran(verdict),
             seed: Some(11),
             details: "a < b\u{1b}[0m".to_owned(),
             ..Row::not_run(test.to_owned())

@@ -3,6 +3,7 @@
 mod check;
 mod choices;
 mod gdb;
+mod harness;
 mod instrumented;
 mod junit;
 mod picture;
@@ -44,12 +45,15 @@ runs at a time, and a seed decides which one goes on at each call. Time is simul
 sleep takes no time.
 
 If a run fails, that order is kept in a file. `replay` repeats it as often as you like, for example
-with more output in the program's log. `shrink` finds out which choices matter.
+with more output in the program's log. `shrink` finds out which choices matter, in two minutes at most
+(--time).
 
 A run fails if the program fails, if no thread can run any more (a deadlock; the report says which
-thread waits where), or if it makes a million calls without progress (a livelock; --limit). A call
+thread waits where), or if it makes a million calls without progress (a livelock; --limit). With the
+feature inspect of blitz-io, tasks that wait for each other are a deadlock although others run. A call
 that cannot be simulated ends the run as `escaped`, with its name and place: it never passes in
-silence. Threads change at calls, and in loops that make none. With half of the seeds, or with
+silence. Tests with #[ignore] run with --ignored or --include-ignored behind a second --, as with
+`cargo test`. Threads change at calls, and in loops that make none. With half of the seeds, or with
 --preempt all of them, they change between two calls, too, after a number of instructions that the
 seed draws. With --atomics they change at each atomic operation: the tests are then compiled with
 the thread sanitizer's instrumentation.
@@ -206,6 +210,9 @@ pub struct ShrinkArguments {
     /// The trace file.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
+    /// Ends the search after this time, such as 60s or 10m, with the smallest order so far.
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration::parse, allow_negative_numbers = true)]
+    time: Duration,
     /// Writes the smaller order into this file instead.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,

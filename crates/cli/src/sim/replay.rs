@@ -1,10 +1,13 @@
 //! `blitz sim replay` and `blitz sim shrink`.
 
 use std::path::Path;
+use std::time::Instant;
 
 use blitz_io_sim::{Outcome, Simulator, Trace, Verdict};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::choices::{self, counted};
+use super::run::line_of_terminal;
 use super::{FileArguments, ShrinkArguments, exit_of, failed, gdb, picture, report};
 use crate::exit::Exit;
 use crate::output;
@@ -107,6 +110,14 @@ fn stopped(trace: &Trace, outcome: &Outcome, step: u64) -> Result<Exit, Exit> {
     Ok(Exit::Done)
 }
 
+/// Returns the line on which a search shows how far it is, on a terminal.
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, line_of_terminal());
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+    bar.set_style(style.expect("the template is valid"));
+    bar
+}
+
 /// Finds a smaller schedule with the same verdict.
 pub fn shrink(arguments: &ShrinkArguments) -> Result<Exit, Exit> {
     let trace = read(&arguments.file)?;
@@ -116,20 +127,23 @@ pub fn shrink(arguments: &ShrinkArguments) -> Result<Exit, Exit> {
         return Err(Exit::Failed(difference));
     }
     let before = trace.plan.script.len();
-    let mut last = before;
+    let (start, bar) = (Instant::now(), spinner());
+    let mut is_late = false;
     let (plan, outcome) =
         blitz_io_sim::shrink(&mut simulator, &trace.plan, &outcome, |runs, left| {
-            // A shorter window, say, leaves as many.
-            if std::mem::replace(&mut last, left) == left {
-                return;
-            }
-            output::tell(format_args!(
-                "{}: {} left of {before}\n",
+            bar.set_message(format!(
+                "{}: {} left of {before}",
                 counted(runs, "run"),
                 counted(left, "choice")
             ));
+            is_late = start.elapsed() >= arguments.time;
+            !is_late
         })
         .map_err(failed)?;
+    bar.finish_and_clear();
+    if is_late {
+        output::tell("the time is up: with more of it (--time), fewer choices may be left\n");
+    }
     let smaller = Trace::new(&trace.program, &plan, &outcome).map_err(failed)?;
     let path = arguments.output.as_ref().unwrap_or(&arguments.file);
     smaller

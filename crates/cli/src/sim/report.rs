@@ -1,6 +1,6 @@
 //! The table and the report of a failure.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use blitz_io_sim::{Outcome, Program, Verdict};
 use serde::Serialize;
@@ -10,6 +10,41 @@ use super::stacks;
 
 /// Lines of the program's output that are shown.
 const LINES: usize = 40;
+
+/// How a test or program has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Ran(Verdict),
+    /// The test has `#[ignore]`, and no argument asks for it.
+    Ignored,
+    /// Its harness says that no test has run.
+    NoTest,
+}
+
+impl End {
+    pub fn is_failure(self) -> bool {
+        matches!(self, End::Ran(verdict) if verdict.is_failure())
+    }
+
+    /// Returns `true` if it says nothing about the program, although it was to run.
+    pub fn is_incomplete(self) -> bool {
+        match self {
+            End::Ran(verdict) => verdict.is_incomplete(),
+            End::Ignored => false,
+            End::NoTest => true,
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Ran(verdict) => verdict.fmt(f),
+            End::Ignored => f.write_str("ignored"),
+            End::NoTest => f.write_str("no test has run"),
+        }
+    }
+}
 
 /// One test or program.
 #[derive(Serialize)]
@@ -31,7 +66,7 @@ pub struct Row {
     /// The most calls of one run.
     pub points: u64,
     #[serde(serialize_with = "as_text")]
-    pub verdict: Verdict,
+    pub verdict: End,
     pub seed: Option<u64>,
     pub trace: Option<String>,
     /// The report of a run that did not pass.
@@ -39,7 +74,7 @@ pub struct Row {
     pub details: String,
 }
 
-fn as_text<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
+fn as_text<S: serde::Serializer>(verdict: &End, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(verdict)
 }
 
@@ -56,10 +91,19 @@ impl Row {
             stopped: true,
             wanted: None,
             points: 0,
-            verdict: Verdict::Passed,
+            verdict: End::Ran(Verdict::Passed),
             seed: None,
             trace: None,
             details: String::new(),
+        }
+    }
+
+    /// Returns the row of a test with `#[ignore]`.
+    pub fn ignored(test: String) -> Self {
+        Self {
+            stopped: false,
+            verdict: End::Ignored,
+            ..Self::not_run(test)
         }
     }
 
@@ -111,11 +155,17 @@ pub fn table(rows: &[Row], orders: &str, is_interrupted: bool) -> String {
         .filter(|row| row.verdict.is_incomplete())
         .count();
     let stopped = rows.iter().filter(|row| row.stopped).count();
-    let passed = rows.len() - failed - incomplete - stopped;
+    let ignored = rows.iter().filter(|row| row.verdict == End::Ignored);
+    let ignored = ignored.count();
+    let passed = rows.len() - failed - incomplete - stopped - ignored;
     let runs: u64 = rows.iter().map(|row| row.schedules).sum();
     let _ = write!(
         text,
-        "\n{passed} passed, {failed} failed, {incomplete} not simulated to the end; {}\n",
+        "\n{passed} passed, {failed} failed, {incomplete} not simulated to the end{}; {}\n",
+        match ignored {
+            0 => String::new(),
+            ignored => format!(", {ignored} ignored"),
+        },
         counted(runs, "schedule")
     );
     if stopped > 0 {
@@ -166,7 +216,7 @@ mod tests {
         let failed = Row {
             schedules: 3,
             stopped: false,
-            verdict: Verdict::Deadlock,
+            verdict: End::Ran(Verdict::Deadlock),
             ..row("hangs")
         };
         let complete = Row {
@@ -202,5 +252,20 @@ mod tests {
         );
         let text = table(&rows, "all orders", true);
         assert!(text.ends_with("\ninterrupted, with 3 tests not done\n"));
+    }
+
+    #[test]
+    fn an_ignored_test_has_not_passed_and_neither_has_one_that_has_not_run() {
+        let none = Row {
+            stopped: false,
+            verdict: End::NoTest,
+            ..Row::not_run("none".to_owned())
+        };
+        let rows = [Row::ignored("slow".to_owned()), none];
+        let text = table(&rows, "all orders", false);
+        let last = "\n0 passed, 0 failed, 1 not simulated to the end, 1 ignored; 0 schedules\n";
+        assert!(text.ends_with(last), "{text}");
+        assert!(text.contains("  ignored\n"), "{text}");
+        assert!(text.contains("  no test has run\n"), "{text}");
     }
 }

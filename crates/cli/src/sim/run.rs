@@ -14,9 +14,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use super::choices::counted;
 use super::junit;
 use super::picture;
-use super::report::{self, Row};
+use super::report::{self, End, Row};
 use super::search::{Searched, search};
-use super::targets::Target;
+use super::targets::{Target, Test};
 use super::{Chosen, Preempt, RunArguments, exit_of, failed};
 use crate::exit::Exit;
 use crate::interrupt;
@@ -48,7 +48,7 @@ impl RunArguments {
     /// Returns what a reader has to know of the programs that have passed.
     fn hint(&self, rows: &[Row]) -> String {
         let passed = || {
-            let passed = |row: &&Row| row.verdict == Verdict::Passed && !row.stopped;
+            let passed = |row: &&Row| row.verdict == End::Ran(Verdict::Passed) && !row.stopped;
             rows.iter().filter(passed)
         };
         if passed().next().is_none() {
@@ -134,10 +134,13 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
         ))?;
     }
     output::tell(arguments.hint(&rows));
-    let first = |wanted: fn(Verdict) -> bool| rows.iter().find(|row| wanted(row.verdict));
-    let row = first(Verdict::is_failure).or_else(|| first(Verdict::is_incomplete));
+    let first = |wanted: fn(End) -> bool| rows.iter().find(|row| wanted(row.verdict));
+    let row = first(End::is_failure).or_else(|| first(End::is_incomplete));
     Ok(match row {
-        Some(row) => exit_of(row.verdict, &row.test),
+        Some(row) => match row.verdict {
+            End::Ran(verdict) => exit_of(verdict, &row.test),
+            end => Exit::Failed(format!("{}: {end}", row.test)),
+        },
         None if interrupt::is_pressed() => Exit::Interrupted,
         None => Exit::Done,
     })
@@ -149,13 +152,17 @@ fn bar(runs: u64) -> ProgressBar {
     let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn Write| {
         let _ = write!(to, "{:.0} a second", state.per_sec());
     });
-    let target = match Line::of_terminal() {
-        Some(line) => ProgressDrawTarget::term_like_with_hz(Box::new(line), 10),
-        None => ProgressDrawTarget::hidden(),
-    };
-    let bar = ProgressBar::with_draw_target(Some(runs), target);
+    let bar = ProgressBar::with_draw_target(Some(runs), line_of_terminal());
     bar.set_style(style.progress_chars("━╸─"));
     bar
+}
+
+/// Returns where progress is shown: on a terminal only.
+pub fn line_of_terminal() -> ProgressDrawTarget {
+    match Line::of_terminal() {
+        Some(line) => ProgressDrawTarget::term_like_with_hz(Box::new(line), 10),
+        None => ProgressDrawTarget::hidden(),
+    }
 }
 
 /// Runs the targets on several threads. Returns the rows in the order of the targets.
@@ -179,6 +186,11 @@ fn run_all(
                 let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
                 rows.push((at, row));
             };
+            if target.test == Some(Test::IsIgnored) {
+                add(Ok(Row::ignored(target.name)));
+                bar.inc(arguments.seeds);
+                continue;
+            }
             let is_stopped = || stop.load(Ordering::Relaxed) || interrupt::is_pressed();
             if is_stopped() {
                 add(Ok(Row::not_run(target.name)));
@@ -236,13 +248,16 @@ fn finish(
         ..Row::not_run(target.name)
     };
     let Some((plan, outcome)) = searched.failure else {
+        if searched.no_test && target.test.is_some() {
+            row.verdict = End::NoTest;
+        }
         if !searched.report.is_empty() {
             let told = format_args!("\n{}: ran other programs\n{}", row.test, searched.report);
             bar.suspend(|| output::tell(told));
         }
         return Ok(row);
     };
-    row.verdict = outcome.verdict;
+    row.verdict = End::Ran(outcome.verdict);
     row.seed = matches!(arguments.schedule, Chosen::Seeds(_)).then_some(plan.seed);
     row.details = report::details(&target.program, &outcome);
     let mut path = None;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io_sim::{Exhaustive, Outcome, Plan, Program, Simulator, Verdict};
 
+use super::harness::ran_none;
 use super::{Chosen, RunArguments};
 use crate::interrupt;
 
@@ -22,6 +23,8 @@ pub struct Searched {
     pub stopped: bool,
     /// The most points of a run.
     pub points: u64,
+    /// The last run that passed says, as a harness of tests does, that it has run none.
+    pub no_test: bool,
     /// Report of the last run that passed: children that ran outside.
     pub report: String,
     /// The run that did not pass.
@@ -45,6 +48,7 @@ pub fn search(
         threads: 0,
         stopped: false,
         points: 0,
+        no_test: false,
         report: String::new(),
         failure: None,
     };
@@ -108,6 +112,7 @@ pub fn search(
             searched.failure = Some((plan, outcome));
             break;
         }
+        searched.no_test = ran_none(&outcome.output);
         // Its lines about crashes belong to this run only.
         let outside = outcome.report.lines();
         searched.report = outside

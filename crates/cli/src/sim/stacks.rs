@@ -24,6 +24,8 @@ const NAME: usize = 15;
 const EXPLAINED: &str = "what `blitz why` says:";
 /// The line between that report and the threads.
 const THREADS: &str = "what the threads do:";
+/// The start of the line that says that the run has lasted as long as no time limit ends a wait.
+const NO_TIMEOUTS: &str = "with --no-timeouts, ";
 const WORKER: &str = "is a worker without tasks";
 /// Said of a program with tasks that does not say what these wait for.
 const INSPECT: &str = "with the feature `inspect` (`--features tokio/inspect`), this report says what the tasks wait for";
@@ -267,10 +269,16 @@ impl Names {
         if let (Some(first), Some(last)) = (first, last) {
             parts[first..=last].sort_by_key(|(rank, _)| *rank);
         }
-        let mut text = report.own.clone();
-        if !text.is_empty() {
-            let end = if text.ends_with('\n') { "" } else { "\n" };
-            _ = writeln!(text, "{end}\n{THREADS}");
+        let mut text = String::new();
+        if !report.own.is_empty() {
+            // What the program says is to be read with this.
+            let is_head = |part: &Part| part.line.starts_with(NO_TIMEOUTS);
+            for (_, head) in parts.iter().filter(|(_, part)| is_head(part)) {
+                _ = writeln!(text, "{}", head.line);
+            }
+            parts.retain(|(_, part)| !is_head(part));
+            let end = if report.own.ends_with('\n') { "" } else { "\n" };
+            _ = writeln!(text, "{}{end}\n{THREADS}", report.own);
         }
         let is_unexplained =
             report.own.is_empty() && parts.iter().any(|(rank, _)| *rank == Rank::Idle(WORKER));
@@ -278,7 +286,9 @@ impl Names {
         for (rank, part) in parts {
             if let Rank::Idle(what) = rank {
                 let line = self.line(&part.line, &names);
-                let name = line.split_once(" waits ").map_or(&*line, |(name, _)| name);
+                let mut ends = [" waits ", " could run"].into_iter();
+                let name = ends.find_map(|end| line.split_once(end));
+                let name = name.map_or(&*line, |(name, _)| name);
                 _ = writeln!(text, "{name} {what}");
                 continue;
             }
@@ -375,7 +385,8 @@ const HARNESS: &str = "of the test harness waits for the end of the test";
 fn rank(part: &Part, frames: &Frames) -> Rank {
     let is = |name: &str| part.line.contains(name);
     if is(" could run") {
-        return Rank::Matters;
+        // Also a worker that was just woken has no task yet.
+        return idle(part, frames).map_or(Rank::Matters, Rank::Idle);
     }
     let functions = || {
         let frames = part.stack.iter().filter_map(|address| frames.get(address));

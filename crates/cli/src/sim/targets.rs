@@ -1,12 +1,15 @@
 //! The programs to run: the named one, or the tests of `cargo test`.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use blitz_io_sim::Program;
 use serde::Deserialize;
 
+use super::harness::Selection;
 use super::instrumented;
 use crate::exit::Exit;
 use crate::{output, shell};
@@ -15,6 +18,16 @@ use crate::{output, shell};
 pub struct Target {
     pub name: String,
     pub program: Program,
+    /// What it is to the harness of tests; `None`: it has no such harness.
+    pub test: Option<Test>,
+}
+
+/// One test of a program with the harness of Rust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    Runs,
+    /// It has `#[ignore]`, and no argument asks for it.
+    IsIgnored,
 }
 
 /// One line of `cargo test --no-run --message-format=json`.
@@ -63,7 +76,11 @@ pub fn find(words: &[OsString], atomics: bool) -> Result<Vec<Target>, Exit> {
     program.file().map_err(|error| {
         Exit::Failed(error.to_string()).with_advice(shell::HOW_TO_NAME_A_PROGRAM)
     })?;
-    Ok(vec![Target { name, program }])
+    Ok(vec![Target {
+        name,
+        program,
+        test: None,
+    }])
 }
 
 /// Builds the tests, and lists them.
@@ -80,7 +97,8 @@ fn tests(
     let (of_cargo, of_tests) = (&words[..end], words.get(end + 1..).unwrap_or(&[]));
     // It filters the tests, as those behind `--` do.
     let name = test_name(of_cargo).into_iter().cloned();
-    let filters: Vec<OsString> = name.chain(of_tests.iter().cloned()).collect();
+    let words: Vec<OsString> = name.chain(of_tests.iter().cloned()).collect();
+    let selection = Selection::parse(&words)?;
     let mut build = Command::new(cargo);
     build
         .args(toolchain)
@@ -120,7 +138,7 @@ fn tests(
             .as_deref()
             .and_then(Path::parent)
             .map(Path::to_owned);
-        found.extend(list(&file, &target.name, folder, &filters)?);
+        found.extend(list(&file, &target.name, folder, &selection)?);
     }
     output::tell(
         "tests in the documentation are not simulated: they have no program of their own\n",
@@ -172,39 +190,91 @@ fn list(
     file: &Path,
     target: &str,
     folder: Option<PathBuf>,
-    filters: &[OsString],
+    selection: &Selection,
 ) -> Result<Vec<Target>, Exit> {
-    let listed = Command::new(file)
-        .args(filters)
-        .args(["--list", "--format", "terse"])
-        .stdin(Stdio::null())
-        .current_dir(folder.as_deref().unwrap_or(Path::new(".")))
-        .output()
-        .map_err(|error| Exit::Failed(format!("{}: {error}", file.display())))?;
-    if !listed.status.success() {
-        let shown = file.display();
+    let shown = file.display();
+    // A program without the harness would run here, outside of the simulation.
+    if !has_harness(file)? {
         output::tell(format_args!(
-            "{shown} is left out: it does not list its tests, so it has no usual harness\n"
+            "{target} is left out: it has no test harness (harness = false). It is run by its name: blitz sim run -- {shown}\n"
         ));
         return Ok(vec![]);
     }
-    let text = String::from_utf8_lossy(&listed.stdout);
-    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
-    let targets = names.map(|name| {
-        let arguments = ["--exact", name, "--test-threads=1", "--nocapture"];
-        let mut program = Program::new(file, arguments);
+    let names = |more: &[&str]| names_of(file, folder.as_deref(), selection, more);
+    let all = match names(&[])? {
+        Ok(all) => all,
+        Err(problem) => {
+            output::tell(format_args!(
+                "{target} is left out: {shown} does not list its tests: {problem}\n"
+            ));
+            return Ok(vec![]);
+        }
+    };
+    let ignored: HashSet<String> = match selection.ignored {
+        Some(_) => HashSet::new(),
+        None => names(&["--ignored"])?
+            .unwrap_or_default()
+            .into_iter()
+            .collect(),
+    };
+    let targets = all.into_iter().map(|name| {
+        let arguments = ["--exact", &name, "--test-threads=1", "--nocapture"];
+        let mut program = Program::new(file, arguments.into_iter().chain(selection.ignored));
         program.folder = folder.clone();
         if let Some(folder) = &folder {
             program
                 .variables
                 .push(("CARGO_MANIFEST_DIR".into(), folder.into()));
         }
+        let test = match ignored.contains(&name) {
+            true => Test::IsIgnored,
+            false => Test::Runs,
+        };
         Target {
             name: format!("{target}::{name}"),
             program,
+            test: Some(test),
         }
     });
     Ok(targets.collect())
+}
+
+/// Returns the names of the tests that are selected, or what is wrong with the list.
+fn names_of(
+    file: &Path,
+    folder: Option<&Path>,
+    selection: &Selection,
+    more: &[&str],
+) -> Result<Result<Vec<String>, String>, Exit> {
+    let listed = Command::new(file)
+        .args(&selection.of_list)
+        .args(more)
+        .args(["--list", "--format", "terse"])
+        .stdin(Stdio::null())
+        .current_dir(folder.unwrap_or(Path::new(".")))
+        .output()
+        .map_err(|error| Exit::Failed(format!("{}: {error}", file.display())))?;
+    if !listed.status.success() {
+        let text = String::from_utf8_lossy(&listed.stderr);
+        let said = text.lines().find(|line| !line.trim().is_empty());
+        return Ok(Err(said.unwrap_or("it fails").to_owned()));
+    }
+    let text = String::from_utf8_lossy(&listed.stdout);
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    Ok(Ok(names.map(str::to_owned).collect()))
+}
+
+/// Returns `true` if a program has the harness of Rust's tests, or another one with the same options: their names are in
+/// the file, or the harness is in a library of its own.
+fn has_harness(file: &Path) -> Result<bool, Exit> {
+    const MARKS: [&str; 2] = ["include-ignored", "libtest-"];
+    let bytes = fs::read(file).map_err(|error| Exit::unreadable(file, error))?;
+    let has = |mark: &str| {
+        bytes
+            .windows(mark.len())
+            .any(|part| part == mark.as_bytes())
+    };
+    Ok(MARKS.into_iter().any(has))
 }
 
 #[cfg(test)]

@@ -273,7 +273,8 @@ unsafe fn to_next_deadline() -> bool {
     true
 }
 
-unsafe fn earliest() -> u64 {
+/// Returns the earliest time at which something happens, or [`NEVER`].
+pub unsafe fn earliest() -> u64 {
     let s = sim();
     let threads = s.live.iter().map(|id| &s.threads[*id as usize]);
     let waiting = threads.filter(|thread| thread.state == State::Blocked);

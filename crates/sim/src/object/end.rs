@@ -12,6 +12,10 @@ use crate::shared::region::{Region, TEXT, WAITS, verdict};
 use crate::state::{Class, NEVER, State, sim, stop};
 use crate::sys;
 
+/// Calls on a stack that a report has. The runtime of a program that is compiled without optimisation needs dozens
+/// between `main` and a wait.
+const FRAMES: usize = 96;
+
 /// The report, which is in the shared memory.
 struct Report(*mut Region);
 
@@ -48,13 +52,38 @@ pub unsafe fn with(verdict: u32, text: &str) -> ! {
     sys::exit_group(100 + verdict as i32);
 }
 
-/// Ends a run in which all threads wait, and none of them for a time.
+/// Ends a run in which all threads wait, and none of them for a time that may pass.
 pub unsafe fn deadlock() -> ! {
     // Not for a report of the program that waits itself.
     if sim().explained.is_none() {
+        // Without the option, this would be no deadlock.
+        let first = baton::earliest();
+        let waits_for_time = sim().region().no_timeouts != 0 && first != NEVER;
+        if waits_for_time {
+            let left = first.saturating_sub(sim().now);
+            let _ = writeln!(
+                report(),
+                "with --no-timeouts, no time limit ends a wait: without the option, the first would end after {left} ns"
+            );
+        }
         list_threads();
-        explain::begin();
+        if waits_for_time && explain::can_ask() {
+            explain::report();
+        } else {
+            explain::begin();
+        }
     }
+    with(verdict::DEADLOCK, "");
+}
+
+/// Ends a run in which some waits can never end, although threads can run.
+pub unsafe fn stuck() -> ! {
+    let _ = writeln!(
+        report(),
+        "some waits can never end, and other threads run on"
+    );
+    list_threads();
+    explain::report();
     with(verdict::DEADLOCK, "");
 }
 
@@ -71,6 +100,7 @@ pub unsafe fn livelock(without_wakes: bool) -> ! {
         "{what} for long (the limit is {limit} points without progress)"
     );
     list_threads();
+    explain::report();
     with(verdict::LIVELOCK, "");
 }
 
@@ -205,12 +235,12 @@ unsafe fn mutex_owner(key: (Class, usize)) -> Option<u32> {
 
 /// Writes the calls on the stack of the running thread, without those of this object.
 pub unsafe fn append_backtrace() {
-    let mut frames = [core::ptr::null_mut(); 64];
+    let mut frames = [core::ptr::null_mut(); FRAMES];
     let count = c::backtrace(frames.as_mut_ptr(), frames.len() as i32);
     let frames = frames[..count as usize].iter();
     let frames: Vec<usize> = frames.map(|frame| *frame as usize).collect();
-    for address in outside(&frames).iter().take(24) {
-        let _ = writeln!(report(), "    {}", Place(*address));
+    for address in outside(&frames) {
+        let _ = writeln!(report(), "    {}", Place(address));
     }
 }
 

@@ -11,12 +11,14 @@
 //!   threads that poll a flag under a spin lock do so for ever.
 //!
 //! A run is a livelock if `Region::limit` points pass without either, or [`WAKES`] times as many with
-//! nothing but wakes. So each run ends that moves no bytes and starts no threads.
+//! nothing but wakes. So each run ends that moves no bytes and starts no threads. A deadlock beside threads that wake each
+//! other ends earlier, if the program has records of its waits (`explain`).
 
 use core::sync::atomic::Ordering;
 
 use crate::atomics;
 use crate::end;
+use crate::explain;
 use crate::state::sim;
 
 /// How many times as many points a run may make that has nothing but wakes.
@@ -46,7 +48,7 @@ pub unsafe fn transferred(result: isize) -> isize {
     result
 }
 
-/// Ends a run without progress.
+/// Ends a run without progress, and one with waits that can never end.
 pub unsafe fn check() {
     let s = sim();
     let (points, limit) = (points(), s.region().limit);
@@ -59,5 +61,8 @@ pub unsafe fn check() {
     }
     if without_any || points - s.changed > limit.saturating_mul(WAKES) {
         end::livelock(without_any);
+    }
+    if points >= sim().next_judgement {
+        explain::judge();
     }
 }

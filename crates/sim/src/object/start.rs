@@ -29,6 +29,7 @@ use crate::descriptors::Descriptors;
 use crate::disk::{self, DISK_FD};
 use crate::dispatch::CLONE;
 use crate::end;
+use crate::explain;
 use crate::files;
 use crate::identity;
 use crate::loops;
@@ -302,6 +303,8 @@ unsafe fn begin(region: *mut Region, key: u32) {
         has_left: false,
         keeps_starts: false,
         is_creating: false,
+        next_judgement: configuration.points.load(Ordering::Relaxed) + explain::FIRST,
+        finding: 0,
         explained: None,
         key,
     });

@@ -222,6 +222,10 @@ pub struct Simulation {
     pub keeps_starts: bool,
     /// The thread with the baton is in libc's `pthread_create`.
     pub is_creating: bool,
+    /// The number of points at which the program is asked next whether waits can never end, and what it has found at the last
+    /// question, if that counts only when it is found again (`explain`).
+    pub next_judgement: u64,
+    pub finding: u64,
     /// Set while the program explains a deadlock.
     pub explained: Option<Before>,
     /// Key whose destructor sees the end of a thread.

@@ -22,7 +22,7 @@ pub const CHECKPOINT: usize = 1024;
 /// Number of scripted decisions of a replay.
 pub const SCRIPTED: usize = 1 << 22;
 /// Bytes of the report.
-pub const TEXT: usize = 1 << 16;
+pub const TEXT: usize = 1 << 18;
 /// Number of events that one run can record.
 pub const EVENTS: usize = 1 << 18;
 /// Bytes of the names in recorded events.
@@ -306,6 +306,8 @@ pub struct Region {
     pub names_length: u32,
     /// Instructions of the program that were executed one by one in windows.
     pub stepped: u64,
+    /// Names the waits that can never end, if a copy of the process has found some (`object/explain.rs`).
+    pub finding: u64,
     /// Bytes of the report.
     pub text_length: u32,
     /// Report: which thread waits where, or what escaped.

@@ -73,7 +73,7 @@ fn a_lost_update_is_found_between_two_atomic_operations_only() {
         "{}",
         text(&outcome)
     );
-    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| {}).unwrap();
+    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| true).unwrap();
     assert!(small.script.len() <= 3, "{:?}", small.script);
     let trace = Trace::new(&compiled.program, &small, &smallest).unwrap();
     let read = Trace::decode(&trace.encode()).unwrap();

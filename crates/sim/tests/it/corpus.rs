@@ -33,7 +33,7 @@ fn every_fault_of_the_corpus_is_found_replayed_and_shrunk() {
         let mut simulator = Simulator::start(&program).unwrap();
         let (plan, outcome) = find(&mut simulator, bug.faults.parse().unwrap(), 3_000)
             .unwrap_or_else(|| panic!("{} ({}) is not found", bug.name, bug.origin));
-        let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| {}).unwrap();
+        let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| true).unwrap();
         let choices = small.script.len();
         assert!(choices <= 30, "{}: {choices} choices", bug.name);
         let trace = Trace::new(&program, &small, &smallest).unwrap();

@@ -44,7 +44,7 @@ fn a_race_is_found_replayed_and_shrunk() {
     assert_eq!(outcome.verdict, Verdict::Killed(6), "{}", text(&outcome));
     assert!(text(&outcome).contains("balance == 8"));
 
-    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| {}).unwrap();
+    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| true).unwrap();
     assert_eq!(smallest.verdict, outcome.verdict);
     assert!(small.script.len() <= 3, "{:?}", small.script);
 

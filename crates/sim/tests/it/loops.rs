@@ -249,7 +249,7 @@ fn a_lost_update_of_threads_without_calls_is_found() {
     let mut simulator = Simulator::start(&compiled.program).unwrap();
     let (plan, outcome) = find_with_windows(&mut simulator);
     // One window is enough: the other thread is next. The failing run has had choices of threads before it.
-    let (small, _) = shrink(&mut simulator, &plan, &outcome, |_, _| {}).unwrap();
+    let (small, _) = shrink(&mut simulator, &plan, &outcome, |_, _| true).unwrap();
     assert_eq!(small.script.len(), 1, "{:?}", small.script);
     assert_eq!(small.script[0].kind, WINDOW);
 }
@@ -276,7 +276,7 @@ fn a_lost_update_is_found_with_windows_only() {
     assert!(find(&mut simulator, Faults::NONE, 300).is_none());
 
     let (plan, outcome) = find_with_windows(&mut simulator);
-    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| {}).unwrap();
+    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| true).unwrap();
     assert_eq!(small.script.len(), 1, "{:?}", small.script);
     assert!(small.script.iter().any(|choice| choice.kind == WINDOW));
     let mut simulator = Simulator::start(&compiled.program).unwrap();

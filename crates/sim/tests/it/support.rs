@@ -126,7 +126,7 @@ pub fn is_found_and_shrinks(program: &Program, faults: Faults, message: &str) {
     let (plan, outcome) = find(&mut simulator, faults, 3_000).expect("it is found");
     let told = format!("{}{}", outcome.report, text(&outcome));
     assert!(told.contains(message), "{told}");
-    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| {}).unwrap();
+    let (small, smallest) = shrink(&mut simulator, &plan, &outcome, |_, _| true).unwrap();
     assert!(small.script.len() <= 30, "{} choices", small.script.len());
     let mut simulator = Simulator::start(program).unwrap();
     for _ in 0..100 {

@@ -60,7 +60,8 @@ pub use self::{
     scope::{Members, OfScope},
     scope_facts::ScopeFacts,
     simulator::{
-        Explain, LeftThread, TestThreads, Write, explain_deadlocks_by, is_simulated, serves_process,
+        Explain, JUDGE_FINDING, JUDGE_REPORT, Judge, LeftThread, TestThreads, Write,
+        explain_deadlocks_by, is_simulated, judge_by, serves_process,
     },
     threads::{ThreadRecord, runs_tasks},
     totals::{Contention, WAIT_BUCKETS},

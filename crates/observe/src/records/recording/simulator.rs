@@ -1,5 +1,5 @@
 //! The simulator of `blitz sim`, which runs a program with an object loaded before it. The object has functions for the
-//! program: one takes the function by which the program explains a deadlock, and others list the threads that a test has
+//! program: two take the functions by which the program explains a deadlock and judges its waits, and others list the threads that a test has
 //! left.
 
 use std::ffi::{CStr, c_char, c_void};
@@ -12,6 +12,15 @@ pub type Write = unsafe extern "C" fn(*const u8, usize);
 /// Writes a report about threads. They are given by a pointer to the system's numbers for them, and their count.
 pub type Explain = unsafe extern "C" fn(*const u32, usize, Write);
 
+/// Judges the waits of a program whose threads may run. The number says what is wanted: [`JUDGE_REPORT`] or
+/// [`JUDGE_FINDING`].
+pub type Judge = unsafe extern "C" fn(u32, Write);
+
+/// A [`Judge`] writes a report.
+pub const JUDGE_REPORT: u32 = 0;
+/// A [`Judge`] writes eight bytes, which name a finding that is certain; zeros if there is none.
+pub const JUDGE_FINDING: u32 = 1;
+
 /// Returns `true` if the program runs under `blitz sim`.
 pub fn is_simulated() -> bool {
     system::object().is_some()
@@ -22,6 +31,15 @@ pub fn explain_deadlocks_by(explain: Explain) {
     if let Some(take) = system::object() {
         // SAFETY: the object keeps the function, which is valid as long as the process lives.
         unsafe { take(explain) };
+    }
+}
+
+/// Gives the simulator, if there is one that asks, the function that it calls in a copy of the process while threads may run.
+pub fn judge_by(judge: Judge) {
+    if let Some(take) = function(c"blitz_sim_judges") {
+        // SAFETY: the object's function of this name has this type, and keeps the function, which is valid as long as the
+        // process lives.
+        unsafe { transmute::<*mut c_void, unsafe extern "C" fn(Judge)>(take)(judge) };
     }
 }
 
