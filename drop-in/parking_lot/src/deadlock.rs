@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::ThreadId;
 
 use backtrace::Backtrace;
-use blitz_io_observe::run_in_sleeping_thread;
 use blitz_io_inspect::{Certainty, Finding, Wait, findings, snapshot};
+use blitz_io_observe::run_in_sleeping_thread;
 
 /// A thread that waits for itself, or for other threads that wait for it.
 #[derive(Debug)]

@@ -10,6 +10,7 @@
 use std::env;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use blitz_io_sim::{Plan, Program, Schedule, Simulator, Verdict};
 use parking_lot::Mutex;
@@ -35,20 +36,38 @@ fn two_orders() {
     thread.join().unwrap();
 }
 
-#[test]
-fn a_deadlock_has_its_locks_and_their_holders() {
-    if env::var_os(VARIABLE).is_some() {
-        return two_orders();
-    }
-    // This test, in a process that the simulator controls.
-    let name = "a_deadlock_has_its_locks_and_their_holders";
-    let words = ["--exact", name, "--test-threads=1", "--nocapture"];
+/// Runs a test of this file with seeds until it deadlocks, in a process that the simulator controls. Returns the report.
+fn deadlock_of(test: &str) -> String {
+    let words = ["--exact", test, "--test-threads=1", "--nocapture"];
     let mut program = Program::new(env::current_exe().unwrap(), words);
     program.variables.push((VARIABLE.into(), "1".into()));
     let mut simulator = Simulator::start(&program).unwrap();
     let mut runs = (0..100).map(|seed| simulator.run(&Plan::new(Schedule::Random, seed)).unwrap());
     let deadlock = runs.find(|run| run.verdict == Verdict::Deadlock).unwrap();
-    let report = &deadlock.report;
+    deadlock.report
+}
+
+#[test]
+fn a_deadlock_beside_a_thread_that_sleeps_again_and_again_is_one() {
+    if env::var_os(VARIABLE).is_some() {
+        thread::spawn(|| {
+            loop {
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+        return two_orders();
+    }
+    let report = deadlock_of("a_deadlock_beside_a_thread_that_sleeps_again_and_again_is_one");
+    assert!(report.contains("some waits can never end"), "{report}");
+    assert!(report.contains("certain: deadlock"), "{report}");
+}
+
+#[test]
+fn a_deadlock_has_its_locks_and_their_holders() {
+    if env::var_os(VARIABLE).is_some() {
+        return two_orders();
+    }
+    let report = &deadlock_of("a_deadlock_has_its_locks_and_their_holders");
     let (_, finding) = report.split_once("certain: deadlock").expect(report);
     let (finding, _) = finding.split_once("\n\n").expect(report);
     // Lines are broken in the middle.

@@ -335,6 +335,99 @@ fn each_seed_runs_twice_alike() {
     assert!(ran.out.contains("each escaped"), "{}", ran.out);
 }
 
+/// A package with a test that fails and has `#[ignore]`, two that pass, one program without a harness, and one whose harness
+/// runs no test.
+fn package(folder: &Path) -> String {
+    let manifest = "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\
+                    [[test]]\nname = \"plain\"\nharness = false\n[[test]]\nname = \"none\"\nharness = false\n[workspace]\n";
+    let ign = "#[test] #[ignore] fn must_panic() { panic!() }\n#[test] fn fine() {}\n#[test] fn fine_too() {}\n";
+    let plain = "fn main() { std::fs::write(\"it-has-run\", \"\").unwrap(); }";
+    // As a harness whose filters are other ones, with an option that the list needs.
+    let none = "fn main() {\n    let listed = std::env::args().any(|word| word == \"--list\");\n    \
+                let ignored = std::env::args().any(|word| word.contains(\"ignored\"));\n    \
+                if listed && !ignored { println!(\"some: test\"); }\n    \
+                if !listed { println!(\"test result: ok. 0 passed; 0 failed; 0 ignored; --include-ignored\"); }\n}";
+    for (file, text) in [
+        ("Cargo.toml", manifest),
+        ("src/lib.rs", ""),
+        ("tests/ign.rs", ign),
+        ("tests/plain.rs", plain),
+        ("tests/none.rs", none),
+    ] {
+        let path = folder.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder.join("Cargo.toml").to_str().unwrap().to_owned()
+}
+
+#[test]
+fn tests_are_selected_as_their_harness_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = package(folder.path());
+    let traces = folder.path().to_str().unwrap();
+    let run = |code, target: &str, words: &[&str]| {
+        let fixed = ["sim", "run", "--json", "--keep-going", "--seeds", "2"];
+        let cargo = ["--traces", traces, "--", env!("CARGO"), "test", "--offline"];
+        let of_cargo = ["--manifest-path", &manifest, "--test", target, "--"];
+        let all = [&fixed[..], &cargo, &of_cargo, words].concat();
+        expect(code, &all)
+    };
+    let verdicts = |ran: Ran| -> Vec<(String, String)> {
+        let rows = ran.json().as_array().unwrap().clone();
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let rows = rows
+            .iter()
+            .map(|row| (text(&row["test"]), text(&row["verdict"])));
+        rows.collect()
+    };
+    let row = |test: &str, verdict: &str| (format!("ign::{test}"), verdict.to_owned());
+    let (fine, too) = (row("fine", "passed"), row("fine_too", "passed"));
+    let (left_out, fails) = (
+        row("must_panic", "ignored"),
+        row("must_panic", "failed with status 101"),
+    );
+    for (code, words, expected) in [
+        (
+            0,
+            &[][..],
+            vec![fine.clone(), too.clone(), left_out.clone()],
+        ),
+        (3, &["--ignored"], vec![fails.clone()]),
+        (
+            3,
+            &["--include-ignored"],
+            vec![fine.clone(), too.clone(), fails],
+        ),
+        (0, &["--exact", "fine"], vec![fine.clone()]),
+        (
+            0,
+            &["--skip", "fine_too"],
+            vec![fine.clone(), left_out.clone()],
+        ),
+        (
+            0,
+            &["--test-threads", "2", "--nocapture", "too", "panic"],
+            vec![too, left_out],
+        ),
+    ] {
+        assert_eq!(verdicts(run(code, "ign", words)), expected, "{words:?}");
+    }
+    run(64, "ign", &["--list"]);
+    let ran = run(1, "ign", &["--no-such-option"]);
+    assert!(ran.err.contains("no-such-option"), "{ran:?}");
+    // It would run outside of the simulation.
+    let ran = run(1, "plain", &[]);
+    assert!(ran.err.contains("plain is left out"), "{ran:?}");
+    assert!(!folder.path().join("it-has-run").exists());
+    // The program says that none has run.
+    let ran = run(1, "none", &[]);
+    assert!(
+        ran.out.contains("\"verdict\": \"no test has run\""),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn what_cannot_be_simulated_is_told() {
     let folder = tempfile::tempdir().unwrap();
