@@ -618,6 +618,37 @@ thread 2 \"tokio-rt-worker\" is a worker without tasks
     }
 
     #[test]
+    fn a_worker_that_was_woken_has_no_task_either_and_what_no_time_limit_ends_comes_first() {
+        let text = "\
+with --no-timeouts, no time limit ends a wait: without the option, the first would end after 5 ns
+thread 1 \"tokio-rt-worker\" could run, in futex wait
+    /app/deps/app-01+0x1
+what `blitz why` says:
+nothing certain
+";
+        let address = Address {
+            file: "/app/deps/app-01".to_owned(),
+            offset: 1,
+        };
+        let idle = frame(
+            "blitz_io_runtime::kernel::idle::Idle::sleep",
+            "/u/crates/runtime/src/kernel/idle.rs:1",
+        );
+        let frames = Frames::from([(address, vec![idle])]);
+        assert_eq!(
+            names().report(&Report::parse(text), &frames),
+            "\
+with --no-timeouts, no time limit ends a wait: without the option, the first would end after 5 ns
+what `blitz why` says:
+nothing certain
+
+what the threads do:
+thread 1 \"tokio-rt-worker\" is a worker without tasks
+"
+        );
+    }
+
+    #[test]
     fn a_report_of_threads_of_tokio_says_how_to_see_its_tasks() {
         let text = "thread 1 waits for a word of memory at 0x10, in futex wait\n    /app/deps/app-01+0x1\n";
         let address = Address {
