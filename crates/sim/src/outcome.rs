@@ -15,7 +15,7 @@ pub enum Verdict {
     Failed(i32),
     /// A signal ended the program.
     Killed(i32),
-    /// All threads waited, and none of them for a time.
+    /// All threads waited, and none of them for a time; or the program's records say that some waits can never end.
     Deadlock,
     /// The run passed its limit of points.
     Livelock,
