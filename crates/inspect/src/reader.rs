@@ -380,7 +380,7 @@ pub(crate) fn judged_at_rest(threads: &[u32]) -> (Snapshot, Vec<Finding>) {
 }
 
 /// Judges the waits of this process at one moment, in which its threads do nothing: it is a copy of a process whose threads
-/// may run. So nothing is said about tasks that are about to be polled.
+/// may run. So there are no findings about tasks that are ready.
 #[cfg(any(unix, windows))]
 pub(crate) fn judged_in_run() -> (Snapshot, Vec<Finding>) {
     let selection = Selection::choose();

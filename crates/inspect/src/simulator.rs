@@ -1,4 +1,4 @@
-//! The reports for `blitz sim`: about a run in which no thread can run any more, and about one that goes on.
+//! The reports for `blitz sim`: about a run in which no thread can run any more, and about one in which threads can.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::catch_unwind;

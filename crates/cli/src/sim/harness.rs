@@ -1,4 +1,4 @@
-//! The arguments of the harness of Rust's tests, and what it says at its end.
+//! The arguments of the harness of Rust's tests, and its last line.
 
 use std::ffi::OsString;
 
@@ -9,7 +9,7 @@ use crate::exit::Exit;
 pub struct Selection {
     /// The arguments that select tests.
     pub of_list: Vec<OsString>,
-    /// The one that each run needs so that tests with `#[ignore]` run.
+    /// The argument by which a test with `#[ignore]` runs.
     pub ignored: Option<&'static str>,
 }
 
@@ -27,7 +27,7 @@ const OTHERS: [&str; 9] = [
     "--shuffle",
     "--fail-fast",
 ];
-/// The same, with a value that may be the next word.
+/// Options of that kind, with a value that may be the next word.
 const OTHERS_BY_VALUE: [&str; 5] = [
     "--test-threads",
     "--format",
@@ -37,7 +37,7 @@ const OTHERS_BY_VALUE: [&str; 5] = [
 ];
 
 impl Selection {
-    /// Takes the arguments for the harness apart. Those that it does not know stay: the harness says what is wrong.
+    /// Sorts the arguments for the harness. Unknown ones stay: the harness refuses them.
     pub fn parse(words: &[OsString]) -> Result<Selection, Exit> {
         let mut selection = Selection::default();
         let mut words = words.iter();

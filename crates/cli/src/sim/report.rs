@@ -15,7 +15,7 @@ const LINES: usize = 40;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Ran(Verdict),
-    /// The test has `#[ignore]`, and no argument asks for it.
+    /// The test has `#[ignore]`, and no argument selects such tests.
     Ignored,
     /// Its harness says that no test has run.
     NoTest,

@@ -24,7 +24,7 @@ const NAME: usize = 15;
 const EXPLAINED: &str = "what `blitz why` says:";
 /// The line between that report and the threads.
 const THREADS: &str = "what the threads do:";
-/// The start of the line that says that the run has lasted as long as no time limit ends a wait.
+/// The start of the line about waits that a time would have ended.
 const NO_TIMEOUTS: &str = "with --no-timeouts, ";
 const WORKER: &str = "is a worker without tasks";
 /// Said of a program with tasks that does not say what these wait for.
@@ -271,7 +271,7 @@ impl Names {
         }
         let mut text = String::new();
         if !report.own.is_empty() {
-            // What the program says is to be read with this.
+            // A reader needs this line for the program's report.
             let is_head = |part: &Part| part.line.starts_with(NO_TIMEOUTS);
             for (_, head) in parts.iter().filter(|(_, part)| is_head(part)) {
                 _ = writeln!(text, "{}", head.line);

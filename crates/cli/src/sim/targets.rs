@@ -18,7 +18,7 @@ use crate::{output, shell};
 pub struct Target {
     pub name: String,
     pub program: Program,
-    /// What it is to the harness of tests; `None`: it has no such harness.
+    /// Its state in a harness of tests; `None`: it has no such harness.
     pub test: Option<Test>,
 }
 
@@ -26,7 +26,7 @@ pub struct Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
     Runs,
-    /// It has `#[ignore]`, and no argument asks for it.
+    /// It has `#[ignore]`, and no argument selects such tests.
     IsIgnored,
 }
 
@@ -226,9 +226,10 @@ fn list(
                 .variables
                 .push(("CARGO_MANIFEST_DIR".into(), folder.into()));
         }
-        let test = match ignored.contains(&name) {
-            true => Test::IsIgnored,
-            false => Test::Runs,
+        let test = if ignored.contains(&name) {
+            Test::IsIgnored
+        } else {
+            Test::Runs
         };
         Target {
             name: format!("{target}::{name}"),
@@ -264,8 +265,8 @@ fn names_of(
     Ok(Ok(names.map(str::to_owned).collect()))
 }
 
-/// Returns `true` if a program has the harness of Rust's tests, or another one with the same options: their names are in
-/// the file, or the harness is in a library of its own.
+/// Returns `true` if a program has the harness of Rust's tests, or another one with the same options. Then their names are in
+/// the file, unless the harness is in a library of its own.
 fn has_harness(file: &Path) -> Result<bool, Exit> {
     const MARKS: [&str; 2] = ["include-ignored", "libtest-"];
     let bytes = fs::read(file).map_err(|error| Exit::unreadable(file, error))?;

@@ -125,16 +125,21 @@ fn a_search_that_passes_says_what_it_has_not_tried() {
     let run = ["sim", "run", "--seeds", "1", "--traces", traces];
     let passes = ["--", &program, "two", "threads"];
     let ran = expect(0, &[&run[..], &passes].concat());
-    assert!(ran.err.contains("--preempt tries orders"), "{ran:?}");
+    assert!(ran.err.contains("changed at calls only"), "{ran:?}");
+    assert!(ran.err.contains("--schedule surw --preempt"), "{ran:?}");
     assert!(ran.err.contains("rust-src"), "{ran:?}");
     // Seed 8 is the first whose threads change between two calls, if no option says otherwise.
-    for some in [&["--preempt"][..], &["--seed", "8"]] {
-        let ran = expect(0, &[&run[..], some, &passes].concat());
-        assert!(ran.err.contains("with some seeds between two"), "{ran:?}");
+    for (option, seeds) in [
+        (&["--preempt"][..], "each seed"),
+        (&["--seed", "8"], "some seeds"),
+    ] {
+        let ran = expect(0, &[&run[..], option, &passes].concat());
+        let told = format!("with {seeds} between two");
+        assert!(ran.err.contains(&told), "{ran:?}");
     }
     let none = ["--seed", "8", "--preempt=none"];
     let ran = expect(0, &[&run[..], &none, &passes].concat());
-    assert!(ran.err.contains("--preempt tries orders"), "{ran:?}");
+    assert!(ran.err.contains("changed at calls only"), "{ran:?}");
 }
 
 #[test]
@@ -313,7 +318,7 @@ fn each_seed_runs_twice_alike() {
     let ran = expect(0, &["sim", "check", "--seeds", "50", "--", &program]);
     assert!(
         ran.out
-            .contains("50 seeds ran twice; 0 of 1 programs differed"),
+            .contains("50 seeds ran twice; 0 of 1 program differed"),
         "{}",
         ran.out
     );

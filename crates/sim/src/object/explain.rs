@@ -13,16 +13,16 @@
 //! # While threads run
 //!
 //! The second function ([`blitz_sim_judges`]) is for a state in which threads could run. A copy of the process calls it: a
-//! fork, in which all threads but a new one wait for ever ([`ask`]). So the run goes on as if nothing had asked. Only
-//! the report, in the shared memory, is longer afterwards.
+//! fork, in which all threads but a new one wait for ever ([`ask`]). So the run
+//! continues as without the question. Only the report, in the shared memory, is longer afterwards.
 //!
 //! # Deadlocks beside threads that go on
 //!
 //! An interval wakes its task for ever, so a run in which two others have deadlocked has always a thread that can run. But
 //! a cycle of waiters that only the members could end stays for ever. So the run asks for one
 //! when it has made [`FIRST`] points, and then each time that their number has doubled ([`judge`]). A long run asks a few times only. A
-//! cycle counts if it is there [`LATER`] points later again, with the same waits: a single look may find records that a
-//! thread is about to change.
+//! cycle counts if a second question, [`LATER`] points later, finds it again with the same waits: at one moment, a thread may be
+//! about to change its records.
 
 use core::ffi::c_void;
 use core::ptr::{null, null_mut};
@@ -54,7 +54,7 @@ const FINDING: u32 = 1;
 const ROOM: usize = 1 << 12;
 /// Points at which a run asks first whether waits can never end. Each question takes as long as some hundred points.
 pub const FIRST: u64 = 1 << 12;
-/// Points after which it asks again about what it has found.
+/// Points after which a second question confirms a finding.
 const LATER: u64 = 1 << 10;
 /// Seconds of processor time after which a copy of the process ends that does not answer.
 const PATIENCE: u64 = 10;
@@ -62,7 +62,7 @@ const PATIENCE: u64 = 10;
 /// The program's functions.
 static EXPLAIN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static JUDGE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-/// What the program is asked.
+/// The question to the program: [`REPORT`] or [`FINDING`].
 static mut WANTED: u32 = REPORT;
 
 /// State of the run before a report.
@@ -110,7 +110,7 @@ impl Before {
         }
     }
 
-    /// Takes what a report has done away from the run.
+    /// Undoes the steps of a report.
     fn restore(&self, region: &mut Region) {
         region.hash = self.hash;
         region.points.store(self.points, Ordering::Relaxed);
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn blitz_sim_judges(judge: Judge) {
     JUDGE.store(judge as *mut c_void, Ordering::Relaxed);
 }
 
-/// Returns `true` if the program can be asked while its threads run.
+/// Returns `true` if the program has a function for questions while its threads run.
 pub unsafe fn can_ask() -> bool {
     !JUDGE.load(Ordering::Relaxed).is_null() && has_room()
 }
@@ -194,7 +194,7 @@ unsafe extern "C" fn write(text: *const u8, length: usize) {
     end::note(&String::from_utf8_lossy(bytes));
 }
 
-/// Adds what the program says of its waits to the report, if it can be asked. The run goes on.
+/// Lets a program that has a function for it add its own report. The run is as before.
 pub unsafe fn report() {
     if can_ask() {
         end::note(HEAD);

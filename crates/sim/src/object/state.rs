@@ -222,9 +222,9 @@ pub struct Simulation {
     pub keeps_starts: bool,
     /// The thread with the baton is in libc's `pthread_create`.
     pub is_creating: bool,
-    /// The number of points at which the program is asked next whether waits can never end, and what it has found at the last
-    /// question, if that counts only when it is found again (`explain`).
+    /// The number of points at which the next judgement of the program's waits is due (`explain`).
     pub next_judgement: u64,
+    /// The finding of the last judgement, if the next one is to confirm it; zero otherwise.
     pub finding: u64,
     /// Set while the program explains a deadlock.
     pub explained: Option<Before>,

@@ -76,8 +76,8 @@ fn the_end_of_the_last_thread_leaves_a_deadlock_to_explain() {
 }
 
 /// Two threads that wait for each other, beside one that sleeps and looks for as long as the second argument says. The
-/// first argument says what the program answers when it is asked: nothing is certain, always the same finding, another one
-/// each time, the same one after a wait that no thread ends, or an abort.
+/// first argument decides the answer: nothing is certain, always the same finding, or another one each time. Or the program
+/// waits for ever, or aborts.
 const RUNS_ON: &str = r#"
 #include <dlfcn.h>
 #include <stdint.h>
@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
     _exit(0);
 }"#;
 
-/// The number of points at which a finding counts: the first question, and the one that confirms it.
+/// The number of points at which a second question confirms a finding.
 const FOUND: u64 = 4_096 + 1_024;
 
 #[test]
@@ -139,7 +139,7 @@ fn a_deadlock_beside_a_thread_that_goes_on_ends_the_run() {
         text.ends_with("what `blitz why` says:\nthe report\n"),
         "{text}"
     );
-    // The questions are no part of a run that goes on.
+    // The questions are no part of a run.
     let counts = |outcome: &Outcome| {
         (
             outcome.hash,
@@ -194,7 +194,7 @@ fn a_deadlock_without_time_limits_says_so() {
         text.starts_with("with --no-timeouts, no time limit"),
         "{text}"
     );
-    // It is asked as a program whose threads may run, so a sleep is no certain finding.
+    // The question is that of a program whose threads may run: a sleep is no certain finding.
     assert!(
         text.ends_with("what `blitz why` says:\nthe report\n"),
         "{text}"

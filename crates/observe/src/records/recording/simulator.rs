@@ -12,8 +12,7 @@ pub type Write = unsafe extern "C" fn(*const u8, usize);
 /// Writes a report about threads. They are given by a pointer to the system's numbers for them, and their count.
 pub type Explain = unsafe extern "C" fn(*const u32, usize, Write);
 
-/// Judges the waits of a program whose threads may run. The number says what is wanted: [`JUDGE_REPORT`] or
-/// [`JUDGE_FINDING`].
+/// Judges the waits of a program whose threads may run. The number is [`JUDGE_REPORT`] or [`JUDGE_FINDING`].
 pub type Judge = unsafe extern "C" fn(u32, Write);
 
 /// A [`Judge`] writes a report.
