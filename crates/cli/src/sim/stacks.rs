@@ -293,6 +293,10 @@ impl Names {
                 continue;
             }
             _ = writeln!(text, "{}", self.line(&part.line, &names));
+            // A thread of the library that runs on is no reason for anything.
+            if part.line.contains(" could run") && is_of_library(part, frames) {
+                continue;
+            }
             for line in self.stack(&part.stack, frames) {
                 _ = writeln!(text, "    {line}");
             }
@@ -424,6 +428,17 @@ fn idle(part: &Part, frames: &Frames) -> Option<&'static str> {
         }
     }
     found
+}
+
+/// Returns `true` if a thread executes nothing but code of this library.
+fn is_of_library(part: &Part, frames: &Frames) -> bool {
+    let origins = || {
+        let of = |address| frames.get(address).into_iter().flatten();
+        let stack = part.stack.iter();
+        stack.flat_map(move |address| of(address).map(move |frame| origin(address, frame)))
+    };
+    origins().any(|it| it == Origin::Library)
+        && origins().all(|it| matches!(it, Origin::Library | Origin::System))
 }
 
 /// Returns `true` if a thread is in the runtime of Tokio itself, which is not this library.
@@ -623,18 +638,23 @@ thread 2 \"tokio-rt-worker\" is a worker without tasks
 with --no-timeouts, no time limit ends a wait: without the option, the first would end after 5 ns
 thread 1 \"tokio-rt-worker\" could run, in futex wait
     /app/deps/app-01+0x1
+thread 2 \"tokio-rt-worker\" could run, in futex wake
+    /app/deps/app-01+0x2
 what `blitz why` says:
 nothing certain
 ";
-        let address = Address {
+        let address = |offset| Address {
             file: "/app/deps/app-01".to_owned(),
-            offset: 1,
+            offset,
         };
-        let idle = frame(
-            "blitz_io_runtime::kernel::idle::Idle::sleep",
-            "/u/crates/runtime/src/kernel/idle.rs:1",
-        );
-        let frames = Frames::from([(address, vec![idle])]);
+        let of = |function| vec![frame(function, "/u/crates/runtime/src/lib.rs:1")];
+        let frames = Frames::from([
+            (
+                address(1),
+                of("blitz_io_runtime::kernel::idle::Idle::sleep"),
+            ),
+            (address(2), of("blitz_io_runtime::Shared::wake")),
+        ]);
         assert_eq!(
             names().report(&Report::parse(text), &frames),
             "\
@@ -643,6 +663,7 @@ what `blitz why` says:
 nothing certain
 
 what the threads do:
+thread 2 \"tokio-rt-worker\" could run, in futex wake
 thread 1 \"tokio-rt-worker\" is a worker without tasks
 "
         );

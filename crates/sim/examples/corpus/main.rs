@@ -89,7 +89,7 @@ fn row(bug: &Bug, delays: &Path) -> Result<String, Failure> {
     // Searches that find nothing would come last.
     let median = all.get(SEARCHES as usize / 2);
     let median = median.ok_or_else(|| format!("found by {count} of {SEARCHES} searches"))?;
-    let (small, smallest) = shrink(&mut simulator, &median.plan, &median.outcome, |_, _| {})?;
+    let (small, smallest) = shrink(&mut simulator, &median.plan, &median.outcome, |_, _| true)?;
     let trace = Trace::new(&program, &small, &smallest)?;
     let mut simulator = Simulator::start(&program)?;
     let mut same = 0;
