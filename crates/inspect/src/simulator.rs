@@ -134,8 +134,8 @@ mod tests {
             of(Certainty::Certain, &[1, 9]),
         );
         let probable = of(Certainty::Probable, &[1]);
-        assert_eq!(finding(&[probable.clone()]), 0);
-        let name = finding(&[old.clone()]);
+        assert_eq!(finding(slice::from_ref(&probable)), 0);
+        let name = finding(slice::from_ref(&old));
         assert_ne!(name, 0);
         assert_eq!(finding(&[probable, new.clone(), old]), name);
         assert_ne!(finding(&[new]), name);
