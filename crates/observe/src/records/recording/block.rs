@@ -255,6 +255,12 @@ impl Block {
         unsafe { self.taken_at.load(Ordering::Relaxed).as_ref() }
     }
 
+    /// Returns the location at which the object was created, if it is known.
+    pub(super) fn created_at(&self) -> Option<&'static Location<'static>> {
+        // SAFETY: null, or from a `&'static`.
+        unsafe { self.created_at.load(Ordering::Relaxed).as_ref() }
+    }
+
     pub(super) fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }
@@ -284,8 +290,7 @@ impl Block {
             is_movable: holder & MOVABLE != 0,
             is_beside_readers: holder & BESIDE_READERS != 0,
             taken_at: self.taken_at(),
-            // SAFETY: null, or from a `&'static`.
-            created_at: unsafe { self.created_at.load(Ordering::Relaxed).as_ref() },
+            created_at: self.created_at(),
             handed: self.handed.load(Ordering::Relaxed),
             readers: self.readers.iter().filter_map(waiter).collect(),
             unnamed: self.unnamed.load(Ordering::Relaxed),

@@ -14,6 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::event::{self, Code, Event};
 use super::{recorder, requests, retired, rings};
 use crate::Kind;
+use crate::records::recording::block::Block;
 use crate::records::recording::clock::nanos;
 use crate::records::recording::json::{Name, Place, Text, command, list};
 use crate::records::recording::threads;
@@ -103,6 +104,14 @@ pub(super) fn text(first: Pair) -> String {
             .iter()
             .map(|&(target, generation)| Name(name(target, generation))),
     );
+    list(
+        &mut text,
+        "created",
+        objects
+            .all
+            .iter()
+            .map(|&(target, generation)| Place(created_at(target, generation))),
+    );
     // The numbers that a snapshot has for the objects.
     list(
         &mut text,
@@ -128,14 +137,27 @@ fn unix() -> u64 {
     now.saturating_sub(nanos())
 }
 
-/// Returns the name of an object. The block may be another object's by now.
+/// Returns the name of an object.
 fn name(target: u64, generation: u16) -> Option<&'static str> {
-    let known = retired::names().get(&(target, generation)).copied();
+    let known = retired::name((target, generation));
+    known.or_else(|| present(target, generation, retired::name_of))
+}
+
+/// Returns the location at which an object was created.
+fn created_at(target: u64, generation: u16) -> Option<&'static Location<'static>> {
+    let known = retired::created_at((target, generation));
+    known.or_else(|| present(target, generation, Block::created_at))
+}
+
+/// Reads a value from the block of an object. `None` if the block is another object's by then.
+fn present<T>(
+    target: u64,
+    generation: u16,
+    read: impl FnOnce(&'static Block) -> Option<T>,
+) -> Option<T> {
     let block = event::block(target)?;
-    known.or_else(|| {
-        let name = retired::name_of(block);
-        name.filter(|_| block.generation() as u16 == generation)
-    })
+    let value = read(block);
+    value.filter(|_| block.generation() as u16 == generation)
 }
 
 struct Thread<'a>(u64, &'a str);

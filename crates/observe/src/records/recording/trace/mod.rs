@@ -27,6 +27,7 @@ mod recorder;
 mod requests;
 mod retired;
 mod rings;
+mod serving;
 mod watch;
 
 use super::at_exit;
@@ -44,6 +45,7 @@ pub(in crate::records::recording) use polls::{poll_begins, poll_ends};
 pub use recorder::{start, stop};
 pub use requests::{Instrumented, Request, request};
 pub(in crate::records::recording) use retired::retire;
+pub use serving::{keep_requests, requests};
 pub use watch::{Ended, watch};
 
 /// The variable of the environment that switches the recorder on.

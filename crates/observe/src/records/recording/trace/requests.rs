@@ -13,6 +13,7 @@ use blitz_io_futex::per_process::PerProcess;
 
 use super::event::{Code, Event};
 use super::recorder::{is_on, record};
+use super::serving::{self, Served};
 use super::watch::Watched;
 use crate::records::Waiter;
 use crate::records::recording::{lint, recorders};
@@ -57,6 +58,8 @@ pub(super) fn names() -> Vec<String> {
 pub struct Request {
     /// 0 if the recorder was off when it began.
     id: u64,
+    /// `Some` if the process answers `blitz why`.
+    served: Option<Served>,
     /// `Some` if something asks for the ends of requests.
     watched: Option<Box<Watched>>,
     /// The word of the task or thread that works for it, as the recorder of `blitz lint` knows; 0 if it does not.
@@ -70,6 +73,7 @@ pub fn request<'a>(name: impl Into<Cow<'a, str>>) -> Request {
     let is_linted = recorders::lints();
     let mut request = Request {
         id: 0,
+        served: None,
         watched: None,
         owner: 0,
         is_linted,
@@ -77,11 +81,16 @@ pub fn request<'a>(name: impl Into<Cow<'a, str>>) -> Request {
     if is_linted {
         request.find_owner();
     }
-    if !is_on() {
+    let (is_kept, is_on) = (serving::is_on(), is_on());
+    if !is_kept && !is_on {
+        return request;
+    }
+    let name = name.into();
+    request.served = is_kept.then(|| Served::new(&name));
+    if !is_on {
         return request;
     }
     let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-    let name = name.into();
     record(Event {
         target: place_of(&name),
         ..Event::new(Code::Request, Waiter::current().word(), id)
@@ -113,6 +122,9 @@ impl Request {
     /// The current task or thread works for the request from now on.
     pub fn enter(&self) {
         self.note(Code::Enter);
+        if let Some(served) = &self.served {
+            served.enter();
+        }
         if self.is_linted {
             lint::in_request();
         }
