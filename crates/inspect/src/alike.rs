@@ -18,8 +18,8 @@ pub(crate) struct Block<'a> {
 struct Likeness<'a> {
     waiter: Named<'a>,
     kind: &'a str,
-    /// The name of the object. Those without a name are alike.
-    object: Option<&'a str>,
+    /// The name of the object, and the place that created it. Those of one place without a name are alike.
+    object: Option<(Option<&'a str>, &'a str)>,
     awaited: Option<Named<'a>>,
     /// The source up to the address or number in it.
     source: Option<&'a str>,
@@ -27,9 +27,9 @@ struct Likeness<'a> {
     is_timed: bool,
 }
 
-/// The kind, process, name and spawn location of a thread or task.
+/// The kind, process, name and spawn location of a thread or task, and the first request for which it works.
 #[derive(PartialEq, Eq, Hash)]
-struct Named<'a>(u8, usize, &'a str, &'a str);
+struct Named<'a>(u8, usize, &'a str, &'a str, &'a str);
 
 impl<'a> Named<'a> {
     fn new(snapshot: &'a Snapshot, waiter: Waiter) -> Self {
@@ -38,14 +38,16 @@ impl<'a> Named<'a> {
                 let task = snapshot.task(id).map(|task| (&task.name, &task.location));
                 let job = || snapshot.job(id).map(|job| (&job.name, &job.location));
                 let (name, location) = task.or_else(job).map_or(("", ""), |(n, l)| (n, l));
-                Self(0, process_and_number(id).0, name, location)
+                let serves = snapshot.requests_of(id).first();
+                let request = serves.map_or("", |serves| &serves.name);
+                Self(0, process_and_number(id).0, name, location, request)
             }
             Waiter::Thread(id) => {
                 let thread = snapshot.threads.iter().find(|thread| thread.id == id);
                 let name = thread.map_or("", |thread| &thread.name);
-                Self(1, process_and_number(id).0, name, "")
+                Self(1, process_and_number(id).0, name, "", "")
             }
-            Waiter::Process(pid) => Self(2, pid as usize, "", ""),
+            Waiter::Process(pid) => Self(2, pid as usize, "", "", ""),
         }
     }
 }
@@ -57,7 +59,7 @@ impl<'a> Likeness<'a> {
         Self {
             waiter: Named::new(snapshot, wait.waiter),
             kind: &wait.kind,
-            object: object.and_then(|object| object.name.as_deref()),
+            object: object.map(|object| (object.name.as_deref(), object.created_at.as_str())),
             awaited: (wait.task).map(|id| Named::new(snapshot, Waiter::Task(id))),
             source: source.and_then(|source| source.split(|c: char| c.is_ascii_digit()).next()),
             location: &wait.location,

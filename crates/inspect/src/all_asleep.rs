@@ -68,6 +68,7 @@ pub(crate) fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
             .into_iter()
             .chain(reasons.into_iter().cloned())
             .collect(),
+        further: Vec::new(),
     });
 }
 

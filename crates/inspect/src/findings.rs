@@ -326,6 +326,7 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         summary: summary + &other_ends,
         waiters,
         waits,
+        further: Vec::new(),
     }
 }
 
@@ -400,6 +401,7 @@ fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>)
                 summary: of_handed(later, first) + &handed::other_ends(later, first),
                 waiters: vec![waiter],
                 waits,
+                further: Vec::new(),
             });
         }
     }
@@ -442,6 +444,7 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
             ),
             waiters: vec![wait.waiter],
             waits: vec![wait.clone()],
+            further: Vec::new(),
         });
     }
 }
@@ -485,6 +488,7 @@ fn stopped_peers(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding
             ),
             waiters: std::iter::once(wait.waiter).chain(processes).collect(),
             waits: vec![wait.clone()],
+            further: Vec::new(),
         });
     }
 }
@@ -530,5 +534,6 @@ fn not_polled(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) 
         ),
         waiters,
         waits: Vec::new(),
+        further: Vec::new(),
     });
 }

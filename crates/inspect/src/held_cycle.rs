@@ -18,7 +18,7 @@
 
 use std::collections::BTreeSet;
 
-use blitz_io_observe::{Kind, SOCKET};
+use blitz_io_observe::{Kind, Mode, SOCKET};
 
 use crate::graph::{Graph, is_held};
 use crate::names::of_waiter;
@@ -114,8 +114,8 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
     let snapshot = graph.snapshot;
     let name = |waiter: Waiter| of_waiter(snapshot, waiter);
     let waits: Vec<Wait> = cycle.iter().map(|&(_, wait)| wait.clone()).collect();
-    let (mut others, mut without_record) = (0, 0);
-    let mut only_sockets = true;
+    let mut further: Vec<Wait> = Vec::new();
+    let mut has_unrecorded = false;
     let members = cycle.iter().map(|&(waiter, _)| waiter);
     let owners = members
         .clone()
@@ -128,26 +128,16 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
     }
     for waiter in involved {
         let all = graph.waits(waiter);
-        for &wait in all.iter().filter(|wait| !is_held(wait)) {
-            only_sockets &= wait.kind == SOCKET;
-            others += 1;
-        }
-        let wakers = waiter.task().and_then(|id| graph.task(id));
-        if wakers.is_some_and(|task| task.wakers > all.len()) {
-            only_sockets = false;
-            without_record += 1;
-        }
+        let others = all.iter().filter(|wait| !is_held(wait));
+        further.extend(others.map(|&wait| wait.clone()));
+        let task = waiter.task().and_then(|id| graph.task(id));
+        has_unrecorded |= task.is_some_and(|task| task.wakers > all.len());
     }
     let names: Vec<String> = cycle.iter().map(|&(waiter, _)| name(waiter)).collect();
     let mut summary = format!("{} wait for each other", names.join(", "));
-    if others + without_record != 0 {
-        let end = if only_sockets {
-            "if a client goes away"
-        } else {
-            "if another of their waits ends"
-        };
-        let count = of_others(others, without_record);
-        summary = format!("{summary}, and can go on only {end} ({count})");
+    let ends = ends(&further, has_unrecorded);
+    if !ends.is_empty() {
+        summary = format!("{summary}, and can go on only if {}", ends.join(", or if "));
     }
     Finding {
         certainty: Certainty::Probable,
@@ -155,18 +145,33 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
         summary,
         waiters: cycle.iter().map(|&(waiter, _)| waiter).collect(),
         waits,
+        further,
     }
 }
 
-/// Counts the waits of these tasks beside those of the cycle. The list of all waits has those with a record.
-fn of_others(others: usize, without_record: usize) -> String {
-    let waits = |count| if count == 1 { "wait" } else { "waits" };
-    match (others, without_record) {
-        (others, 0) => format!("{others} further {}, below", waits(others)),
-        (0, unknown) => format!("{unknown} further {} without a record", waits(unknown)),
-        (others, unknown) => format!(
-            "{others} further {}, below, and {unknown} without a record",
-            waits(others)
-        ),
+/// Returns the events that would end one of these waits, as the author of the program calls them. If one of the waits has no
+/// such event, there is one text for all.
+fn ends(further: &[Wait], has_unrecorded: bool) -> Vec<&'static str> {
+    /// The end of a wait, and which waits end so.
+    type End = (&'static str, fn(&Wait) -> bool);
+    let known: [End; 3] = [
+        ("a client goes away", |wait| wait.kind == SOCKET),
+        ("a channel is closed", |wait| {
+            wait.semantics.mode == Mode::Closed
+        }),
+        ("a message arrives", |wait| {
+            wait.semantics.mode == Mode::Receive
+        }),
+    ];
+    let is_known = |wait: &Wait| known.iter().any(|(_, is_it)| is_it(wait));
+    let mut ends: Vec<&str> = if further.iter().all(is_known) {
+        let there = known.iter().filter(|(_, is_it)| further.iter().any(is_it));
+        there.map(|(end, _)| *end).collect()
+    } else {
+        vec!["another of their waits ends"]
+    };
+    if has_unrecorded {
+        ends.push("something without a record ends");
     }
+    ends
 }

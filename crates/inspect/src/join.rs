@@ -40,6 +40,7 @@ pub fn join(parts: impl IntoIterator<Item = (Process, Option<Snapshot>)>) -> Sna
         joined.threads.append(&mut snapshot.threads);
         joined.tasks.append(&mut snapshot.tasks);
         joined.jobs.append(&mut snapshot.jobs);
+        joined.requests.append(&mut snapshot.requests);
         joined.waits.append(&mut snapshot.waits);
         joined.ends.append(&mut snapshot.ends);
         joined.stacks.append(&mut snapshot.stacks);
@@ -73,6 +74,9 @@ impl Renumber {
                 self.waiter(&mut of.owner);
                 self.number(&mut of.scope);
             }
+        }
+        for serves in &mut snapshot.requests {
+            self.number(&mut serves.task);
         }
         for job in &mut snapshot.jobs {
             self.number(&mut job.id);

@@ -32,6 +32,7 @@ mod long_wait;
 mod makers;
 mod names;
 mod never_woken;
+mod objects;
 mod origin;
 mod other_ends;
 mod overdue;
@@ -125,13 +126,14 @@ pub use dot::{dot, dot_of_findings};
 pub use findings::findings;
 pub use join::join;
 pub use names::{of_target, of_waiter, short as short_place};
+pub use objects::of_object;
 #[doc(hidden)]
 pub use origin::{Origin, origin};
 pub use report::{report, report_within};
 pub use snapshot::{
     Certainty, ChildOf, Contention, End, Fill, Finding, Frame, Group, Hosted, Job, LeftOut, Maker,
-    Monitor, Object, Overdue, Peer, Process, ProcessState, Resource, Runtime, Scheduler, Snapshot,
-    Spawned, Stack, Task, TaskState, Thread, Wait, Waiter, Waiting, Worker,
+    Monitor, Object, Overdue, Peer, Process, ProcessState, Resource, Runtime, Scheduler, Serves,
+    Snapshot, Spawned, Stack, Task, TaskState, Thread, Wait, Waiter, Waiting, Worker,
 };
 pub use tree::tree;
 #[doc(hidden)]

@@ -51,6 +51,7 @@ pub(crate) fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
             ),
             waiters: vec![waiter],
             waits,
+            further: Vec::new(),
         });
     }
 }

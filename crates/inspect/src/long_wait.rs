@@ -44,6 +44,7 @@ pub(crate) fn long_waits(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
                 summary: sentence(snapshot, wait, usual),
                 waiters: vec![wait.waiter],
                 waits: vec![wait.clone()],
+                further: Vec::new(),
             });
         }
     }
@@ -109,6 +110,7 @@ fn of_shutdown(snapshot: &Snapshot, wait: &Wait) -> Finding {
         summary: format!("{waiter} has waited {time:.1} s for the {target}; it may still end"),
         waiters: vec![wait.waiter],
         waits: vec![wait.clone()],
+        further: Vec::new(),
     }
 }
 

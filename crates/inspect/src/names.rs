@@ -5,19 +5,17 @@ use std::path::Path;
 use blitz_io_observe::{Kind, Mode};
 
 use crate::graph::is_unknown;
-use crate::snapshot::{
-    End, Object, Process, Snapshot, Wait, Waiter, id_of_child, process_and_number,
-};
+use crate::objects::of_object;
+use crate::snapshot::{End, Process, Snapshot, Wait, Waiter, id_of_child, process_and_number};
 
 /// A name lists so many closures.
 const NAMES: usize = 4;
+/// The name of a task has so many of the requests for which it works.
+const REQUESTS: usize = 2;
 /// The name of a child has so many children around it.
 const DEPTH: usize = 8;
 /// Set in the number of a thread that this library has given none. The rest is the system's number.
 pub(crate) const SYSTEM_NUMBER: u64 = 1 << 40;
-
-/// Set in the number of an object of a simulation, which has it in the order of the run. Other objects have addresses.
-pub(crate) const NUMBERED_OBJECT: u64 = 1 << 63;
 
 /// Returns the name of a thread, task or process, as reports have it.
 #[must_use]
@@ -65,10 +63,20 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
         Waiter::Thread(_) if id & SYSTEM_NUMBER != 0 => ("tid", id & !SYSTEM_NUMBER),
         _ => (kind, id),
     };
-    match name.filter(|name| !name.is_empty()) {
+    let mut text = match name.filter(|name| !name.is_empty()) {
         Some(name) => format!("{kind} {id} \"{name}\""),
         None => format!("{kind} {id}"),
+    };
+    let serves = waiter.task().map_or(&[][..], |id| snapshot.requests_of(id));
+    if !serves.is_empty() {
+        let named = serves.iter().take(REQUESTS);
+        let mut names: Vec<String> = named.map(|serves| serves.name.clone()).collect();
+        if let more @ 1.. = serves.len().saturating_sub(REQUESTS) {
+            names.push(format!("and {more} more"));
+        }
+        text += &format!(" ({})", names.join(", "));
     }
+    text
 }
 
 /// Returns the name of a child that the future of its scope polls, with the tasks that await its scope and those around it.
@@ -130,9 +138,9 @@ pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
     if wait.runtime.is_some() {
         return of_shutdown(snapshot, wait);
     }
-    let object = wait.object.as_ref().map(of_object);
+    let object = wait.object.as_ref();
     match (object, wait.task) {
-        (Some(name), _) => format!("{} {name}", wait.kind),
+        (Some(object), _) => of_object(snapshot, &wait.kind, object),
         (None, Some(task)) if wait.semantics.mode == Mode::Drive => {
             of_waiter(snapshot, Waiter::Task(task))
         }
@@ -222,14 +230,6 @@ pub(crate) fn of_members(wait: &Wait) -> Option<String> {
 pub(crate) fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
-}
-
-pub(crate) fn of_object(object: &Object) -> String {
-    match &object.name {
-        Some(name) => format!("\"{name}\""),
-        None if object.id & NUMBERED_OBJECT != 0 => format!("#{}", object.id & !NUMBERED_OBJECT),
-        None => format!("{:#x}", object.id),
-    }
 }
 
 /// Returns `true` for the kind of an end of a channel.

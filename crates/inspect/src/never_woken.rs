@@ -35,6 +35,7 @@ pub(crate) fn never_woken(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Ve
             ),
             waiters: vec![wait.waiter, holder],
             waits: vec![wait.clone()],
+            further: Vec::new(),
         });
     }
 }

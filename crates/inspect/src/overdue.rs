@@ -45,6 +45,7 @@ pub(crate) fn overdue_timers(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut
             ),
             waiters: vec![wait.waiter],
             waits: vec![wait.clone()],
+            further: Vec::new(),
         });
         waiters.push(wait.waiter);
         if waiters.len() == MOST {

@@ -11,7 +11,8 @@
 use blitz_io_observe::Kind;
 
 use crate::graph::Graph;
-use crate::names::{counted, of_object, of_target, of_waiter, short};
+use crate::names::{counted, of_target, of_waiter};
+use crate::objects::{created_at, of_object};
 use crate::snapshot::{Finding, Resource, Snapshot, Wait, Waiter};
 
 /// Returns the note about each such task or thread that is in no finding.
@@ -52,16 +53,17 @@ fn only_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
 }
 
 fn note(snapshot: &Snapshot, wait: &Wait, channel: &Resource, values: usize) -> String {
-    let place = match short(&channel.object.created_at) {
-        "" => String::new(),
-        place => format!(" (created at {place})"),
+    let named = Some(&channel.object).filter(|object| object.name.is_some());
+    let place = match named.and_then(created_at) {
+        Some(place) => format!(" (created at {place})"),
+        None => String::new(),
     };
     format!(
-        "{} waits for {}, and receives nothing meanwhile from its own channel {}{place}, which has {} and to which it has \
+        "{} waits for {}, and receives nothing meanwhile from its own {}{place}, which has {} and to which it has \
          sent last. If that is the request for the answer, this never ends",
         of_waiter(snapshot, wait.waiter),
         of_target(snapshot, wait),
-        of_object(&channel.object),
+        of_object(snapshot, "channel", &channel.object),
         counted(values, "value"),
     )
 }

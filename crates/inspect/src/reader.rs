@@ -14,8 +14,8 @@ use crate::runtimes::runtimes;
 use crate::selection::Selection;
 use crate::sleepers::{self, Sleepers};
 use crate::snapshot::{
-    ChildOf, Contention, Fill, Finding, Job, Maker, Object, Overdue, Resource, Snapshot, Spawned,
-    Task, TaskState, Thread, Wait, Waiter, place, waiter,
+    ChildOf, Contention, Fill, Finding, Job, Maker, Object, Overdue, Resource, Serves, Snapshot,
+    Spawned, Task, TaskState, Thread, Wait, Waiter, place, waiter,
 };
 #[cfg(any(unix, windows))]
 use crate::stacks::{self, Way};
@@ -113,6 +113,20 @@ fn waits_of(selection: &Selection) -> Snapshot {
     let system = sleepers::read();
     let read = records::read_chosen(|brief| selection.has(brief));
     of_records(selection, system, read)
+}
+
+/// Returns the requests for which the tasks of the snapshot work.
+fn requests(snapshot: &Snapshot) -> Vec<Serves> {
+    let tasks: HashSet<u64> = snapshot.tasks.iter().map(|task| task.id).collect();
+    let all = records::trace::requests().into_iter();
+    let of_tasks = all.filter(|(by, _)| by.is_task() && tasks.contains(&by.number()));
+    let serves = of_tasks.map(|(by, name)| Serves {
+        task: by.number(),
+        name,
+    });
+    let mut serves: Vec<Serves> = serves.collect();
+    serves.sort();
+    serves
 }
 
 /// Makes a snapshot of records and threads that were just read.
@@ -253,6 +267,7 @@ fn of_records(
     });
     forget_older(&mut snapshot);
     forget_driven(&mut snapshot, &runtime);
+    snapshot.requests = requests(&snapshot);
     snapshot.missing = system.missing;
     snapshot.handles_signals = system.handles_signals;
     snapshot

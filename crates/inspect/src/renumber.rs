@@ -3,7 +3,7 @@
 
 use blitz_io_observe::{id_of_child, number_of_child};
 
-use crate::names::NUMBERED_OBJECT;
+use crate::objects::NUMBERED_OBJECT;
 use crate::snapshot::{Object, Snapshot, Wait, Waiter};
 
 /// The functions that return the other numbers.
@@ -38,6 +38,9 @@ pub fn renumber(
     for wait in &mut snapshot.waits {
         numbers.wait(wait);
     }
+    for serves in &mut snapshot.requests {
+        serves.task = numbers.task(serves.task);
+    }
     for job in &mut snapshot.jobs {
         job.id = numbers.task(job.id);
     }
@@ -53,6 +56,7 @@ pub fn renumber(
         end.user = end.user.map(|user| numbers.waiter(user));
     }
     snapshot.tasks.sort_by_key(|task| task.id);
+    snapshot.requests.sort();
     snapshot.jobs.sort_by_key(|job| job.id);
     snapshot.waits.sort_by_key(|wait| wait.waiter);
 }

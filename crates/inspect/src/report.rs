@@ -10,17 +10,19 @@ use crate::alike::{Block, blocks, without_waits};
 use crate::graph::Graph;
 use crate::lines::Lines;
 use crate::names::{
-    counted, is_of_std, of_members, of_target, of_time_if_any, of_waiter, role_of_place,
-    role_of_reader, short, since_taken, with_role, within_process,
+    counted, of_members, of_target, of_time_if_any, of_waiter, role_of_place, role_of_reader,
+    short, since_taken, with_role, within_process,
 };
+use crate::objects::{created_at, is_numbered};
 use crate::snapshot::{
-    Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, Stack, TaskState, Wait,
-    Waiter,
+    Certainty, End, Fill, Finding, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter,
 };
 use crate::{long_wait, own_lock, own_request};
 
 /// A finding shows each of so many waits.
 const EACH: usize = 16;
+/// A finding shows so many of the waits that could end it.
+const FURTHER: usize = 8;
 /// So many notes are shown.
 const NOTES: usize = 8;
 /// The role of the thread or task that has an object.
@@ -128,6 +130,34 @@ fn describe_findings(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]
         } else {
             describe_blocks(text, snapshot, &blocks(snapshot, &finding.waits));
         }
+        describe_further(text, snapshot, &finding.further);
+    }
+}
+
+/// Writes the waits whose end would end a finding, each in one line.
+fn describe_further(text: &mut Lines, snapshot: &Snapshot, waits: &[Wait]) {
+    if waits.is_empty() {
+        return;
+    }
+    text.line("  ", "the waits that could end it:");
+    for wait in waits.iter().take(FURTHER) {
+        let waiter = of_waiter(snapshot, wait.waiter);
+        let target = of_target(snapshot, wait);
+        let place = match wait.location.as_str() {
+            // A library that polls a socket itself: the line that spawned its task says whose it is.
+            "" => {
+                let task = wait.waiter.task().and_then(|id| snapshot.task(id));
+                let spawned = task.filter(|task| !task.is_root && !task.location.is_empty());
+                spawned.map(|task| format!(", spawned at {}", short(&task.location)))
+            }
+            at if target.ends_with(short(at)) => None,
+            at => Some(format!(", {} {}", role_of_place(&wait.kind), short(at))),
+        };
+        let place = place.unwrap_or_default();
+        text.line("    ", &format!("{waiter} for {target}{place}"));
+    }
+    if let more @ 1.. = waits.len().saturating_sub(FURTHER) {
+        text.line("    ", &format!("and {more} more"));
     }
 }
 
@@ -326,7 +356,9 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     let time = of_time_if_any(wait);
     text.line("  ", &format!("{waiter} waits{time} for {target}"));
     let object = wait.object.as_ref();
-    let created = object.and_then(of_creation);
+    // Its number in the run of a simulation is its name; other names have the place.
+    let numbered = object.filter(|object| object.name.is_none() && is_numbered(object));
+    let created = numbered.and_then(created_at);
     let place = Some(short(&wait.location)).filter(|place| !place.is_empty());
     // The name of a `block_on` is its location.
     if let Some(place) = place.filter(|place| !target.ends_with(place) && created != Some(place)) {
@@ -389,14 +421,6 @@ fn of_awaited(snapshot: &Snapshot, wait: &Wait) -> Option<String> {
     let is_join = wait.location.is_empty() && wait.semantics.mode == Mode::Join;
     let says = is_join && !task.location.is_empty();
     says.then(|| format!("which was spawned at {}", short(&task.location)))
-}
-
-/// Returns the place at which an object without a name was created, unless it is one of std: `Arc::default` creates what it
-/// contains.
-fn of_creation(object: &Object) -> Option<&str> {
-    let place = object.created_at.as_str();
-    let says = object.name.is_none() && !place.is_empty() && !is_of_std(place);
-    says.then(|| short(place))
 }
 
 /// Describes how full a channel is, and how many ends it has.

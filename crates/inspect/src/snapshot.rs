@@ -26,6 +26,10 @@ pub struct Snapshot {
     pub threads: Vec<Thread>,
     /// The tasks that have not ended, in the order of their numbers.
     pub tasks: Vec<Task>,
+    /// The requests for which these tasks work, in the order of the tasks. Only requests that the program marks for
+    /// `blitz trace`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<Serves>,
     /// The closures on threads for blocking work.
     #[serde(default)]
     pub jobs: Vec<Job>,
@@ -85,6 +89,15 @@ pub struct Snapshot {
     /// The process itself, if it has such ends. After [`join`](crate::join), the other processes, too.
     #[serde(default)]
     pub processes: Vec<Process>,
+}
+
+/// A request for which a task works.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Serves {
+    /// The number of the task.
+    pub task: u64,
+    /// The name of the request, such as `GET /users/{id}`.
+    pub name: String,
 }
 
 /// The waits and tasks that a snapshot of a large process does not have.
@@ -605,6 +618,9 @@ pub struct Finding {
     pub waiters: Vec<Waiter>,
     /// The waits of the chain.
     pub waits: Vec<Wait>,
+    /// The other waits of these threads and tasks, if the end of one of them would let them go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<Wait>,
 }
 
 impl Waiter {
@@ -659,6 +675,15 @@ impl Snapshot {
     pub fn task(&self, id: u64) -> Option<&Task> {
         let at = self.tasks.binary_search_by_key(&id, |task| task.id).ok()?;
         self.tasks.get(at)
+    }
+
+    /// Returns the requests for which a task works.
+    #[must_use]
+    pub fn requests_of(&self, task: u64) -> &[Serves] {
+        let first = self.requests.partition_point(|serves| serves.task < task);
+        let own = &self.requests[first..];
+        let count = own.partition_point(|serves| serves.task == task);
+        &own[..count]
     }
 
     /// Returns a closure on a thread for blocking work that has not ended.

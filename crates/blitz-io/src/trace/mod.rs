@@ -2,7 +2,8 @@
 //!
 //! A request is a unit of work for which a user waits: the answer to an HTTP request, a job of a queue. [`request`] says where it
 //! begins and ends. It has the tasks and the closures for blocking work that it spawns. Without the feature
-//! `inspect`, and while the recorder is off, this does nothing, so it may stay in the program.
+//! `inspect`, and while the recorder is off, this does nothing, so it may stay in the program. In a process that answers
+//! `blitz why` (`BLITZ_INSPECT=1`), reports name the requests of each task.
 //!
 //! ```
 //! use blitz_io::{sync::Mutex, trace};

@@ -218,8 +218,11 @@ fn who(step: &Step) -> String {
 /// Describes one of several locks, in two lines.
 fn shown(side: &Side, all: &[&Side]) -> String {
     let mut text = numbered(side, all);
-    if let Some(made_at) = made_at(side) {
-        _ = write!(text, " (created at {})", short(made_at));
+    match (made_at(side).map(short), &side.name) {
+        // The place is a part of the name.
+        (Some(made_at), None) => _ = write!(text, " created at {made_at}"),
+        (Some(made_at), Some(_)) => _ = write!(text, " (created at {made_at})"),
+        (None, _) => {}
     }
     if let Some(at) = &side.at {
         _ = write!(text, "\n      at {}", short(at));

@@ -200,12 +200,9 @@ impl Cause {
             Some(kind) => recording.kind(kind).1,
             None => "",
         };
-        match recording.object(self.object) {
-            Some(name) => format!("{what} \"{name}\""),
-            None if self.object != 0 && self.category != Category::Channel => {
-                format!("{what} #{}", self.object)
-            }
-            None => what.to_owned(),
+        match self.object {
+            0 => what.to_owned(),
+            object => recording.named(what, object),
         }
     }
 }

@@ -92,6 +92,8 @@ impl Recording {
         self.lost = self.lost.saturating_add(other.lost);
         self.names.append(&mut other.names);
         self.locations.append(&mut other.locations);
+        self.created.resize(self.objects.len(), None);
+        self.created.append(&mut other.created);
         self.objects.append(&mut other.objects);
         let threads = other.threads.into_iter().map(|thread| Thread {
             number: moved.number(thread.number),

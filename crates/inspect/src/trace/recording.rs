@@ -6,6 +6,7 @@ use blitz_io_observe::Kind;
 use serde::Deserialize;
 
 use super::children::{CHILD_SPAWN, Children};
+use crate::objects::{of_creation, without_name};
 use crate::snapshot::Waiter;
 
 /// The code of the event in which a child is woken.
@@ -31,6 +32,8 @@ pub struct Recording {
     pub(super) names: Vec<String>,
     pub(super) locations: Vec<Option<String>>,
     pub(super) objects: Vec<Option<String>>,
+    /// The places at which the objects were created; those that are known.
+    pub(super) created: Vec<Option<String>>,
     /// The numbers that a snapshot has for the objects; none if they are not known.
     pub(super) ids: Vec<u64>,
     pub(super) threads: Vec<Thread>,
@@ -54,6 +57,7 @@ struct File {
     names: Vec<String>,
     locations: Vec<Option<String>>,
     objects: Vec<Option<String>>,
+    created: Vec<Option<String>>,
     ids: Vec<u64>,
     threads: Vec<Thread>,
     events: Vec<Row>,
@@ -260,6 +264,7 @@ impl Recording {
             kinds: file.kinds,
             names: file.names,
             locations: file.locations,
+            created: file.created,
             objects: file.objects,
             ids: file.ids,
             threads: file.threads,
@@ -315,6 +320,30 @@ impl Recording {
     /// Returns the name that the program has given an object.
     pub(super) fn object(&self, place: usize) -> Option<&str> {
         self.objects.get(place.checked_sub(1)?)?.as_deref()
+    }
+
+    /// Returns the name of an object for people, as a snapshot's report has it. `kind`: that of the object or of a wait for it.
+    pub(super) fn named(&self, kind: &str, place: usize) -> String {
+        match self.object(place) {
+            Some(name) => format!("{kind} \"{name}\""),
+            None => without_name(kind, self.number(place), self.created_at(place)),
+        }
+    }
+
+    /// Returns the place at which an object was created.
+    fn created_at(&self, place: usize) -> Option<&str> {
+        of_creation(self.created.get(place.checked_sub(1)?)?.as_deref()?)
+    }
+
+    /// Returns the number of an object among those without a name that were created at the same place, from 1. `None` if the
+    /// recording has no other one.
+    fn number(&self, place: usize) -> Option<usize> {
+        let created_at = self.created_at(place);
+        let is_alike =
+            |&other: &usize| self.object(other).is_none() && self.created_at(other) == created_at;
+        let alike: Vec<usize> = (1..=self.objects.len()).filter(is_alike).collect();
+        let at = alike.iter().position(|other| *other == place)?;
+        (alike.len() > 1).then_some(at + 1)
     }
 
     /// Returns the name of a request.

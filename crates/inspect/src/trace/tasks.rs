@@ -24,8 +24,11 @@ pub struct Tasks {
     pub at: String,
     /// Number of tasks.
     pub count: usize,
-    /// The longest poll, in nanoseconds. It includes waits that blocked the thread.
+    /// The longest poll, in nanoseconds from its beginning to its end. It includes the time in which the task waited and
+    /// blocked its thread, or was preempted.
     pub longest_poll: u64,
+    /// The part of that poll in which the task ran, in nanoseconds.
+    pub longest_poll_running: u64,
     /// The sum of the times for each category, in nanoseconds, the greatest first.
     pub categories: Vec<(Category, u64)>,
     /// The waits by object or line, the longest sum first.
@@ -46,8 +49,36 @@ impl Tasks {
 #[derive(Default)]
 struct Line {
     count: usize,
-    longest_poll: u64,
+    longest_poll: Poll,
     pieces: Vec<Piece>,
+}
+
+/// The times of one poll, in nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct Poll {
+    from: u64,
+    to: u64,
+    /// The part in which the task ran.
+    running: u64,
+}
+
+impl Poll {
+    fn nanos(&self) -> u64 {
+        self.to - self.from
+    }
+
+    /// Returns the poll with the part in which these pieces ran.
+    fn with_running(self, pieces: &[Piece]) -> Self {
+        let runs = pieces.iter().filter(|p| p.cause.category.is_running());
+        let within = runs.map(|piece| {
+            let (from, to) = (piece.from.max(self.from), piece.to.min(self.to));
+            to.saturating_sub(from)
+        });
+        Self {
+            running: sum(within),
+            ..self
+        }
+    }
 }
 
 /// Returns the time of all tasks, those lines first whose tasks ran and were ready for the longest time; and the objects for
@@ -80,7 +111,10 @@ pub(super) fn tasks(recording: &Recording, lives: &Lives) -> (Vec<Tasks>, Vec<Co
         };
         let line = lines.entry((what, at)).or_default();
         line.count += 1;
-        line.longest_poll = line.longest_poll.max(longest_poll(life));
+        let poll = longest_poll(life);
+        if poll.nanos() > line.longest_poll.nanos() {
+            line.longest_poll = poll.with_running(&pieces);
+        }
         line.pieces.extend(pieces);
     }
     let mut all: Vec<Tasks> = lines
@@ -89,7 +123,8 @@ pub(super) fn tasks(recording: &Recording, lives: &Lives) -> (Vec<Tasks>, Vec<Co
             what,
             at: recording.location(at).unwrap_or_default().to_owned(),
             count: line.count,
-            longest_poll: line.longest_poll,
+            longest_poll: line.longest_poll.nanos(),
+            longest_poll_running: line.longest_poll.running,
             categories: categories(&line.pieces),
             waits: contended(recording, lives, in_order(waits(&line.pieces)), WAITS),
         })
@@ -123,18 +158,20 @@ fn categories(pieces: &[Piece]) -> Vec<(Category, u64)> {
 }
 
 /// Returns the longest time in which a task ran, or blocked its thread, without a pause.
-fn longest_poll(life: &Life) -> u64 {
-    let (mut longest, mut poll, mut end) = (0, 0, 0);
+fn longest_poll(life: &Life) -> Poll {
+    let (mut longest, mut poll) = (Poll::default(), Poll::default());
     for segment in &life.segments {
         let is_polled = matches!(segment.did, Did::Run) || segment.in_poll;
-        if !is_polled || segment.from != end {
-            poll = 0;
+        if !is_polled {
+            continue;
         }
-        if is_polled {
-            poll = segment.to.saturating_sub(segment.from).saturating_add(poll);
+        if segment.from != poll.to {
+            poll.from = segment.from;
         }
-        end = segment.to;
-        longest = longest.max(poll);
+        poll.to = segment.to.max(segment.from);
+        if poll.nanos() > longest.nanos() {
+            longest = poll;
+        }
     }
     longest
 }

@@ -38,7 +38,15 @@ impl Report {
             tasks(&mut text, &self.tasks);
             let title = "What tasks and threads waited for, because others used it";
             objects(&mut text, title, &self.objects, self.nanos);
-            text += NO_REQUESTS;
+            match self.unfinished {
+                0 => text += NO_REQUESTS,
+                unfinished => {
+                    _ = writeln!(
+                        text,
+                        "\nNo request has ended, so the report is about tasks. Record for longer: {unfinished} had begun."
+                    );
+                }
+            }
             return text;
         }
         self.latencies(&mut text);
@@ -161,8 +169,8 @@ fn tasks(text: &mut String, lines: &[Tasks]) {
     }
     _ = writeln!(
         text,
-        "\nTasks, by the line that spawned them\n{:>11} {:>9} {:>9} {:>12}",
-        "number", "running", "runnable", "longest poll"
+        "\nTasks, by the line that spawned them\n{:>11} {:>9} {:>9} {:>12} {:>12}",
+        "number", "running", "runnable", "longest poll", "it ran for"
     );
     for line in lines.iter().take(ROWS) {
         let at = match &*line.at {
@@ -171,11 +179,12 @@ fn tasks(text: &mut String, lines: &[Tasks]) {
         };
         _ = writeln!(
             text,
-            "{:>11} {:>9} {:>9} {:>12}  {}{at}",
+            "{:>11} {:>9} {:>9} {:>12} {:>12}  {}{at}",
             line.count,
             time(line.nanos(Category::Running)),
             time(line.nanos(Category::Runnable)),
             time(line.longest_poll),
+            time(line.longest_poll_running),
             line.what
         );
         for wait in line.waits.iter().take(WAITS) {
@@ -268,7 +277,12 @@ fn named(share: &Share) -> String {
         _ = write!(text, " {}", share.what);
     }
     if !share.at.is_empty() {
-        _ = write!(text, " at {}", share.at);
+        let comma = if share.what.contains(" created at ") {
+            ","
+        } else {
+            ""
+        };
+        _ = write!(text, "{comma} at {}", share.at);
     }
     if let Some(behind) = &share.behind {
         _ = write!(text, ", behind {behind}");

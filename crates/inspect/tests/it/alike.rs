@@ -1,7 +1,7 @@
 //! Reports and pictures of many waits, most of which are alike.
 
 use blitz_io_inspect::{
-    Object, Snapshot, Task, TaskState, Wait, Waiter, dot, dot_of_findings, findings, report,
+    Object, Serves, Snapshot, Task, TaskState, Wait, Waiter, dot, dot_of_findings, findings, report,
 };
 use blitz_io_observe::Kind;
 
@@ -87,4 +87,24 @@ fn a_picture_has_the_findings_and_their_neighbours() {
     assert!(text.contains("and 19999 more like this"), "{text}");
     snapshot.waits.truncate(10);
     assert_eq!(nodes(&dot(&snapshot, &[])), 20, "the whole graph");
+}
+
+#[test]
+fn tasks_with_other_requests_are_not_alike() {
+    let mut snapshot = service();
+    snapshot.requests = [1, 2, 4, 5]
+        .map(|task| Serves {
+            task,
+            name: if task < 3 { "GET /a" } else { "GET /b" }.into(),
+        })
+        .to_vec();
+    let text = report(&snapshot, &[]);
+    for part in [
+        "task 1 \"connection\" (GET /a) waits",
+        "task 4 \"connection\" (GET /b) waits",
+    ] {
+        let (_, rest) = text.split_once(part).expect(&text);
+        let (block, _) = rest.split_once("\n  task").unwrap_or((rest, ""));
+        assert!(block.ends_with("and 1 more like this"), "{text}");
+    }
 }

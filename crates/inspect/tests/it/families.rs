@@ -138,10 +138,12 @@ fn children_whose_owner_may_go_on_are_probable() {
         let found = findings(&snapshot, &snapshot);
         assert_eq!(found.len(), 1, "{found:#?}");
         assert_eq!(found[0].certainty, Certainty::Probable);
+        let further: Vec<u64> = found[0].further.iter().map(|wait| wait.id).collect();
+        assert_eq!(further, [9]);
         assert!(
             found[0]
                 .summary
-                .contains("only if another of their waits ends (1 further wait, below)"),
+                .ends_with("can go on only if another of their waits ends"),
             "{found:#?}"
         );
     }

@@ -2,7 +2,8 @@
 
 use blitz_io_inspect::{
     Certainty, Chains, Contention, EndedBy, Fill, Finding, Frame, Hands, Job, Kind, Mode, Object,
-    Resource, Semantics, Snapshot, Stack, Task, TaskState, Wait, Waiter, findings, report,
+    Process, Resource, Semantics, Serves, Snapshot, Stack, Task, TaskState, Wait, Waiter, findings,
+    join, report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -145,13 +146,90 @@ fn a_cycle_of_locks_whose_tasks_also_wait_for_sockets_is_a_probable_deadlock() {
         (Certainty::Probable, "deadlock")
     );
     assert_eq!(found[0].waiters, [T(1), T(2)]);
-    // The sockets are counted, and are in the list of all waits only.
-    assert_eq!(found[0].waits.len(), 2);
-    let end = "and can go on only if a client goes away (2 further waits, below)";
+    assert_eq!((found[0].waits.len(), found[0].further.len()), (2, 2));
+    let end = "and can go on only if a client goes away";
     assert!(found[0].summary.ends_with(end), "{found:#?}");
     let text = report(&crossed_handlers(), &found);
-    let socket = "task 1 \"t1\" waits 1.5 s for socket (read from 192.0.2.7:80)";
-    assert_eq!(text.matches(socket).count(), 1, "{text}");
+    let sockets = "\n  the waits that could end it:\
+                   \n    task 1 \"t1\" for socket (read from 192.0.2.7:80), at main.rs:2\
+                   \n    task 2 \"t2\" for socket (read from 192.0.2.7:80), at main.rs:2\n";
+    assert!(text.contains(sockets), "{text}");
+}
+
+/// The handlers of axum also wait for the end of the service. Another wait may be for anything.
+#[test]
+fn a_cycle_of_locks_says_what_would_end_it() {
+    type Change = fn(&mut Snapshot);
+    fn replace(snapshot: &mut Snapshot, id: u64, kind: Kind) {
+        let wait = snapshot.waits.iter_mut().find(|wait| wait.id == id);
+        let wait = wait.unwrap();
+        (wait.kind, wait.semantics) = (kind.name().into(), kind.semantics());
+    }
+    let ends: [(&str, Change); 4] = [
+        ("if a client goes away, or if a channel is closed", |both| {
+            replace(both, 3, Kind::WatchClosed);
+        }),
+        ("if a client goes away, or if a message arrives", |both| {
+            replace(both, 3, Kind::MpscReceive);
+        }),
+        ("if another of their waits ends", |both| {
+            replace(both, 3, Kind::Notify);
+        }),
+        (
+            "if a client goes away, or if something without a record ends",
+            |both| both.tasks[0].wakers += 1,
+        ),
+    ];
+    for (end, change) in ends {
+        let mut snapshot = crossed_handlers();
+        change(&mut snapshot);
+        let found = findings(&snapshot, &snapshot);
+        assert!(
+            found[0].summary.ends_with(&format!("can go on only {end}")),
+            "{end}: {found:#?}"
+        );
+    }
+}
+
+/// A connection of HTTP/2 works for several requests.
+#[test]
+fn a_task_is_named_with_its_requests() {
+    let mut snapshot = crossed_handlers();
+    let serves = |(task, name): (u64, &str)| Serves {
+        task,
+        name: name.into(),
+    };
+    snapshot.requests = [(1, "POST /a"), (2, "GET /b"), (2, "GET /c"), (2, "GET /d")]
+        .map(serves)
+        .to_vec();
+    let found = findings(&snapshot, &snapshot);
+    let start = "task 1 \"t1\" (POST /a), task 2 \"t2\" (GET /b, GET /c, and 1 more) wait";
+    assert!(found[0].summary.starts_with(start), "{found:#?}");
+    // Other processes have tasks with the same numbers.
+    let other = snapshot.clone();
+    let parts = [snapshot, other].map(|part| (Process::default(), Some(part)));
+    let joined = join(parts);
+    assert_eq!(joined.requests.len(), 8, "{joined:#?}");
+    let of_second = joined.requests_of(joined.requests[4].task);
+    assert_eq!(of_second, &joined.requests[4..5]);
+}
+
+#[test]
+fn a_finding_lists_some_of_the_waits_that_could_end_it() {
+    let mut snapshot = crossed_handlers();
+    let socket = snapshot.waits[2].clone();
+    for id in 10..20 {
+        snapshot.waits.push(Wait {
+            id,
+            ..socket.clone()
+        });
+        snapshot.tasks[0].wakers += 1;
+    }
+    let found = findings(&snapshot, &snapshot);
+    assert_eq!(found[0].further.len(), 12, "{found:#?}");
+    let text = report(&snapshot, &found);
+    let (listed, _) = text.split_once("\n    and 4 more\n").unwrap();
+    assert_eq!(listed.matches(" for socket (").count(), 8, "{text}");
 }
 
 #[test]
@@ -370,11 +448,11 @@ fn a_futurelock_names_the_future_that_has_the_lock() {
         change(&mut snapshot);
         certain(&snapshot, &snapshot)[0].summary.clone()
     };
-    let first = "Mutex 0xa, taken before at main.rs:39, was handed to the future at main.rs:28, which task 1 \"t1\" does not poll while it waits for it \
+    let first = "Mutex, taken before at main.rs:39, was handed to the future at main.rs:28, which task 1 \"t1\" does not poll while it waits for it \
                  again at main.rs:32";
     assert_eq!(summary(&|_| ()), first);
     let later = |snapshot: &mut Snapshot| snapshot.waits[0].since_ms = 1;
-    let second = "Mutex 0xa, taken before at main.rs:39, was handed to the future at main.rs:32, which task 1 \"t1\" does not poll while it waits for it \
+    let second = "Mutex, taken before at main.rs:39, was handed to the future at main.rs:32, which task 1 \"t1\" does not poll while it waits for it \
                   again at main.rs:28";
     assert_eq!(summary(&later), second);
     // The record of a future in a combinator says so itself.
@@ -384,7 +462,7 @@ fn a_futurelock_names_the_future_that_has_the_lock() {
     };
     assert_eq!(summary(&marked), first);
     // Two threads polled them in one millisecond.
-    let unknown = "Mutex 0xa, taken before at main.rs:39, was handed to a future of task 1 \"t1\" that the task does not poll";
+    let unknown = "Mutex, taken before at main.rs:39, was handed to a future of task 1 \"t1\" that the task does not poll";
     assert_eq!(summary(&|snapshot| snapshot.waits[0].thread = 2), unknown);
 }
 
@@ -945,7 +1023,7 @@ fn threads_that_are_all_asleep_have_the_innermost_waits() {
         (finding.certainty, &*finding.kind),
         (Certainty::Certain, "all-asleep")
     );
-    let summary = "thread 1 sleeps, and no thread is left that could wake it: task 6 \"t6\" waits for oneshot::Receiver 0xa at \
+    let summary = "thread 1 sleeps, and no thread is left that could wake it: task 6 \"t6\" waits for oneshot::Receiver at \
                    main.rs:6";
     assert_eq!(finding.summary, summary);
     assert_eq!(finding.waits, [waits[0].clone(), answer]);

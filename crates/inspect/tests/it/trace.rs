@@ -374,16 +374,70 @@ fn permits_are_permits() {
     };
     assert_eq!(
         (category, what, at, time),
-        (Category::Permit, "Semaphore #2", "main.rs:2", 4.0)
+        (Category::Permit, "Semaphore", "main.rs:2", 4.0)
     );
+}
+
+/// Returns `true` for a row that begins or ends a request.
+fn is_of_request(row: &str) -> bool {
+    row.starts_with("[13,") || row.starts_with("[14,")
+}
+
+/// The task waits within its poll, and loses its processor.
+#[test]
+fn the_longest_poll_has_the_part_in_which_the_task_ran() {
+    let mut made = a_poll_that_lost_its_processor(1.0);
+    made.rows.retain(|row| !is_of_request(row));
+    let report = made.report();
+    let line = &report.tasks[0];
+    assert_eq!(line.longest_poll, 9_000_000);
+    assert_eq!(line.longest_poll_running, 6_000_000);
+    assert_eq!(line.nanos(Category::Running), 6_000_000);
+    let text = report.text();
+    assert!(text.contains("longest poll   it ran for\n"), "{text}");
+    assert!(text.contains("9.0 ms       6.0 ms  task"), "{text}");
+}
+
+#[test]
+fn objects_without_a_name_have_the_line_that_created_them() {
+    let what = |objects: &str, created: &str| {
+        let mut made = a_task_waits_for_a_lock();
+        made.rows.retain(|row| !is_of_request(row));
+        let text = made.text().replace(
+            "\"objects\":[\"sessions\",null]",
+            &format!("\"objects\":[{objects}],\"created\":[{created}]"),
+        );
+        let report = judge(&Recording::parse(text.as_bytes()).unwrap(), 1);
+        let text = report.text();
+        (report.objects[0].cause.what.clone(), text)
+    };
+    let (name, text) = what("null,null", "\"lib.rs:51\",\"lib.rs:52\"");
+    assert_eq!(name, "Mutex created at lib.rs:51");
+    assert!(
+        text.contains("lock Mutex created at lib.rs:51, at main.rs:2"),
+        "{text}"
+    );
+    let (name, _) = what("null,null", "\"lib.rs:51\",\"lib.rs:51\"");
+    assert_eq!(name, "Mutex #1 created at lib.rs:51");
+    let (name, _) = what("\"sessions\",null", "\"lib.rs:51\",\"lib.rs:51\"");
+    assert_eq!(name, "Mutex \"sessions\"");
+    // A recording of an older version.
+    let (name, _) = what("null,null", "");
+    assert_eq!(name, "Mutex #1");
+}
+
+/// A request that has begun is marked.
+#[test]
+fn a_report_of_requests_that_have_not_ended_says_so() {
+    let text = a_task_waits_for_a_lock().report().text();
+    assert!(text.contains("No request has ended"), "{text}");
+    assert!(!text.contains("marks no request"), "{text}");
 }
 
 /// Without a request, the report is about the tasks of each line.
 #[test]
 fn without_requests_the_report_is_about_tasks() {
     let mut made = two_tasks_and_a_lock();
-    // Without the rows that begin and end requests.
-    let is_of_request = |row: &String| row.starts_with("[13,") || row.starts_with("[14,");
     made.rows.retain(|row| !is_of_request(row));
     let report = made.report();
     assert_eq!((report.all.count, report.unfinished), (0, 0));
