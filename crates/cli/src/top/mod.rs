@@ -68,8 +68,6 @@ Exit statuses:
 
 /// The time between the two looks from which one page has its rates.
 const A_MOMENT: Duration = Duration::from_millis(200);
-/// The columns of a page that is not on a terminal.
-const COLUMNS: usize = 80;
 
 /// Shows one process until it or the user ends that.
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
@@ -85,14 +83,15 @@ fn once(pid: u32, name: &str, arguments: &Arguments) -> Result<Exit, Exit> {
     let look = || ask_without_stacks(pid, name).map_err(|error| failed(pid, &error));
     let earlier = look()?;
     thread::sleep(A_MOMENT);
-    let (later, columns) = (look()?, output::width().unwrap_or(COLUMNS));
+    let (later, columns) = (look()?, output::width());
     if arguments.scheduler {
         let view = Schedulers::new(Some(&earlier), &later, name);
+        let columns = columns.unwrap_or(usize::MAX);
         return show(&view, arguments.json, || view.lines(columns));
     }
     let view = View::new(Some(&earlier), &later, name);
     show(&view, arguments.json, || {
-        Page::unlimited(columns).lines(&view)
+        Page::of_text(columns, &view).lines(&view)
     })
 }
 

@@ -1,5 +1,6 @@
 //! The page: a `View` as lines, for a terminal or as text. A pure function of the view.
 
+use blitz_io_inspect::short_place;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -14,6 +15,8 @@ pub const UNKNOWN: &str = "  not reported by the program's version of blitz-io";
 /// The settings with which the page is drawn.
 pub struct Page {
     pub columns: usize,
+    /// Rows that are longer are cut, as on a terminal.
+    pub is_cut: bool,
     /// The largest number of rows of each list.
     pub rows: usize,
     /// The number of a wait.
@@ -24,10 +27,30 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns a page on which each list is long, for text.
+    /// Returns a page as text. `columns`: those of the terminal; `None` cuts nothing, as text that is not on a terminal is
+    /// searched and kept. The page is then as wide as its widest row.
+    pub fn of_text(columns: Option<usize>, view: &View) -> Self {
+        if let Some(columns) = columns {
+            return Self::unlimited(columns);
+        }
+        let whole = Self {
+            is_cut: false,
+            ..Self::unlimited(WIDE)
+        };
+        let lines = whole.lines(view);
+        // The title, and a line for each finding.
+        let rows = lines.iter().skip(1 + view.findings.len());
+        Self {
+            columns: rows.map(Line::width).max().unwrap_or(0).max(WIDE),
+            ..whole
+        }
+    }
+
+    /// Returns a page on which each list is long.
     pub fn unlimited(columns: usize) -> Self {
         Self {
             columns,
+            is_cut: true,
             rows: 20,
             selected: None,
             is_open: false,
@@ -61,11 +84,20 @@ impl Page {
         }
     }
 
-    /// Returns the lines, none of which is wider than the page.
+    /// Shortens a text to some columns, if the page is cut.
+    fn fit(&self, text: &str, columns: usize) -> String {
+        if self.is_cut {
+            fit(text, columns)
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Returns the lines, none of which is wider than the page if that is cut.
     pub fn lines(&self, view: &View) -> Vec<Line<'static>> {
         let mut lines = vec![self.title(&format!("{} ({})", view.program, view.pid))];
         for finding in &view.findings {
-            lines.push(self.finding(finding));
+            self.finding(finding, &mut lines);
         }
         let tasks = &view.tasks;
         lines.push(self.line(&format!(
@@ -83,21 +115,31 @@ impl Page {
 
     fn title(&self, text: &str) -> Line<'static> {
         let bold = Style::new().add_modifier(Modifier::BOLD);
-        Line::from(Span::styled(fit(text, self.columns), bold))
+        Line::from(Span::styled(self.fit(text, self.columns), bold))
     }
 
     fn line(&self, text: &str) -> Line<'static> {
-        Line::from(fit(text, self.columns))
+        Line::from(self.fit(text, self.columns))
     }
 
-    fn finding(&self, finding: &Judged) -> Line<'static> {
+    /// Adds a finding, over as many lines as it needs.
+    fn finding(&self, finding: &Judged, lines: &mut Vec<Line<'static>>) {
         let (certainty, colour) = if finding.is_certain {
             ("certain", Color::Red)
         } else {
             ("probable", Color::Yellow)
         };
         let text = format!("{certainty}: {}: {}", finding.kind, finding.summary);
-        Line::from(Span::styled(fit(&text, self.columns), self.colour(colour)))
+        let style = self.colour(colour);
+        if !self.is_cut {
+            return lines.push(Line::from(Span::styled(text, style)));
+        }
+        let (mut rest, mut indent) = (text.as_str(), "");
+        while !rest.is_empty() {
+            let (head, tail) = split(rest, self.columns.saturating_sub(indent.len()).max(10));
+            lines.push(Line::from(Span::styled(format!("{indent}{head}"), style)));
+            (rest, indent) = (tail, "  ");
+        }
     }
 
     /// Returns the title of a list, with the number of its rows that are not shown.
@@ -109,7 +151,7 @@ impl Page {
             title.to_owned()
         };
         let left = self.columns.saturating_sub(right.chars().count());
-        self.title(&format!("{:<left$}{right}", fit(&title, left)))
+        self.title(&format!("{:<left$}{right}", self.fit(&title, left)))
     }
 
     fn runtimes(&self, view: &View, lines: &mut Vec<Line<'static>>) {
@@ -169,7 +211,7 @@ impl Page {
         let left = self.columns.saturating_sub(right.len());
         lines.push(self.title(&format!("{:<left$}{right}", fit("COSTLIEST NOW", left))));
         for object in costliest {
-            let name = format!("{}  {}", object.name, object.location);
+            let name = format!("{}  {}", object.name, short_place(&object.location));
             lines.push(self.row("  ", &name, &format!("{:.1}", object.waiters)));
         }
     }
@@ -180,7 +222,7 @@ impl Page {
         }
         lines.push(self.heading("POLLS THAT LAST", view.polls.len(), "FOR"));
         for poll in view.polls.iter().take(self.rows) {
-            let name = format!("{}  {}", poll.task, poll.location);
+            let name = format!("{}  {}", poll.task, short_place(&poll.location));
             lines.push(self.row("  ", &name, &millis(poll.ms)));
         }
     }
@@ -189,11 +231,26 @@ impl Page {
     fn row(&self, mark: &str, left: &str, right: &str) -> Line<'static> {
         let right = format!("  {right}");
         let columns = (self.columns).saturating_sub(mark.len() + right.chars().count());
-        Line::from(format!("{mark}{:<columns$}{right}", fit(left, columns)))
+        Line::from(format!(
+            "{mark}{:<columns$}{right}",
+            self.fit(left, columns)
+        ))
     }
 
     fn waits(&self, view: &View, lines: &mut Vec<Line<'static>>) {
         lines.push(self.heading("LONGEST WAITS", view.lengths.waits, "FOR"));
+        self.waits_that_say_something(view, lines);
+        if !view.idle.is_empty() {
+            let count: usize = view.idle.iter().map(|idle| idle.count).sum();
+            let kinds = view.idle.iter();
+            let kinds: Vec<String> = kinds
+                .map(|idle| format!("{} {}", idle.count, idle.what))
+                .collect();
+            lines.push(self.line(&format!("  and {count} idle: {}", kinds.join(", "))));
+        }
+    }
+
+    fn waits_that_say_something(&self, view: &View, lines: &mut Vec<Line<'static>>) {
         // The selected wait stays visible.
         let last = self.selected.map_or(0, |selected| selected + 1);
         let first = last.saturating_sub(self.rows);
@@ -201,7 +258,8 @@ impl Page {
             let is_selected = self.selected == Some(number);
             let mark = if is_selected { "> " } else { "  " };
             let text = if self.is_wide() {
-                format!("{}: {}  {}", wait.waiter, wait.target, wait.location)
+                let place = short_place(&wait.location);
+                format!("{}: {}  {place}", wait.waiter, wait.target)
             } else {
                 format!("{}: {}", wait.waiter, wait.target)
             };
@@ -254,24 +312,27 @@ impl Page {
         let right = format!(
             "{:>7} {:>6}",
             time(contended.waited_ns),
-            count(contended.waits)
+            count(contended.waits + contended.waiting as u64)
         );
         let bars = format!("{:<bars$}", histogram(&contended.buckets, bars));
         let columns = self
             .columns
             .saturating_sub(2 + 1 + right.chars().count() + 2 + bars.chars().count());
         let name = format!("{}{waiting}", contended.name);
-        let name = if self.is_wide() {
-            let half = columns / 2;
-            let location = fit_end(&contended.location, columns - half - 1);
-            format!("{:<half$} {location}", fit(&name, half))
-        } else if contended.is_named || contended.location.is_empty() {
-            fit(&name, columns)
-        } else {
-            // The line tells more than the number of the object, which has no name.
-            let kind = format!("{}{waiting} ", contended.kind);
-            let room = columns.saturating_sub(kind.chars().count());
-            fit(&(kind + &fit_end(&contended.location, room)), columns)
+        let location = short_place(&contended.location);
+        let name = match (self.is_cut, self.is_wide()) {
+            (false, _) => format!("{name}  {location}"),
+            (true, true) => {
+                let half = columns / 2;
+                let location = fit_end(location, columns - half - 1);
+                format!("{:<half$} {location}", fit_name(&name, half))
+            }
+            // The line of a wait tells more than a number.
+            (true, false) if !has_name(&contended.name) => {
+                let room = columns.saturating_sub(name.chars().count() + 1);
+                fit(&format!("{name} {}", fit_end(location, room)), columns)
+            }
+            (true, false) => fit_name(&name, columns),
         };
         Line::from(vec![
             Span::raw(format!("  {name:<columns$} {right}  ")),
@@ -289,6 +350,25 @@ impl Page {
         for channel in channels.iter().take(self.rows) {
             lines.push(self.row("  ", &channel.name, &fill(channel)));
         }
+    }
+}
+
+/// Returns `true` for the name of an object that is more than a kind and a number.
+fn has_name(name: &str) -> bool {
+    name.contains('"') || name.contains(CREATED)
+}
+
+/// Before the line in the name of an object that the program gave none.
+const CREATED: &str = " created at ";
+
+/// Shortens a name to some columns, and keeps the end of the path in it: the file and the line.
+fn fit_name(name: &str, columns: usize) -> String {
+    match name.split_once(CREATED) {
+        Some((kind, place)) if name.chars().count() > columns => {
+            let room = columns.saturating_sub(kind.chars().count() + 1);
+            fit(&format!("{kind} {}", fit_end(place, room)), columns)
+        }
+        _ => fit(name, columns),
     }
 }
 

@@ -163,8 +163,11 @@ fn a_page_of_60_columns() {
     let page = text(&Page::unlimited(60).lines(&view()));
     let expected = "\
 server (4242)
-certain: deadlock: task 4 \"transfer\", task 5 \"report\" wait …
-probable: long-poll: task 7 \"hash\", spawned at src/hash.rs:…
+certain: deadlock: task 4 \"transfer\", task 5 \"report\" wait
+  for each other
+probable: long-poll: task 7 \"hash\", spawned at
+  src/hash.rs:17, has kept thread 1 in one poll for 1700
+  ms, which may still end
 tasks: 1 running, 0 ready, 3 idle
 runtime 1: 1 of 2 workers busy (50 %), 12 tasks queued
   polls: 40 k, 20 k/s, mean 1.2 µs, p99 1.0 µs █▁
@@ -172,22 +175,112 @@ runtime 1: 1 of 2 workers busy (50 %), 12 tasks queued
 POLLS THAT LAST                                          FOR
   task 7 \"hash\"  src/hash.rs:17                        1.7 s
 LONGEST WAITS                                            FOR
-  task 6 \"audit\": Mutex \"accounts\"                  900 ms
   task 4 \"transfer\": Mutex \"audit\"                  700 ms
   task 5 \"report\": Mutex \"accounts\"                 600 ms
+  task 6 \"audit\": Mutex \"accounts\"                  900 ms
 CONTENTION                     WAITED  WAITS  1 µs … 1 min
+  Mutex \"accounts\" (2 wait)     1.5 s      2
+  Mutex \"audit\" (1 wait)       700 ms      1
   thread::Mutex \"sessions\"       61 s    140   █   ▄
-  Mutex \"accounts\" (2 wait)     1.5 s      0
-  Mutex \"audit\" (1 wait)       700 ms      0
 CHANNELS                                                FILL
-  channel 0x11                             8 of 8 ██████████
-  channel 0x10                                        3 of ∞
+  channel #2                               8 of 8 ██████████
+  channel #1                                          3 of ∞
 ";
     assert_eq!(squeezed(&page), squeezed(expected), "{page}");
     assert!(
         page.lines().all(|line| line.chars().count() <= 60),
         "{page}"
     );
+}
+
+/// Adds a wait of a task with a source.
+fn with_source(answer: &mut Answer, id: u64, kind: Kind, source: &str) {
+    answer.snapshot.waits.push(Wait {
+        id,
+        waiting_ms: 60_000,
+        kind: kind.name().into(),
+        semantics: kind.semantics(),
+        object: None,
+        source: (!source.is_empty()).then(|| source.into()),
+        ..wait(6, 0, Object::default())
+    });
+}
+
+/// The longest waits are those that a program without work has, too.
+#[test]
+fn idle_waits_are_counted_in_one_line_and_sockets_come_last() {
+    let mut answer = answer(2_000);
+    with_source(&mut answer, 10, Kind::Readable, "read from 192.0.2.7:80");
+    with_source(&mut answer, 11, Kind::Readable, "accept at 192.0.2.7:80");
+    with_source(&mut answer, 12, Kind::Signal, "SIGINT");
+    for id in 13..15 {
+        with_source(&mut answer, id, Kind::Sleep, "");
+    }
+    with_source(&mut answer, 15, Kind::WatchClosed, "");
+    let view = View::new(None, &answer, "server");
+    let page = text(&Page::unlimited(60).lines(&view));
+    let expected = "\
+LONGEST WAITS                                            FOR
+  task 4 \"transfer\": Mutex \"audit\"                  700 ms
+  task 5 \"report\": Mutex \"accounts\"                 600 ms
+  task 6 \"audit\": Mutex \"accounts\"                  900 ms
+  task 6 \"audit\": descriptor (read) (read from 192.0.… 60 s
+  and 5 idle: 2 Sleep, 1 accept, 1 signal, 1 watch::Sender:…
+";
+    assert!(
+        squeezed(&page)
+            .join("\n")
+            .contains(&squeezed(expected).join("\n")),
+        "{page}"
+    );
+    assert_eq!(view.lengths.waits, 4);
+}
+
+/// A lock without a name has a line: that of its creation, or else that of a wait for it.
+#[test]
+fn a_contended_lock_without_a_name_has_a_line_on_a_narrow_page() {
+    let page = |created_at: &str| {
+        let mut answer = answer(2_000);
+        let object = &mut answer.snapshot.objects.as_mut().unwrap()[2].object;
+        (object.name, object.created_at) = (None, created_at.into());
+        text(&Page::unlimited(60).lines(&View::new(None, &answer, "server")))
+    };
+    for (created_at, row) in [
+        ("", "  thread::Mutex …sions.rs:230    61 s    140"),
+        (
+            "src/app/lib.rs:51",
+            "  thread::Mutex …pp/lib.rs:51    61 s    140",
+        ),
+    ] {
+        let page = page(created_at);
+        let row = squeezed(row).join("");
+        assert!(squeezed(&page).join("\n").contains(&row), "{row}: {page}");
+    }
+}
+
+#[test]
+fn nothing_is_cut_without_a_terminal() {
+    let mut answer = answer(2_000);
+    let long = "a_function_with_a_name_that_is_longer_than_any_terminal_is_wide".repeat(3);
+    answer.snapshot.tasks[0].name = long.clone();
+    answer.snapshot.objects.as_mut().unwrap()[2].object.name = Some(long.clone());
+    answer.findings = findings(&answer.snapshot, &answer.snapshot);
+    let view = View::new(Some(&self::answer(1_000)), &answer, "server");
+    let page = text(&Page::of_text(None, &view).lines(&view));
+    let finding =
+        format!("certain: deadlock: task 4 \"{long}\", task 5 \"report\" wait for each other\n");
+    assert!(page.contains(&finding), "{page}");
+    for row in ["task 4", "thread::Mutex"] {
+        assert!(page.contains(&format!("  {row} \"{long}\"")), "{page}");
+    }
+    // That of the histogram's title.
+    assert_eq!(page.matches('…').count(), 1, "{page}");
+    // The last columns are below each other.
+    let end = |part: &str| {
+        let line = page.lines().find(|line| line.contains(part)).unwrap();
+        line.chars().count()
+    };
+    assert_eq!(end("LONGEST WAITS"), end(&format!("task 4 \"{long}\": ")));
 }
 
 /// Returns the lines with one space for several.
@@ -258,7 +351,7 @@ fn a_terminal_of_120_columns_has_locations() {
 
 #[test]
 fn a_key_shows_the_chain_of_the_selected_wait() {
-    let keys = [KeyCode::Down, KeyCode::Enter];
+    let keys = [KeyCode::Enter];
     for columns in [60, 120] {
         let buffer = drawn(columns, 40, &keys, [answer(1_000), answer(2_000)]);
         let lines = lines(&buffer);
@@ -301,19 +394,19 @@ fn a_chosen_wait_stays_selected_when_the_order_changes() {
         line.unwrap()
     };
     press(&mut screen, KeyCode::Down);
-    assert!(selected(&screen).starts_with("> task 4 "));
-    // That of task 5 is the longest now, and that of task 4 the shortest.
+    assert!(selected(&screen).starts_with("> task 5 "));
+    // That of task 5 is the longer one of the finding now.
     let mut later = answer(2_000);
     later.snapshot.waits[0].waiting_ms = 100;
     later.snapshot.waits[1].waiting_ms = 2_000;
     screen.show(later);
-    assert!(selected(&screen).starts_with("> task 4 "));
+    assert!(selected(&screen).starts_with("> task 5 "));
     // It has ended.
     let mut later = answer(3_000);
     later.snapshot.waits.truncate(0);
     screen.show(later);
     screen.show(answer(4_000));
-    assert!(selected(&screen).starts_with("> task 6 "));
+    assert!(selected(&screen).starts_with("> task 4 "));
 }
 
 /// The page of a version that reports waits only.

@@ -1,11 +1,11 @@
 //! `View`: what the page shows, as plain data, made of one answer or two successive ones.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use blitz_io_inspect::{
-    Answer, Certainty, Chains, Contention, Fill, Kind, Mode, Object, Resource, Runtime, Snapshot,
-    TaskState, Wait, Waiter, Worker, of_target, of_waiter,
+    Answer, Certainty, Chains, Contention, Fill, Finding, Kind, Mode, Object, Resource, Runtime,
+    Snapshot, TaskState, Wait, Waiter, Worker, of_object, of_target, of_waiter, short_place,
 };
 use serde::Serialize;
 
@@ -24,11 +24,13 @@ pub struct View {
     pub runtimes: Option<Vec<RuntimeView>>,
     /// The polls of tasks that last at the moment, the longest first.
     pub polls: Vec<Poll>,
-    /// The longest first.
+    /// The waits in the order of their ranks (findings, locks and replies, others, sockets), and the longest first within a rank.
     pub waits: Vec<WaitView>,
+    /// The waits of which a program without work has some, by kind. They are not in `waits`.
+    pub idle: Vec<Idle>,
     /// `None` if the version of the process does not say.
     pub channels: Option<Vec<Channel>>,
-    /// The objects for which threads and tasks have waited longest first, without those that only wait
+    /// The objects of findings, then those for which threads and tasks have waited longest, without those that only wait
     /// for messages or time. `None` if the version of the process does not say.
     pub contention: Option<Vec<Contended>>,
     /// The objects that have cost most since the last look, the costliest first. `None` without an earlier look.
@@ -97,6 +99,14 @@ pub struct WaitView {
     pub chain: Vec<String>,
 }
 
+/// Idle waits of one kind.
+#[derive(Debug, Serialize)]
+pub struct Idle {
+    /// The kind, such as `Sleep`, or the use of a source, such as `accept`.
+    pub what: String,
+    pub count: usize,
+}
+
 #[derive(Debug, Serialize)]
 pub struct Channel {
     pub name: String,
@@ -108,10 +118,8 @@ pub struct Channel {
 pub struct Contended {
     /// Identifies the object while it exists.
     pub id: u64,
-    /// The kind, and the name or else the number.
+    /// The kind, and the name or else the line that created it.
     pub name: String,
-    /// The program has given it a name.
-    pub is_named: bool,
     pub kind: String,
     pub location: String,
     /// The time of the waits that have ended and of those that last.
@@ -127,7 +135,7 @@ pub struct Contended {
 /// The present cost of an object.
 #[derive(Debug, Serialize)]
 pub struct Costly {
-    /// The kind, and the name or else the number.
+    /// The kind, and the name or else the line that created it.
     pub name: String,
     pub location: String,
     /// The time that threads and tasks have waited for it in each second: how many wait on average.
@@ -149,11 +157,17 @@ impl View {
         });
         let runtimes = snapshot.runtimes.as_deref();
         let objects = snapshot.objects.as_deref();
-        let channels = objects.map(channels);
-        let contention = objects.map(|objects| contention(snapshot, objects));
+        let channels = objects.map(|objects| channels(snapshot, objects));
+        let contention = objects.map(|objects| {
+            let mut all = contention(snapshot, objects);
+            let found = objects_of(&answer.findings);
+            all.sort_by_key(|contended| !found.contains(&contended.id));
+            all
+        });
         let costliest = earlier.and_then(|earlier| costliest(earlier, snapshot));
+        let (ranked, idle) = ranked(snapshot, &answer.findings);
         let lengths = Lengths {
-            waits: snapshot.waits.len(),
+            waits: ranked.len(),
             channels: channels.as_ref().map_or(0, Vec::len),
             contention: contention.as_ref().map_or(0, Vec::len),
         };
@@ -167,7 +181,8 @@ impl View {
                 all.iter().map(view).collect()
             }),
             polls: polls(snapshot),
-            waits: waits(snapshot),
+            waits: waits(snapshot, ranked),
+            idle,
             channels: channels.map(first),
             contention: contention.map(first),
             costliest,
@@ -181,12 +196,12 @@ fn costliest(earlier: &Snapshot, now: &Snapshot) -> Option<Vec<Costly>> {
     let nanos = now.at_ms.checked_sub(earlier.at_ms)? as f64 * 1e6;
     let before: HashMap<_, u64> = contention(earlier, earlier.objects.as_deref()?)
         .into_iter()
-        .map(|object| ((object.id, object.name), object.waited_ns))
+        .map(|object| ((object.id, object.kind), object.waited_ns))
         .collect();
     let mut all: Vec<(u64, Contended)> = contention(now, now.objects.as_deref()?)
         .into_iter()
         .map(|object| {
-            let known = before.get(&(object.id, object.name.clone()));
+            let known = before.get(&(object.id, object.kind.clone()));
             let waited = object.waited_ns.saturating_sub(known.copied().unwrap_or(0));
             (waited, object)
         })
@@ -274,9 +289,77 @@ fn first<T>(mut list: Vec<T>) -> Vec<T> {
     list
 }
 
-fn waits(snapshot: &Snapshot) -> Vec<WaitView> {
-    let mut all: Vec<&Wait> = snapshot.waits.iter().collect();
-    all.sort_by_key(|wait| Reverse(wait.waiting_ms));
+/// How much a wait says about a program that hangs or is slow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// It is in a finding.
+    Found,
+    /// Others have what it waits for: a lock, a permit, room in a channel, a reply, or the end of a task.
+    Held,
+    Other,
+    /// It waits for a source of the operating system, such as a peer that may be idle.
+    Source,
+    /// A program without work has it, too.
+    Idle,
+}
+
+/// Returns the waits in the order of the page, and the idle ones by kind.
+fn ranked<'a>(snapshot: &'a Snapshot, findings: &[Finding]) -> (Vec<&'a Wait>, Vec<Idle>) {
+    let found = findings.iter().flat_map(|finding| &finding.waits);
+    let found: HashSet<u64> = found.map(|wait| wait.id).collect();
+    let rank = |wait: &Wait| {
+        if found.contains(&wait.id) {
+            Rank::Found
+        } else {
+            rank(wait)
+        }
+    };
+    let (idle, mut shown): (Vec<&Wait>, Vec<&Wait>) =
+        (snapshot.waits.iter()).partition(|wait| rank(wait) == Rank::Idle);
+    shown.sort_by_key(|wait| (rank(wait), Reverse(wait.waiting_ms)));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for wait in idle {
+        *counts.entry(use_of(wait)).or_default() += 1;
+    }
+    let count = |(what, count): (&str, usize)| Idle {
+        what: what.to_owned(),
+        count,
+    };
+    let mut idle: Vec<Idle> = counts.into_iter().map(count).collect();
+    idle.sort_by_key(|idle| Reverse(idle.count));
+    (shown, idle)
+}
+
+fn rank(wait: &Wait) -> Rank {
+    match wait.semantics.mode {
+        Mode::Other if wait.source.is_some() => match use_of(wait) {
+            "accept" | "signal" => Rank::Idle,
+            _ => Rank::Source,
+        },
+        Mode::Closed | Mode::Drive => Rank::Idle,
+        _ if wait.kind == Kind::Sleep.name() => Rank::Idle,
+        Mode::Join | Mode::Queue | Mode::Meet => Rank::Held,
+        _ if is_contention(&wait.kind) || wait.kind == Kind::OneshotReceive.name() => Rank::Held,
+        _ => Rank::Other,
+    }
+}
+
+/// Returns the use of a source, such as `accept`, or the kind of a wait without one.
+fn use_of(wait: &Wait) -> &str {
+    match &wait.source {
+        Some(source) if wait.kind != "signal" => source.split(' ').next().unwrap_or_default(),
+        _ => &wait.kind,
+    }
+}
+
+/// Returns the objects of the waits of findings.
+fn objects_of(findings: &[Finding]) -> HashSet<u64> {
+    let waits = findings.iter().flat_map(|finding| &finding.waits);
+    let objects = waits.filter_map(|wait| wait.object.as_ref());
+    objects.map(|object| object.id).collect()
+}
+
+fn waits(snapshot: &Snapshot, ranked: Vec<&Wait>) -> Vec<WaitView> {
     let chains = Chains::new(snapshot);
     let view = |wait: &Wait| WaitView {
         waiter: of_waiter(snapshot, wait.waiter),
@@ -285,7 +368,7 @@ fn waits(snapshot: &Snapshot) -> Vec<WaitView> {
         waiting_ms: wait.waiting_ms,
         chain: chain_of(snapshot, &chains.from(wait)),
     };
-    first(all).into_iter().map(view).collect()
+    first(ranked).into_iter().map(view).collect()
 }
 
 /// Returns a chain of waits as sentences.
@@ -313,7 +396,7 @@ fn sentence(snapshot: &Snapshot, wait: &Wait) -> String {
     let time = wait.waiting_ms as f64 / 1e3;
     let at = match wait.location.as_str() {
         "" => String::new(),
-        location => format!(" at {location}"),
+        location => format!(" at {}", short_place(location)),
     };
     format!("{waiter} waits {time:.1} s for {target}{at}")
 }
@@ -331,12 +414,12 @@ fn activity(snapshot: &Snapshot, waiter: Waiter) -> &'static str {
     }
 }
 
-fn channels(objects: &[Resource]) -> Vec<Channel> {
+fn channels(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Channel> {
     let mut channels: Vec<Channel> = objects
         .iter()
         .filter_map(|resource| {
             let Fill { used, capacity, .. } = resource.fill?;
-            let name = name_of(&resource.object, "channel");
+            let name = of_object(snapshot, "channel", &resource.object);
             Some(Channel {
                 name,
                 used,
@@ -396,7 +479,7 @@ fn contention(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Contended> {
             .filter(|totals| is_contention(&totals.kind))
         {
             let key = (object.id, totals.kind.as_str());
-            all.insert(key, contended(object, totals));
+            all.insert(key, contended(snapshot, object, totals));
         }
     }
     for wait in snapshot
@@ -413,7 +496,7 @@ fn contention(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Contended> {
                 location: wait.location.clone(),
                 ..Contention::default()
             };
-            contended(object, &none)
+            contended(snapshot, object, &none)
         });
         contended.waiting += 1;
         contended.waited_ns += wait.waiting_ms * 1_000_000;
@@ -423,23 +506,15 @@ fn contention(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Contended> {
     all
 }
 
-fn contended(object: &Object, totals: &Contention) -> Contended {
+fn contended(snapshot: &Snapshot, object: &Object, totals: &Contention) -> Contended {
     Contended {
         id: object.id,
-        name: name_of(object, &totals.kind),
-        is_named: object.name.is_some(),
+        name: of_object(snapshot, &totals.kind, object),
         kind: totals.kind.clone(),
         location: totals.location.clone(),
         waited_ns: totals.waited_ns,
         waits: totals.waits(),
         waiting: 0,
         buckets: totals.buckets.clone(),
-    }
-}
-
-fn name_of(object: &Object, kind: &str) -> String {
-    match &object.name {
-        Some(name) => format!("{kind} \"{name}\""),
-        None => format!("{kind} {:#x}", object.id),
     }
 }

@@ -312,17 +312,24 @@ fn show(recording: &Recording, shown: &Shown) -> Result<Exit, Exit> {
     } else {
         output::print(&report.text())?;
         if is_empty {
-            output::print(&how_to_mark())?;
+            if report.unfinished == 0 {
+                output::print(&how_to_mark())?;
+            }
+            output::print(NO_REQUEST)?;
         }
         output::print(&predictions(&what_if))?;
     }
     Ok(if is_empty { Exit::Found } else { Exit::Done })
 }
 
-/// Says how a program gets what marks requests.
+/// The last line of a report without requests.
+const NO_REQUEST: &str =
+    "\nThe exit status is 3, as the recording has no request that has ended.\n";
+
+/// Says how a program gets what marks requests. The feature `inspect` is not in the command: that would make each build record.
 fn how_to_mark() -> String {
-    let features = "inspect,tower";
-    match migrate::add_command(".".as_ref(), features) {
+    let features = "tower";
+    let command = match migrate::add_command(".".as_ref(), features) {
         Some(command) => format!(
             "\nThe package blitz-io has these, beside the Tokio of `blitz migrate`:\n\n    {command}\n"
         ),
@@ -334,8 +341,18 @@ fn how_to_mark() -> String {
                  In the folder of the program, `blitz trace` prints the exact command.\n"
             )
         }
-    }
+    };
+    format!("{command}{FEATURE}")
 }
+
+/// How a program has records only in builds that ask for them.
+const FEATURE: &str = "
+Let the feature `inspect` of the program, below [features] of its Cargo.toml, be that of both:
+
+    inspect = [\"tokio/inspect\", \"blitz-io/inspect\"]
+
+Then `cargo build --features inspect` records, and other builds do not.
+";
 
 /// Writes the files that the user wants.
 fn export(recording: &Recording, shown: &Shown) -> Result<(), Exit> {

@@ -165,16 +165,17 @@ fn tasks(page: &mut String, lines: &[Tasks]) {
     }
     page.push_str(
         "<h2>Tasks, by the line that spawned them</h2>\n<div class=\"wide\"><table>\n<tr><th>number</th>\
-         <th>running</th><th>runnable</th><th>longest poll</th><th></th></tr>\n",
+         <th>running</th><th>runnable</th><th>longest poll</th><th>it ran for</th><th></th></tr>\n",
     );
     for line in lines {
         _ = writeln!(
             page,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{} <span class=\"at\">{}</span></td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{} <span class=\"at\">{}</span></td></tr>",
             line.count,
             time(line.nanos(Category::Running)),
             time(line.nanos(Category::Runnable)),
             time(line.longest_poll),
+            time(line.longest_poll_running),
             line.what,
             escaped(&line.at)
         );

@@ -193,9 +193,13 @@ fn a_program_that_fails_or_writes_nothing_is_no_success() {
     assert!(ran.out.contains("trace::request"), "{ran:?}");
     assert!(
         ran.out
-            .contains("cargo add blitz-io --features inspect,tower --git"),
+            .contains("cargo add blitz-io --features tower --git"),
         "{ran:?}"
     );
+    let feature = "inspect = [\"tokio/inspect\", \"blitz-io/inspect\"]";
+    assert!(ran.out.contains(feature), "{ran:?}");
+    let last = ran.out.lines().last();
+    assert!(last.unwrap().starts_with("The exit status is 3"), "{ran:?}");
     let ran = expect(1, &["trace", "--", "true"]);
     assert!(ran.err.contains("inspect"), "{ran:?}");
     expect(1, &["trace", "--", "/does/not/exist"]);
@@ -230,7 +234,7 @@ fn a_program_on_the_drop_in_gets_the_command_that_adds_what_marks_requests() {
         fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
         let ran = trace(folder.path(), &[], "{\"format\":1}", "");
         assert_eq!(ran.code, Some(3), "{ran:?}");
-        let expected = format!("    cargo add blitz-io --features inspect,tower {options}");
+        let expected = format!("    cargo add blitz-io --features tower {options}");
         assert!(ran.out.contains(&expected), "{expected}: {ran:?}");
     }
     // The package has this name and these features there.
