@@ -45,8 +45,8 @@ runs at a time, and a seed decides which one goes on at each call. Time is simul
 sleep takes no time.
 
 If a run fails, that order is kept in a file. `replay` repeats it as often as you like, for example
-with more output in the program's log. `shrink` finds out which choices matter, in two minutes at most
-(--time).
+with more output in the program's log. `shrink` finds out which choices matter, in at most two
+minutes (--time).
 
 A run fails if the program fails, if no thread can run any more (a deadlock; the report says which
 thread waits where), or if it makes a million calls without progress (a livelock; --limit). With the
