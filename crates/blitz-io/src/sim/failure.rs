@@ -263,7 +263,7 @@ impl Failure {
         &self.explained.waits
     }
 
-    /// Returns the last events in words. First come those of the hosts and the network: crashes and what files have lost in them,
+    /// Returns the last events in words. First come those of the hosts and the network: crashes and the losses of files in them,
     /// cuts and other faults, and packets that were held or lost. Then the last twenty of each task that is involved, in the order of their numbers: the task
     /// that has panicked, the tasks of the findings, and the task that ran last. If there are no findings, all tasks may be involved: those that wait, and
     /// up to eight in all that ran last. The text says how many events it leaves out; with the variable

@@ -143,7 +143,7 @@ fn operations(words: &Words, snapshot: &Snapshot) -> BTreeSet<u64> {
     all.map(|(task, _)| task).collect()
 }
 
-/// Lets a wait in the code of files be for what the program knows of, as its event is.
+/// Gives a wait in the code of files the same target as its event: one that the program knows.
 fn name_part_of_file(wait: &mut Wait, operations: &BTreeSet<u64>) {
     let object = wait.object.as_ref();
     if wait.task.is_some_and(|task| operations.contains(&task)) {

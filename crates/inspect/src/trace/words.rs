@@ -502,8 +502,8 @@ impl<'a> Writer<'a> {
         Some(text)
     }
 
-    /// Returns `true` if an event is between a task and its operation on a file, or about a part of a file. What the operation
-    /// has done is an event of its own, and so is the wait for it.
+    /// Returns `true` if an event is between a task and its operation on a file, or about a part of a file. The operation and
+    /// the wait for it are events of their own.
     fn is_within_files(&self, event: &Event, ended: Option<Waiter>) -> bool {
         match event.what {
             What::Acquired { object, .. }
@@ -552,7 +552,7 @@ impl<'a> Writer<'a> {
         created.is_some_and(self.known.is_of_files)
     }
 
-    /// Returns what a wait is for in the code of files; `None` for all other waits.
+    /// Returns the target of a wait in the code of files; `None` for all other waits.
     fn part_of_files(&self, wait: For) -> Option<&'static str> {
         match wait.target {
             Target::Object(object) => self.is_of_files(object).then_some(OTHER_OPERATION),

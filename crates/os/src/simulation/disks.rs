@@ -148,7 +148,7 @@ impl Disks {
         of_host.tree.sweep(|| of_this.collect::<BTreeSet<_>>());
     }
 
-    /// Ends the open files of a host. If its power is off, its disk has what a crash leaves. Returns what it has lost.
+    /// Ends the open files of a host. If its power is off, its disk has the rest that a crash leaves. Returns the losses.
     fn stop(&mut self, host: u32, is_off: bool) -> Vec<Loss> {
         self.open.retain(|_, open| open.host != host);
         let Some(of_host) = self.hosts.get_mut(&host).filter(|_| is_off) else {

@@ -169,7 +169,7 @@ impl File {
         Ok(disks.tree(host).file(node)?.bytes.len() as u64)
     }
 
-    /// Notes what an operation has done with the file: a sentence without its subject and without the path.
+    /// Notes an operation on the file: a sentence without its subject and without the path.
     fn note<T>(&self, result: &io::Result<T>, note: impl FnOnce(&io::Result<T>, &Path)) {
         if notes::explains() {
             let path = with(|disks| Some(self.description(disks).ok()?.path.clone())).flatten();

@@ -12,7 +12,7 @@
 //! | `disks.rs` | the disks of the thread's simulation, and their open files |
 //! | `file.rs` | the handle of an open file |
 //! | `paths.rs` | the functions with paths |
-//! | `notes.rs` | what tasks do with files, and what a crash has lost, for reports |
+//! | `notes.rs` | operations on files and losses in a crash, for reports |
 //! | `stand_in.rs` | metadata in the standard library's types |
 //!
 //! # Operations

@@ -1,4 +1,4 @@
-//! Notes for the report of a run: what tasks do with files, and what a crash has lost.
+//! Notes for the report of a run: operations of tasks on files, and losses in a crash.
 //!
 //! In a run that no report explains, these functions do nothing. An operation happens in a task of its own
 //! ([`spawn`](super::spawn)), and the note is about the task that has begun it.
@@ -12,7 +12,7 @@ pub(super) use blitz_io_observe::decisions::{bytes as count, explains};
 /// The number of losses of one crash that a report names.
 const LOSSES: usize = 5;
 
-/// Notes what an operation has done: a sentence without its subject. If it has failed: `fails to …`.
+/// Notes an operation that has ended: a sentence without its subject. If it has failed: `fails to …`.
 pub(super) fn done<T>(
     result: &io::Result<T>,
     done: impl FnOnce(&T) -> String,
@@ -92,7 +92,7 @@ pub(super) fn shown(path: &Path) -> String {
     Path::new("/").join(path).display().to_string()
 }
 
-/// A part of what a crash has lost.
+/// A loss in a crash.
 pub(super) enum Loss {
     /// Bytes at the end of a file with this path.
     Bytes {

@@ -541,7 +541,7 @@ impl Tree {
         }
     }
 
-    /// Leaves what a crash leaves. No file is open any more. Returns what is lost, if a report is to explain the run.
+    /// Leaves what a crash leaves. No file is open any more. Returns the losses, if a report is to explain the run.
     pub(super) fn crash(&mut self, mut choose: impl FnMut(usize) -> usize) -> Vec<Loss> {
         let paths = explains().then(|| self.paths());
         let kept = unsynced::kept(&self.journal, &mut choose);
@@ -632,7 +632,7 @@ impl Tree {
 /// A path of each node that has one.
 type Paths = BTreeMap<Id, PathBuf>;
 
-/// What a crash has lost.
+/// The losses in a crash.
 #[derive(Default)]
 struct Losses {
     all: Vec<Loss>,

@@ -1,4 +1,4 @@
-//! Files in the report of a failure: what tasks do with them, and what a crash has lost.
+//! Files in the report of a failure: operations of tasks on them, and losses in a crash.
 
 use std::future::pending;
 use std::io;
