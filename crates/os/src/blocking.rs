@@ -52,6 +52,16 @@ pub(crate) fn spawn_mandatory<T: Send + 'static>(
     internals::spawn_mandatory_blocking(about, operation)
 }
 
+/// Returns a future whose operations are those of the caller's line in the report of a simulation. Elsewhere it is the future
+/// alone.
+#[cfg_attr(feature = "sim", track_caller)]
+#[inline(always)]
+pub(crate) fn called<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    #[cfg(feature = "sim")]
+    let future = blitz_io_observe::CalledAt::new(future);
+    future
+}
+
 /// Runs one blocking operation, which reports of waits describe.
 pub(crate) async fn run<T: Send + 'static>(
     about: About,
@@ -81,25 +91,31 @@ pub(crate) fn lost() -> io::Error {
 }
 
 /// Runs one blocking operation on a path.
-pub(crate) async fn on_path<T: Send + 'static>(
+#[track_caller]
+pub(crate) fn on_path<T: Send + 'static>(
     what: &'static str,
     path: impl AsRef<Path>,
     operation: impl FnOnce(PathBuf) -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    let path = path.as_ref().to_owned();
-    let about = About::path(what, &path);
-    run(about, move || operation(path)).await
+) -> impl Future<Output = io::Result<T>> {
+    called(async move {
+        let path = path.as_ref().to_owned();
+        let about = About::path(what, &path);
+        run(about, move || operation(path)).await
+    })
 }
 
 /// Runs one blocking operation on two paths, of which reports name the first.
-pub(crate) async fn on_paths<T: Send + 'static>(
+#[track_caller]
+pub(crate) fn on_paths<T: Send + 'static>(
     what: &'static str,
     first: impl AsRef<Path>,
     second: impl AsRef<Path>,
     operation: impl FnOnce(PathBuf, PathBuf) -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    let second = second.as_ref().to_owned();
-    on_path(what, first, move |first| operation(first, second)).await
+) -> impl Future<Output = io::Result<T>> {
+    called(async move {
+        let second = second.as_ref().to_owned();
+        on_path(what, first, move |first| operation(first, second)).await
+    })
 }
 
 /// Describes an operation on an open file.

@@ -15,5 +15,7 @@ mod none {
         Entered
     }
 
-    pub(in crate::sim) fn stop(_host: u32, _is_off: bool) {}
+    pub(in crate::sim) fn stop(_host: u32, _is_off: bool) -> Vec<String> {
+        Vec::new()
+    }
 }

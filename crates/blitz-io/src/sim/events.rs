@@ -252,7 +252,8 @@ fn add_step(lines: &mut Vec<Line>, step: &Step, said: &[&Said]) {
     let first = said.iter().position(|said| !said.ends_wait);
     let said = &said[first.unwrap_or(said.len())..];
     let is_preemption = |said: &&Said| said.yields && step.end == End::Preempted;
-    for (at, event) in said.iter().enumerate() {
+    let shown = said.iter().enumerate();
+    for (at, event) in shown.filter(|(_, event)| !event.text.is_empty()) {
         let next = said.get(at + 1);
         let text = match event.text.strip_prefix(ABOUT_TO_USE) {
             Some(object) if !next.is_some_and(is_preemption) => format!("uses {object}"),

@@ -263,8 +263,8 @@ impl Failure {
         &self.explained.waits
     }
 
-    /// Returns the last events in words. First come those of the hosts and the network: crashes, cuts and other faults, and
-    /// packets that were held or lost. Then the last twenty of each task that is involved, in the order of their numbers: the task
+    /// Returns the last events in words. First come those of the hosts and the network: crashes and the losses of files in them,
+    /// cuts and other faults, and packets that were held or lost. Then the last twenty of each task that is involved, in the order of their numbers: the task
     /// that has panicked, the tasks of the findings, and the task that ran last. If there are no findings, all tasks may be involved: those that wait, and
     /// up to eight in all that ran last. The text says how many events it leaves out; with the variable
     /// `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it has more, or all of them. Each line has the number of the step, the simulated time since the run has

@@ -448,7 +448,11 @@ impl Host {
         assert_ne!(self.number, 0, "the test itself cannot be stopped");
         current().stop(self.number, is_off);
         simulation::forget_sockets(self.number);
-        disks::stop(self.number, is_off);
+        for loss in disks::stop(self.number, is_off) {
+            current().run.with_notes(|notes, moment| {
+                notes.fault(moment, None, format!("{self}: {loss}"), None);
+            });
+        }
     }
 
     /// Switches its power off. No other host hears of it: what it has sent and has not arrived is lost, and its

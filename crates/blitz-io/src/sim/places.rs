@@ -13,6 +13,17 @@ pub(super) fn is_of_hosts(location: &str) -> bool {
     is_internal(location) && file.starts_with("hosts.rs:")
 }
 
+/// Returns `true` if a location is in the code of files: that of a task which is an operation on one, or of a part of one.
+pub(super) fn is_of_files(location: &str) -> bool {
+    #[cfg(feature = "fs")]
+    return blitz_io_os::simulation::is_own(location);
+    #[cfg(not(feature = "fs"))]
+    {
+        let _ = location;
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -23,6 +34,6 @@ mod tests {
         let hosts = file!().replace("places.rs", "hosts.rs:12");
         assert!(is_internal(&hosts) && is_of_hosts(&hosts));
         assert!(!is_of_hosts(file!()) && !is_of_hosts("src/hosts.rs:12"));
-        assert!(!is_internal("tests/sim.rs:12"));
+        assert!(!is_internal("tests/sim.rs:12") && !is_of_files("tests/sim.rs:12"));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter::successors;
 use std::time::Duration;
 
-use blitz_io_inspect::trace::{Began, Known, Recording, Words};
+use blitz_io_inspect::trace::{Began, DISK, Known, OTHER_OPERATION, Recording, Words};
 use blitz_io_inspect::{
     Certainty, Finding, Snapshot, Task, Wait, Waiter, findings, renumber, report_of_failure,
     short_place, snapshot_of_tasks,
@@ -16,7 +16,7 @@ use super::events::{Shown, Steps, TEST, each_once, name};
 use super::failure::Cause;
 use super::members::Members;
 use super::notes::Notes;
-use super::places::{is_internal, is_of_hosts};
+use super::places::{is_internal, is_of_files, is_of_hosts};
 
 /// Scopes within scopes are followed so far.
 const DEPTH: usize = 64;
@@ -96,15 +96,20 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     }
     let order = |wait: &Wait| (wait.waiter, Reverse(wait.waiting_ms), wait.location.clone());
     snapshot.waits.sort_by_cached_key(order);
-    let injectors = injectors(of.members, &words);
+    let operations = operations(&words, &snapshot);
+    let mut hidden = injectors(of.members, &words);
+    hidden.extend(&operations);
     let mut involved = involved(of, &snapshot, &findings);
-    involved.retain(|task| !injectors.contains(task));
-    snapshot.tasks.retain(|task| !injectors.contains(&task.id));
+    involved.retain(|task| !hidden.contains(task));
+    snapshot.tasks.retain(|task| !hidden.contains(&task.id));
     let is_own = |wait: &Wait| {
         let task = wait.waiter.task();
-        task.is_none_or(|task| !injectors.contains(&task))
+        task.is_none_or(|task| !hidden.contains(&task))
     };
     snapshot.waits.retain(is_own);
+    for wait in &mut snapshot.waits {
+        name_part_of_file(wait, &operations);
+    }
     let name = |task: u64| name(task, &snapshot);
     Explained {
         faults: of.notes.faults(of.lasting),
@@ -128,6 +133,31 @@ fn injectors(members: &Members, words: &Words) -> BTreeSet<u64> {
         .collect()
 }
 
+/// Returns the tasks that are operations on files: parts of the tasks that have begun them.
+fn operations(words: &Words, snapshot: &Snapshot) -> BTreeSet<u64> {
+    let spawned = words.spawned_at.iter();
+    let spawned = spawned.map(|(task, place)| (*task, place));
+    let alive = snapshot.tasks.iter();
+    let all = spawned.chain(alive.map(|task| (task.id, &task.location)));
+    let all = all.filter(|(_, place)| is_of_files(place));
+    all.map(|(task, _)| task).collect()
+}
+
+/// Gives a wait in the code of files the same target as its event: one that the program knows.
+fn name_part_of_file(wait: &mut Wait, operations: &BTreeSet<u64>) {
+    let object = wait.object.as_ref();
+    if wait.task.is_some_and(|task| operations.contains(&task)) {
+        wait.kind = DISK.to_owned();
+        wait.task = None;
+    } else if object.is_some_and(|object| is_of_files(&object.created_at)) {
+        wait.kind = OTHER_OPERATION.to_owned();
+        wait.object = None;
+    }
+    if is_of_files(&wait.location) {
+        wait.location.clear();
+    }
+}
+
 /// Returns `true` if an event is the begin of a wait. A wait for a socket has the kind of its source.
 fn is_of(began: &Began, wait: &Wait) -> bool {
     let is_kind = began.kind == wait.kind || wait.source.is_some();
@@ -147,6 +177,7 @@ fn words(recording: &Recording, of: &AtFailure<'_>) -> Words {
         notes: of.notes.sentences(),
         is_step: &|number| of.last_steps.has(number),
         is_hidden: &is_internal,
+        is_of_files: &is_of_files,
     })
 }
 

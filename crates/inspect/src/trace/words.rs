@@ -13,6 +13,14 @@ use crate::snapshot::{Waiter, id_of_child};
 #[doc(hidden)]
 pub const ABOUT_TO_USE: &str = "is about to use ";
 
+/// The target of a wait for an operation on a file.
+#[doc(hidden)]
+pub const DISK: &str = "the disk";
+
+/// The target of a wait for the operation of another task on the same file.
+#[doc(hidden)]
+pub const OTHER_OPERATION: &str = "another operation on its file";
+
 /// The facts about a simulation that its words need.
 #[doc(hidden)]
 pub struct Known<'a> {
@@ -26,6 +34,9 @@ pub struct Known<'a> {
     pub is_step: &'a dyn Fn(u64) -> bool,
     /// Returns `true` if a location is in the simulation itself.
     pub is_hidden: &'a dyn Fn(&str) -> bool,
+    /// Returns `true` if a location is in the code of simulated files. A task that is spawned there is an operation of the task
+    /// that spawns it, and an object that is created there is a part of a file.
+    pub is_of_files: &'a dyn Fn(&str) -> bool,
 }
 
 /// The last events of the tasks of a run. Tasks have their numbers in the run.
@@ -74,7 +85,7 @@ pub struct Said {
     pub ends_wait: bool,
     /// It has happened after the end of that step: a timer or a packet has woken the task.
     pub is_later: bool,
-    /// The event: a sentence without its subject.
+    /// The event: a sentence without its subject. Empty if a later event of another step says as much.
     pub text: String,
 }
 
@@ -103,6 +114,8 @@ struct Writer<'a> {
     numbers: RefCell<BTreeMap<usize, u64>>,
     /// The number of each child of the run's tasks, by its id.
     children: BTreeMap<u64, u64>,
+    /// The tasks that are operations on files.
+    operations: BTreeSet<Waiter>,
 }
 
 impl Recording {
@@ -117,7 +130,7 @@ impl Recording {
         // The last wake-up of a child of each task, since the poll of the task has begun.
         let mut woken = BTreeMap::new();
         // The task whose poll has just ended.
-        let mut ended = None;
+        let mut ended: Option<Waiter> = None;
         let mut reason = "";
         let own = |event: &&Event| match event.what {
             What::Reason { number } => known.notes.contains_key(&number),
@@ -139,7 +152,7 @@ impl Recording {
                     woken.remove(&task);
                     continue;
                 }
-                What::PollEnd => ended = Some(task),
+                What::PollEnd => ended = Some(event.waiter),
                 What::Operates { object } => {
                     used.insert(event.waiter, object);
                 }
@@ -166,6 +179,7 @@ impl Recording {
             let is_repeated = implied_before(earlier, event) || implied_later(later, event);
             let text = match reason {
                 reason if by_system && !reason.is_empty() => Some(format!("is woken by {reason}")),
+                _ if writer.is_done_later(later, event) => Some(String::new()),
                 _ => writer.of(event, ended, used.get(&event.waiter).copied()),
             };
             if let Some(text) = text.filter(|_| !is_repeated) {
@@ -287,7 +301,13 @@ impl<'a> Writer<'a> {
             spawns,
             numbers: RefCell::default(),
             children: BTreeMap::new(),
+            operations: BTreeSet::new(),
         };
+        let is_of_files =
+            |location: usize| recording.location(location).is_some_and(known.is_of_files);
+        let spawns = this.spawns.iter();
+        let operations = spawns.filter(|(_, location)| is_of_files(**location));
+        this.operations = operations.map(|(task, _)| *task).collect();
         let all = recording.children.all();
         let own = all.filter(|child| this.task(*child).is_some());
         let ids: BTreeSet<u64> = own.filter_map(id_of).collect();
@@ -376,7 +396,10 @@ impl<'a> Writer<'a> {
 
     /// Returns the event in words; `None` if other events say the same, and for locks of threads: no task waits for
     /// these. `ended`: the task whose poll has just ended. `used`: the object that the task has begun to use last.
-    fn of(&self, event: &Event, ended: Option<u64>, used: Option<usize>) -> Option<String> {
+    fn of(&self, event: &Event, ended: Option<Waiter>, used: Option<usize>) -> Option<String> {
+        if self.is_within_files(event, ended) {
+            return None;
+        }
         let text = match event.what {
             What::Acquired { object, .. } | What::Released { object }
                 if self.is_of_threads(object) =>
@@ -387,6 +410,7 @@ impl<'a> Writer<'a> {
             What::Wake {
                 by: Ender::Waiter(Waiter::Thread(_)),
             } if ended.is_some() => {
+                let ended = ended.and_then(|ended| self.task(ended));
                 let ended = (self.known.name)(ended.unwrap_or_default());
                 format!("is woken by the end of {ended}")
             }
@@ -478,6 +502,69 @@ impl<'a> Writer<'a> {
         Some(text)
     }
 
+    /// Returns `true` if an event is between a task and its operation on a file, or about a part of a file. The operation and
+    /// the wait for it are events of their own.
+    fn is_within_files(&self, event: &Event, ended: Option<Waiter>) -> bool {
+        match event.what {
+            What::Acquired { object, .. }
+            | What::Released { object }
+            | What::Operates { object }
+            | What::Permits { object, .. }
+            | What::PermitsBack { object, .. } => self.is_of_files(object),
+            What::WaitEnd(wait) => self.part_of_files(wait).is_some(),
+            What::Wake {
+                by: Ender::Waiter(by),
+            } => {
+                // A task that ends wakes after its last poll.
+                let by = ended
+                    .filter(|_| matches!(by, Waiter::Thread(_)))
+                    .unwrap_or(by);
+                self.operations.contains(&by)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if an event is the begin of a wait for an operation on a file that has happened then: that is an event of
+    /// its own.
+    fn is_done_later(&self, later: &[&Event], event: &Event) -> bool {
+        let What::Wait(wait) = event.what else {
+            return false;
+        };
+        if self.part_of_files(wait) != Some(DISK) {
+            return false;
+        }
+        let mut own = later.iter().filter(|next| next.waiter == event.waiter);
+        let next = own.find_map(|next| match next.what {
+            What::Noted { number, .. } if !(self.known.is_step)(number) => Some(true),
+            What::WaitEnd(ended) if ended == wait => Some(false),
+            _ => None,
+        });
+        next.unwrap_or(false)
+    }
+
+    /// Returns `true` if an object is a part of a file.
+    fn is_of_files(&self, object: usize) -> bool {
+        let created = object
+            .checked_sub(1)
+            .and_then(|at| self.recording.created.get(at));
+        let created = created.and_then(Option::as_deref);
+        created.is_some_and(self.known.is_of_files)
+    }
+
+    /// Returns the target of a wait in the code of files; `None` for all other waits.
+    fn part_of_files(&self, wait: For) -> Option<&'static str> {
+        match wait.target {
+            Target::Object(object) => self.is_of_files(object).then_some(OTHER_OPERATION),
+            Target::Number(task) => {
+                let kind = self.recording.kind(wait.kind).0;
+                let is_join = kind.is_some_and(|kind| kind.semantics().mode == Mode::Join);
+                let is_operation = is_join && self.operations.contains(&Waiter::Task(task));
+                is_operation.then_some(DISK)
+            }
+        }
+    }
+
     fn is_of_threads(&self, object: usize) -> bool {
         let kind = self.kinds.get(&object);
         kind.is_some_and(|kind| kind.starts_with("thread::"))
@@ -496,7 +583,7 @@ impl<'a> Writer<'a> {
     /// Returns a location in the program.
     fn place(&self, location: usize) -> Option<&str> {
         let text = self.recording.location(location)?;
-        Some(text).filter(|text| !(self.known.is_hidden)(text))
+        Some(text).filter(|text| !(self.known.is_hidden)(text) && !(self.known.is_of_files)(text))
     }
 
     fn is_hidden(&self, location: usize) -> bool {
@@ -525,6 +612,9 @@ impl<'a> Writer<'a> {
     }
 
     fn target(&self, wait: For) -> String {
+        if let Some(part) = self.part_of_files(wait) {
+            return part.to_owned();
+        }
         let (kind, name) = self.recording.kind(wait.kind);
         match wait.target {
             Target::Object(object) => self.named(name, object),
@@ -653,6 +743,7 @@ mod tests {
                 notes: &notes,
                 is_step: &|number| (91..94).contains(&number),
                 is_hidden: &|at| at == "a.rs:3",
+                is_of_files: &|_| false,
             })
         };
         let Words {
@@ -698,6 +789,54 @@ mod tests {
         );
     }
 
+    /// Task 9 is an operation that task 7 waits for. Task 8 waits for task 7 at the same file.
+    #[test]
+    fn operations_on_files_are_parts_of_their_tasks() {
+        let (one, two, operation) = (task(7), task(8), task(9));
+        let text = format!(
+            r#"{{"format":1,"kinds":["Mutex","JoinHandle"],"locations":["a.rs:3","fs.rs:4"],"objects":[null],
+            "created":["fs.rs:1"],"ids":[70],"events":[
+            [29,1,0,91,{one},0,0],
+            [20,2,0,1,{one},0,0],
+            [11,3,0,1,{one},0,2],
+            [10,4,0,0,{operation},{one},2],
+            [4,5,1,9,{one},0,1],
+            [29,6,0,92,{two},0,0],
+            [3,7,0,1,{two},0,2],
+            [29,8,0,93,{operation},0,0],
+            [29,9,0,4,{one},0,1],
+            [2,10,0,0,{operation},2,0],
+            [9,11,0,0,{one},2,0],
+            [29,12,0,94,{one},0,0],
+            [8,13,1,9,{one},0,1],
+            [12,14,0,1,{one},0,0],
+            [4,15,1,9,{one},0,1]
+            ]}}"#
+        );
+        let recording = Recording::parse(text.as_bytes()).unwrap();
+        let words = recording.words(&Known {
+            tasks: &BTreeMap::from([(7, 1), (8, 2), (9, 3)]),
+            name: &|task| format!("task {task}"),
+            notes: &BTreeMap::from([(4, "syncs /log".into())]),
+            is_step: &|number| number > 90,
+            is_hidden: &|_| false,
+            is_of_files: &|at| at.starts_with("fs.rs"),
+        });
+        let said = words.said.iter().filter(|said| said.task != 3);
+        let said: Vec<_> = said
+            .map(|said| (said.task, said.step, said.text.as_str()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                (1, 1, ""),
+                (2, 2, "waits for another operation on its file"),
+                (1, 3, "syncs /log, at a.rs:3"),
+                (1, 4, "waits for the disk, at a.rs:3"),
+            ]
+        );
+    }
+
     #[test]
     fn children_of_scopes_are_told_apart() {
         let (one, first, second) = (
@@ -737,6 +876,7 @@ mod tests {
             notes: &BTreeMap::new(),
             is_step: &|number| number == 91,
             is_hidden: &|_| false,
+            is_of_files: &|_| false,
         };
         let words = |recording: &Recording| {
             let words = recording.words(&known);

@@ -243,6 +243,30 @@ impl Caller {
 #[derive(Debug)]
 pub struct Calls;
 
+/// See `beginner.rs`.
+#[derive(Clone, Copy, Debug)]
+pub struct Beginner;
+
+impl Beginner {
+    /// Returns the empty value.
+    #[inline(always)]
+    #[must_use]
+    pub fn current() -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    #[must_use]
+    pub fn acts(self) -> Acting {
+        Acting
+    }
+}
+
+/// See `beginner.rs`.
+#[derive(Debug)]
+pub struct Acting;
+
 /// See `wait.rs`.
 #[derive(Clone, Copy)]
 pub struct WaitKind;

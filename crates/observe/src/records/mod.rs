@@ -33,8 +33,8 @@ pub use {kernel::request::Request, recording::*};
 mod disabled;
 #[cfg(not(feature = "inspect"))]
 pub use disabled::{
-    About, Blocking, Caller, Calls, ChildRecord, ChildState, Descriptor, Entered, Kept, Members,
-    NAMES, Object, OfScope, Origin, Root, Sleeping, Wait, WaitKind, cache_time,
+    About, Acting, Beginner, Blocking, Caller, Calls, ChildRecord, ChildState, Descriptor, Entered,
+    Kept, Members, NAMES, Object, OfScope, Origin, Root, Sleeping, Wait, WaitKind, cache_time,
     cache_time_after_sleep, ends_with, forget_time, runs_tasks, serves_process, sleeping, trace,
 };
 

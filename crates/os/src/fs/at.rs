@@ -16,7 +16,7 @@ use super::File;
 use super::files;
 #[cfg(target_os = "linux")]
 use super::nowait;
-use crate::blocking::on_file;
+use crate::blocking::{called, on_file};
 #[cfg(io_uring)]
 use crate::operation::on_pool;
 use crate::operation::{Blocking, Operation, run};
@@ -56,7 +56,16 @@ impl File {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn read_at<B: IoBufMut>(&self, buf: B, offset: u64) -> BufResult<usize, B> {
+    #[track_caller]
+    pub fn read_at<B: IoBufMut>(
+        &self,
+        buf: B,
+        offset: u64,
+    ) -> impl Future<Output = BufResult<usize, B>> {
+        called(self.read_there(buf, offset))
+    }
+
+    async fn read_there<B: IoBufMut>(&self, buf: B, offset: u64) -> BufResult<usize, B> {
         if let Err(error) = place(offset) {
             return (Err(error), buf);
         }
@@ -100,7 +109,16 @@ impl File {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn write_at<B: IoBuf>(&self, buf: B, offset: u64) -> BufResult<usize, B> {
+    #[track_caller]
+    pub fn write_at<B: IoBuf>(
+        &self,
+        buf: B,
+        offset: u64,
+    ) -> impl Future<Output = BufResult<usize, B>> {
+        called(self.write_there(buf, offset))
+    }
+
+    async fn write_there<B: IoBuf>(&self, buf: B, offset: u64) -> BufResult<usize, B> {
         if let Err(error) = place(offset) {
             return (Err(error), buf);
         }

@@ -51,7 +51,8 @@ impl DirBuilder {
     /// # Errors
     ///
     /// Returns the errors of [`std::fs::DirBuilder::create`].
-    pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
+    #[track_caller]
+    pub fn create(&self, path: impl AsRef<Path>) -> impl Future<Output = io::Result<()>> {
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(self.recursive);
         #[cfg(unix)]
@@ -60,6 +61,6 @@ impl DirBuilder {
         }
         let recursive = self.recursive;
         let create = move |path| files::build_dir(&builder, recursive, path);
-        on_path("create_dir", path, create).await
+        on_path("create_dir", path, create)
     }
 }

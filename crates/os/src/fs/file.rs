@@ -54,7 +54,7 @@ use super::outcome::Outcome;
 use super::sync::Sync as SyncFile;
 #[cfg(not(unix))]
 use crate::blocking::run_sync;
-use crate::blocking::{lost, on_file, run, spawn, spawn_mandatory};
+use crate::blocking::{called, lost, on_file, run, spawn, spawn_mandatory};
 use crate::buffer::{Buffer, MAX_BUF_SIZE};
 
 /// An open file.
@@ -167,8 +167,9 @@ impl File {
     ///
     /// Returns the errors of [`std::fs::File::sync_all`]. The error of a write is reported
     /// to the next write or flush.
-    pub async fn sync_all(&self) -> io::Result<()> {
-        self.sync(false).await
+    #[track_caller]
+    pub fn sync_all(&self) -> impl Future<Output = io::Result<()>> {
+        called(self.sync(false))
     }
 
     /// Waits until the disk has everything that was written, and as much of the metadata of
@@ -178,8 +179,9 @@ impl File {
     ///
     /// Returns the errors of [`std::fs::File::sync_data`]. The error of a write is reported
     /// to the next write or flush.
-    pub async fn sync_data(&self) -> io::Result<()> {
-        self.sync(true).await
+    #[track_caller]
+    pub fn sync_data(&self) -> impl Future<Output = io::Result<()>> {
+        called(self.sync(true))
     }
 
     /// Truncates the file to `size` bytes, or extends it with zeros. The position stays the
@@ -188,7 +190,12 @@ impl File {
     /// # Errors
     ///
     /// Returns the errors of [`std::fs::File::set_len`].
-    pub async fn set_len(&self, size: u64) -> io::Result<()> {
+    #[track_caller]
+    pub fn set_len(&self, size: u64) -> impl Future<Output = io::Result<()>> {
+        called(self.change_len(size))
+    }
+
+    async fn change_len(&self, size: u64) -> io::Result<()> {
         let mut inner = self.inner.lock().await;
         poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
         let (buffer, ahead) = inner.take_buffer();

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::files;
-use crate::blocking::{on_path, on_paths};
+use crate::blocking::{called, on_path, on_paths};
 
 /// Returns the absolute path of a file, without links and without `.` and `..`.
 ///
@@ -16,8 +16,9 @@ use crate::blocking::{on_path, on_paths};
 /// # Cancel safety
 ///
 /// Cancel safe: the operation changes nothing.
-pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
-    on_path("canonicalize", path, files::canonicalize).await
+#[track_caller]
+pub fn canonicalize(path: impl AsRef<Path>) -> impl Future<Output = io::Result<PathBuf>> {
+    on_path("canonicalize", path, files::canonicalize)
 }
 
 /// Creates a directory. Its parent must exist.
@@ -30,8 +31,9 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 ///
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
-pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
-    on_path("create_dir", path, files::create_dir).await
+#[track_caller]
+pub fn create_dir(path: impl AsRef<Path>) -> impl Future<Output = io::Result<()>> {
+    on_path("create_dir", path, files::create_dir)
 }
 
 /// Creates a directory, and its parents where they are missing.
@@ -44,8 +46,9 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
-pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
-    on_path("create_dir_all", path, files::create_dir_all).await
+#[track_caller]
+pub fn create_dir_all(path: impl AsRef<Path>) -> impl Future<Output = io::Result<()>> {
+    on_path("create_dir_all", path, files::create_dir_all)
 }
 
 /// Returns the metadata of a file: its size, its type, its times. Follows links.
@@ -57,8 +60,9 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// # Cancel safety
 ///
 /// Cancel safe: the operation changes nothing.
-pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    on_path("metadata", path, files::metadata).await
+#[track_caller]
+pub fn metadata(path: impl AsRef<Path>) -> impl Future<Output = io::Result<Metadata>> {
+    on_path("metadata", path, files::metadata)
 }
 
 /// Reads a whole file.
@@ -83,8 +87,9 @@ pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// # Ok(())
 /// # }
 /// ```
-pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-    whole("read", path).await
+#[track_caller]
+pub fn read(path: impl AsRef<Path>) -> impl Future<Output = io::Result<Vec<u8>>> {
+    whole("read", path)
 }
 
 /// Returns the target of a symbolic link.
@@ -96,8 +101,9 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// # Cancel safety
 ///
 /// Cancel safe: the operation changes nothing.
-pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
-    on_path("read_link", path, files::read_link).await
+#[track_caller]
+pub fn read_link(path: impl AsRef<Path>) -> impl Future<Output = io::Result<PathBuf>> {
+    on_path("read_link", path, files::read_link)
 }
 
 /// Reads a whole file, which must be text in UTF-8.
@@ -122,11 +128,14 @@ pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// # Ok(())
 /// # }
 /// ```
-pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
-    let bytes = whole("read_to_string", path).await?;
-    String::from_utf8(bytes).map_err(|_| {
-        let text = "stream did not contain valid UTF-8";
-        io::Error::new(io::ErrorKind::InvalidData, text)
+#[track_caller]
+pub fn read_to_string(path: impl AsRef<Path>) -> impl Future<Output = io::Result<String>> {
+    called(async move {
+        let bytes = whole("read_to_string", path).await?;
+        String::from_utf8(bytes).map_err(|_| {
+            let text = "stream did not contain valid UTF-8";
+            io::Error::new(io::ErrorKind::InvalidData, text)
+        })
     })
 }
 
@@ -140,8 +149,9 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 ///
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
-pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
-    on_path("remove_dir", path, files::remove_dir).await
+#[track_caller]
+pub fn remove_dir(path: impl AsRef<Path>) -> impl Future<Output = io::Result<()>> {
+    on_path("remove_dir", path, files::remove_dir)
 }
 
 /// Removes a directory and everything in it. Does not follow links. Be careful!
@@ -154,8 +164,9 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
-pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
-    on_path("remove_dir_all", path, files::remove_dir_all).await
+#[track_caller]
+pub fn remove_dir_all(path: impl AsRef<Path>) -> impl Future<Output = io::Result<()>> {
+    on_path("remove_dir_all", path, files::remove_dir_all)
 }
 
 /// Removes a file.
@@ -168,8 +179,9 @@ pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
-pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
-    on_path("remove_file", path, files::remove_file).await
+#[track_caller]
+pub fn remove_file(path: impl AsRef<Path>) -> impl Future<Output = io::Result<()>> {
+    on_path("remove_file", path, files::remove_file)
 }
 
 /// Returns the metadata of a file, or of the link itself if it is one.
@@ -181,8 +193,9 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 /// # Cancel safety
 ///
 /// Cancel safe: the operation changes nothing.
-pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    on_path("symlink_metadata", path, files::symlink_metadata).await
+#[track_caller]
+pub fn symlink_metadata(path: impl AsRef<Path>) -> impl Future<Output = io::Result<Metadata>> {
+    on_path("symlink_metadata", path, files::symlink_metadata)
 }
 
 /// Copies the contents of a file, and its permissions, to another path, and returns the
@@ -196,8 +209,9 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 ///
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
-pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
-    on_paths("copy", from, to, files::copy).await
+#[track_caller]
+pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> impl Future<Output = io::Result<u64>> {
+    on_paths("copy", from, to, files::copy)
 }
 
 /// Creates another name for a file.
@@ -210,8 +224,12 @@ pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u6
 ///
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
-pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    on_paths("hard_link", original, link, files::hard_link).await
+#[track_caller]
+pub fn hard_link(
+    original: impl AsRef<Path>,
+    link: impl AsRef<Path>,
+) -> impl Future<Output = io::Result<()>> {
+    on_paths("hard_link", original, link, files::hard_link)
 }
 
 /// Renames a file or a directory. An existing file of the new name is replaced.
@@ -226,8 +244,12 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
 ///
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
-pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-    on_paths("rename", from, to, files::rename).await
+#[track_caller]
+pub fn rename(
+    from: impl AsRef<Path>,
+    to: impl AsRef<Path>,
+) -> impl Future<Output = io::Result<()>> {
+    on_paths("rename", from, to, files::rename)
 }
 
 /// Creates a symbolic link.
@@ -241,8 +263,12 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 #[cfg(unix)]
-pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    on_paths("symlink", original, link, files::symlink).await
+#[track_caller]
+pub fn symlink(
+    original: impl AsRef<Path>,
+    link: impl AsRef<Path>,
+) -> impl Future<Output = io::Result<()>> {
+    on_paths("symlink", original, link, files::symlink)
 }
 
 /// Creates a symbolic link to a directory.
@@ -256,8 +282,12 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 #[cfg(windows)]
-pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    on_paths("symlink_dir", original, link, files::symlink_dir).await
+#[track_caller]
+pub fn symlink_dir(
+    original: impl AsRef<Path>,
+    link: impl AsRef<Path>,
+) -> impl Future<Output = io::Result<()>> {
+    on_paths("symlink_dir", original, link, files::symlink_dir)
 }
 
 /// Creates a symbolic link to a file.
@@ -271,8 +301,12 @@ pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> 
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
 #[cfg(windows)]
-pub async fn symlink_file(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
-    on_paths("symlink_file", original, link, files::symlink_file).await
+#[track_caller]
+pub fn symlink_file(
+    original: impl AsRef<Path>,
+    link: impl AsRef<Path>,
+) -> impl Future<Output = io::Result<()>> {
+    on_paths("symlink_file", original, link, files::symlink_file)
 }
 
 /// Changes the permissions of a file or a directory.
@@ -285,9 +319,15 @@ pub async fn symlink_file(original: impl AsRef<Path>, link: impl AsRef<Path>) ->
 ///
 /// Not cancel safe: a future that is dropped does not stop an operation that a thread has
 /// begun.
-pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::Result<()> {
-    let set = move |path| files::set_permissions(path, perm);
-    on_path("set_permissions", path, set).await
+#[track_caller]
+pub fn set_permissions(
+    path: impl AsRef<Path>,
+    perm: Permissions,
+) -> impl Future<Output = io::Result<()>> {
+    called(async move {
+        let set = move |path| files::set_permissions(path, perm);
+        on_path("set_permissions", path, set).await
+    })
 }
 
 /// Returns whether a path exists. Follows links.
@@ -299,8 +339,9 @@ pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::R
 /// # Cancel safety
 ///
 /// Cancel safe: the operation changes nothing.
-pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
-    on_path("try_exists", path, files::exists).await
+#[track_caller]
+pub fn try_exists(path: impl AsRef<Path>) -> impl Future<Output = io::Result<bool>> {
+    on_path("try_exists", path, files::exists)
 }
 
 /// Writes a whole file. It is created, or its contents are replaced.
@@ -328,15 +369,22 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
 /// # Ok(())
 /// # }
 /// ```
-pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
-    let contents = contents.as_ref().to_owned();
-    on_path("write", path, move |path| files::write(path, contents)).await
+#[track_caller]
+pub fn write(
+    path: impl AsRef<Path>,
+    contents: impl AsRef<[u8]>,
+) -> impl Future<Output = io::Result<()>> {
+    called(async move {
+        let contents = contents.as_ref().to_owned();
+        on_path("write", path, move |path| files::write(path, contents)).await
+    })
 }
 
 /// Reads a whole file. Reports of waits call the operation `what`.
-async fn whole(what: &'static str, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+#[track_caller]
+fn whole(what: &'static str, path: impl AsRef<Path>) -> impl Future<Output = io::Result<Vec<u8>>> {
     #[cfg(target_os = "linux")]
-    return super::whole::read(what, path).await;
+    return called(super::whole::read(what, path));
     #[cfg(not(target_os = "linux"))]
-    on_path(what, path, files::read).await
+    on_path(what, path, files::read)
 }

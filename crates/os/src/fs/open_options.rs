@@ -85,11 +85,20 @@ impl OpenOptions {
     ///
     /// Dropping the future does not stop the operation: the file may be created, and is
     /// then closed.
-    pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
-        let options = self.0.clone();
-        let open = move |path| options.open(path).map(File::opened);
-        on_path("open", path, open).await
+    #[track_caller]
+    pub fn open(&self, path: impl AsRef<Path>) -> impl Future<Output = io::Result<File>> {
+        open(self.0.clone(), path)
     }
+}
+
+/// Opens a file with these options.
+#[track_caller]
+fn open(
+    options: files::OpenOptions,
+    path: impl AsRef<Path>,
+) -> impl Future<Output = io::Result<File>> {
+    let open = move |path| options.open(path).map(File::opened);
+    on_path("open", path, open)
 }
 
 #[cfg(unix)]
@@ -146,8 +155,11 @@ impl File {
     /// # Errors
     ///
     /// Returns the errors of [`std::fs::File::open`].
-    pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
-        Self::options().read(true).open(path).await
+    #[track_caller]
+    pub fn open(path: impl AsRef<Path>) -> impl Future<Output = io::Result<File>> {
+        let mut options = Self::options();
+        options.read(true);
+        open(options.0, path)
     }
 
     /// Opens a file for writing. It is created, or its contents are discarded.
@@ -155,10 +167,11 @@ impl File {
     /// # Errors
     ///
     /// Returns the errors of [`std::fs::File::create`].
-    pub async fn create(path: impl AsRef<Path>) -> io::Result<File> {
+    #[track_caller]
+    pub fn create(path: impl AsRef<Path>) -> impl Future<Output = io::Result<File>> {
         let mut options = Self::options();
         options.write(true).create(true).truncate(true);
-        options.open(path).await
+        open(options.0, path)
     }
 
     /// Creates a file, for reading and writing.
@@ -167,10 +180,11 @@ impl File {
     ///
     /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the file exists, and the
     /// errors of [`std::fs::File::create_new`].
-    pub async fn create_new<P: AsRef<Path>>(path: P) -> io::Result<File> {
+    #[track_caller]
+    pub fn create_new<P: AsRef<Path>>(path: P) -> impl Future<Output = io::Result<File>> {
         let mut options = Self::options();
         options.read(true).write(true).create_new(true);
-        options.open(path).await
+        open(options.0, path)
     }
 
     /// Returns options for opening a file: the same as [`OpenOptions::new`].

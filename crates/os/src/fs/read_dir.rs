@@ -14,7 +14,7 @@ use blitz_io_observe::About;
 use blitz_io_runtime::task::JoinHandle;
 
 use super::files;
-use crate::blocking::{on_path, run, spawn};
+use crate::blocking::{called, on_path, run, spawn};
 
 /// The number of entries that one job of the pool reads. The cost of a job is divided by
 /// it, and that many entries wait in memory.
@@ -39,7 +39,8 @@ const CHUNK: usize = 32;
 /// # Ok(())
 /// # }
 /// ```
-pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
+#[track_caller]
+pub fn read_dir(path: impl AsRef<Path>) -> impl Future<Output = io::Result<ReadDir>> {
     let chunk = on_path("read_dir", path, |path| {
         let folder = files::read_dir(path)?;
         let mut chunk = Chunk {
@@ -50,7 +51,7 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
         chunk.fill();
         Ok(chunk)
     });
-    chunk.await.map(|chunk| ReadDir(State::Idle(chunk)))
+    called(async move { chunk.await.map(|chunk| ReadDir(State::Idle(chunk))) })
 }
 
 /// The entries of a directory: see [`read_dir`].
@@ -100,8 +101,9 @@ impl ReadDir {
     /// # Cancel safety
     ///
     /// Cancel safe: no entry is lost.
-    pub async fn next_entry(&mut self) -> io::Result<Option<DirEntry>> {
-        poll_fn(|cx| self.poll_next_entry(cx)).await
+    #[track_caller]
+    pub fn next_entry(&mut self) -> impl Future<Output = io::Result<Option<DirEntry>>> {
+        called(poll_fn(|cx| self.poll_next_entry(cx)))
     }
 
     /// Attempts to return the next entry; returns `None` after the last one.

@@ -3,12 +3,14 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use blitz_io_observe::decisions;
 
 use super::disk::{Disk, Trouble};
 use super::errors::{Failure, Result};
+use super::notes::{self, Loss};
 use super::tree::{Id, Tree};
 
 /// A decision has at most this many choices.
@@ -36,6 +38,8 @@ pub(super) struct Description {
     pub(super) appends: bool,
     /// The number of handles.
     pub(super) handles: usize,
+    /// The path by which it was opened, for notes.
+    pub(super) path: PathBuf,
 }
 
 /// The disks of a simulation.
@@ -144,22 +148,24 @@ impl Disks {
         of_host.tree.sweep(|| of_this.collect::<BTreeSet<_>>());
     }
 
-    /// Ends the open files of a host. If its power is off, its disk has what a crash leaves.
-    fn stop(&mut self, host: u32, is_off: bool) {
+    /// Ends the open files of a host. If its power is off, its disk has the rest that a crash leaves. Returns the losses.
+    fn stop(&mut self, host: u32, is_off: bool) -> Vec<Loss> {
         self.open.retain(|_, open| open.host != host);
         let Some(of_host) = self.hosts.get_mut(&host).filter(|_| is_off) else {
-            return;
+            return Vec::new();
         };
         of_host.tree.crash(|count| {
             let below = count.clamp(1, CHOICES) as u32;
             decisions::random(below).unwrap_or(0) as usize
-        });
+        })
     }
 }
 
-/// Ends the open files of a host. If its power is off, unsynced changes may be lost.
-pub fn stop(host: u32, is_off: bool) {
-    with(|disks| disks.stop(host, is_off));
+/// Ends the open files of a host. If its power is off, unsynced changes may be lost. Returns sentences about these, if a
+/// report is to explain the run.
+pub fn stop(host: u32, is_off: bool) -> Vec<String> {
+    let losses = with(|disks| disks.stop(host, is_off)).unwrap_or_default();
+    notes::sentences(&losses)
 }
 
 /// Sets the disk of a host.

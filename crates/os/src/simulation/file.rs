@@ -9,6 +9,7 @@ use blitz_io_observe::decisions;
 
 use super::disks::{Description, Disks, operate, with};
 use super::errors::{Failure, Result};
+use super::notes;
 use super::stand_in;
 use super::tree::{Id, Kind, Tree};
 
@@ -50,6 +51,12 @@ pub(crate) struct File(u64);
 
 /// Opens a file of the current code's host.
 pub(crate) fn open(path: &Path, flags: &Flags) -> io::Result<File> {
+    let file = open_quietly(path, flags);
+    notes::on_path(file, "opens", "open", path)
+}
+
+/// Opens a file for an operation that has a note of its own.
+pub(super) fn open_quietly(path: &Path, flags: &Flags) -> io::Result<File> {
     let host = decisions::host();
     operate(|disks| {
         flags.check()?;
@@ -62,6 +69,7 @@ pub(crate) fn open(path: &Path, flags: &Flags) -> io::Result<File> {
             writes: flags.writes(),
             appends: flags.append,
             handles: 1,
+            path: path.to_owned(),
         });
         disks.sweep(host);
         Ok(File(number))
@@ -161,8 +169,23 @@ impl File {
         Ok(disks.tree(host).file(node)?.bytes.len() as u64)
     }
 
+    /// Notes an operation on the file: a sentence without its subject and without the path.
+    fn note<T>(&self, result: &io::Result<T>, note: impl FnOnce(&io::Result<T>, &Path)) {
+        if notes::explains() {
+            let path = with(|disks| Some(self.description(disks).ok()?.path.clone())).flatten();
+            note(result, &path.unwrap_or_default());
+        }
+    }
+
     /// Reads at the file's own position.
     pub(crate) fn read(&self, to: &mut [u8]) -> io::Result<usize> {
+        let result = self.read_quietly(to);
+        self.note(&result, notes::read);
+        result
+    }
+
+    /// Reads for an operation that has a note of its own.
+    pub(super) fn read_quietly(&self, to: &mut [u8]) -> io::Result<usize> {
         self.operate(|disks, host, node| {
             let position = self.readable(disks)?;
             let count = copy(disks.tree(host), node, position, to)?;
@@ -174,14 +197,23 @@ impl File {
     /// Reads at a position.
     #[cfg(unix)]
     pub(crate) fn read_at(&self, to: &mut [u8], at: u64) -> io::Result<usize> {
-        self.operate(|disks, host, node| {
+        let result = self.operate(|disks, host, node| {
             self.readable(disks)?;
             copy(disks.tree(host), node, at, to)
-        })
+        });
+        self.note(&result, notes::read);
+        result
     }
 
     /// Writes at the file's own position.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.write_quietly(bytes);
+        self.note(&result, notes::written);
+        result
+    }
+
+    /// Writes for an operation that has a note of its own.
+    pub(super) fn write_quietly(&self, bytes: &[u8]) -> io::Result<usize> {
         self.operate(|disks, host, node| {
             let at = self.writable(disks, None)?;
             let count = write(disks, host, node, at, bytes)?;
@@ -193,10 +225,12 @@ impl File {
     /// Writes at a position.
     #[cfg(unix)]
     pub(crate) fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<usize> {
-        self.operate(|disks, host, node| {
+        let result = self.operate(|disks, host, node| {
             let at = self.writable(disks, Some(at))?;
             write(disks, host, node, at, bytes)
-        })
+        });
+        self.note(&result, notes::written);
+        result
     }
 
     /// Moves the file's own position.
@@ -219,24 +253,28 @@ impl File {
 
     /// Truncates the file, or extends it with zeros.
     pub(crate) fn set_len(&self, len: u64) -> io::Result<()> {
-        self.operate(|disks, host, node| {
+        let result = self.operate(|disks, host, node| {
             if !self.description(disks)?.writes {
                 return Err(Failure::Invalid);
             }
             let now = disks.now();
             disks.tree(host).set_len(node, len, now)
-        })
+        });
+        self.note(&result, |result, path| notes::resized(result, path, len));
+        result
     }
 
     /// Makes the file, or the names in a folder, durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        self.operate(|disks, host, node| {
+        let result = self.operate(|disks, host, node| {
             if disks.settings(host).fails() {
                 disks.tree(host).sync_failed(node)?;
                 return Err(Failure::Device);
             }
             disks.tree(host).sync(node)
-        })
+        });
+        self.note(&result, notes::synced);
+        result
     }
 
     pub(crate) fn metadata(&self) -> io::Result<Metadata> {

@@ -12,6 +12,7 @@
 //! | `disks.rs` | the disks of the thread's simulation, and their open files |
 //! | `file.rs` | the handle of an open file |
 //! | `paths.rs` | the functions with paths |
+//! | `notes.rs` | operations on files and losses in a crash, for reports |
 //! | `stand_in.rs` | metadata in the standard library's types |
 //!
 //! # Operations
@@ -28,6 +29,7 @@ mod disk;
 mod disks;
 mod errors;
 mod file;
+mod notes;
 mod paths;
 mod stand_in;
 mod tree;
@@ -36,6 +38,7 @@ mod unsynced;
 use std::io;
 use std::path::Path;
 
+use blitz_io_observe::Beginner;
 use blitz_io_runtime::task::{self, JoinHandle};
 use blitz_io_runtime::time::sleep;
 
@@ -45,26 +48,35 @@ pub use disks::{Entered, enter, set_all_disks, set_disk, set_trouble, stop};
 pub(crate) use file::{File, Flags, open};
 #[cfg(windows)]
 pub(crate) use paths::no_symlink;
-#[cfg(not(target_os = "linux"))]
-pub(crate) use paths::read;
 #[cfg(unix)]
 pub(crate) use paths::symlink;
 pub(crate) use paths::{
-    DirEntry, canonicalize, copy, create_dir, create_dir_all, exists, hard_link, metadata,
+    DirEntry, canonicalize, copy, create_dir, create_dir_all, exists, hard_link, metadata, read,
     read_dir, read_link, remove_dir, remove_dir_all, remove_file, rename, set_permissions, write,
 };
 
-/// Runs an operation on a disk as a task of the current code's host.
-#[track_caller]
+/// Returns `true` if a location is in the code of files, which spawns operations on them and makes open files.
+#[must_use]
+pub fn is_own(location: &str) -> bool {
+    let own = file!();
+    let sources = own.rfind("simulation").map_or("", |at| &own[..at]);
+    let rest = location.strip_prefix(sources).unwrap_or_default();
+    let folder = rest.split(['/', '\\']).next();
+    matches!(folder, Some("fs" | "simulation"))
+}
+
+/// Runs an operation on a disk as a task of the current code's host, whose notes are about the current task.
 pub(crate) fn spawn<T: Send + 'static>(
     is_sync: bool,
     operation: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
+    let beginner = Beginner::current();
     task::spawn(async move {
         let time = disks::draw_time(is_sync);
         if !time.is_zero() {
             sleep(time).await;
         }
+        let _acts = beginner.acts();
         operation()
     })
 }

@@ -10,7 +10,8 @@ use blitz_io_observe::decisions;
 
 use super::disks::operate;
 use super::errors::{Failure, Result};
-use super::file::{File, Flags, open};
+use super::file::{File, Flags, open_quietly};
+use super::notes;
 use super::stand_in;
 use super::tree::{Kind, Tree};
 
@@ -42,11 +43,13 @@ pub(crate) fn canonicalize(path: &Path) -> io::Result<PathBuf> {
 }
 
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
-    change(true, |tree, now| tree.create_folder(path, now))
+    let result = change(true, |tree, now| tree.create_folder(path, now));
+    notes::on_path(result, "creates", "create", path)
 }
 
 pub(crate) fn create_dir_all(path: &Path) -> io::Result<()> {
-    change(true, |tree, now| tree.create_folders(path, now))
+    let result = change(true, |tree, now| tree.create_folders(path, now));
+    notes::on_path(result, "creates", "create", path)
 }
 
 pub(crate) fn metadata(path: &Path, follows: bool) -> io::Result<Metadata> {
@@ -70,31 +73,68 @@ pub(crate) fn exists(path: &Path) -> io::Result<bool> {
 }
 
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let result = read_quietly(path);
+    notes::done(
+        &result,
+        |bytes| {
+            format!(
+                "reads {} of {}",
+                notes::count(bytes.len()),
+                notes::shown(path)
+            )
+        },
+        || format!("read {}", notes::shown(path)),
+    );
+    result
+}
+
+fn read_quietly(path: &Path) -> io::Result<Vec<u8>> {
     let flags = Flags {
         read: true,
         ..Flags::default()
     };
     let mut bytes = Vec::new();
-    let mut handle = Handle(open(path, &flags)?);
+    let mut handle = Handle(open_quietly(path, &flags)?);
     handle.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let result = write_quietly(path, bytes);
+    notes::done(
+        &result,
+        |()| {
+            format!(
+                "writes {} to {}",
+                notes::count(bytes.len()),
+                notes::shown(path)
+            )
+        },
+        || format!("write to {}", notes::shown(path)),
+    );
+    result
+}
+
+fn write_quietly(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let flags = Flags {
         write: true,
         create: true,
         truncate: true,
         ..Flags::default()
     };
-    Handle(open(path, &flags)?).write_all(bytes)
+    Handle(open_quietly(path, &flags)?).write_all(bytes)
 }
 
 /// Copies the contents and the permissions of a file.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<u64> {
-    let bytes = read(from)?;
+    let result = copy_quietly(from, to);
+    notes::on_paths(result, ("copies", "copy"), (from, "to", to))
+}
+
+fn copy_quietly(from: &Path, to: &Path) -> io::Result<u64> {
+    let bytes = read_quietly(from)?;
     let permissions = look(|tree| Ok(tree.status(tree.look_up(from, true)?)?.permissions))?;
-    write(to, &bytes)?;
+    write_quietly(to, &bytes)?;
     if let Some(permissions) = permissions {
         set_permissions(to, permissions)?;
     }
@@ -102,28 +142,34 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<u64> {
 }
 
 pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
-    change(false, |tree, now| tree.remove_file(path, now))
+    let result = change(false, |tree, now| tree.remove_file(path, now));
+    notes::on_path(result, "removes", "remove", path)
 }
 
 pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
-    change(false, |tree, now| tree.remove_folder(path, now))
+    let result = change(false, |tree, now| tree.remove_folder(path, now));
+    notes::on_path(result, "removes", "remove", path)
 }
 
 pub(crate) fn remove_dir_all(path: &Path) -> io::Result<()> {
-    change(false, |tree, now| tree.remove_all(path, now))
+    let result = change(false, |tree, now| tree.remove_all(path, now));
+    notes::on_path(result, "removes", "remove", path)
 }
 
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    change(true, |tree, now| tree.rename(from, to, now))
+    let result = change(true, |tree, now| tree.rename(from, to, now));
+    notes::on_paths(result, ("renames", "rename"), (from, "to", to))
 }
 
 pub(crate) fn hard_link(original: &Path, link: &Path) -> io::Result<()> {
-    change(true, |tree, now| tree.link(original, link, now))
+    let result = change(true, |tree, now| tree.link(original, link, now));
+    notes::on_paths(result, ("links", "link"), (original, "to", link))
 }
 
 #[cfg(unix)]
 pub(crate) fn symlink(original: &Path, link: &Path) -> io::Result<()> {
-    change(true, |tree, now| tree.symlink(original, link, now))
+    let result = change(true, |tree, now| tree.symlink(original, link, now));
+    notes::on_path(result, "creates the link", "create the link", link)
 }
 
 /// The error of links on systems on which not every program may create one.
@@ -148,7 +194,12 @@ pub(crate) struct DirEntry {
 
 /// Returns the entries of a folder, in the order of their names.
 pub(crate) fn read_dir(path: &Path) -> io::Result<std::vec::IntoIter<DirEntry>> {
-    let entries = look(|tree| {
+    let entries = notes::on_path(list(path), "lists", "list", path)?;
+    Ok(entries.into_iter())
+}
+
+fn list(path: &Path) -> io::Result<Vec<DirEntry>> {
+    look(|tree| {
         let list = tree.list(path)?.into_iter();
         let entries = list.map(|(name, number)| {
             Ok(DirEntry {
@@ -158,9 +209,8 @@ pub(crate) fn read_dir(path: &Path) -> io::Result<std::vec::IntoIter<DirEntry>> 
                 kind: tree.kind(number)?,
             })
         });
-        entries.collect::<Result<Vec<_>>>()
-    })?;
-    Ok(entries.into_iter())
+        entries.collect()
+    })
 }
 
 impl DirEntry {
@@ -191,13 +241,13 @@ struct Handle(File);
 
 impl Read for Handle {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buf)
+        self.0.read_quietly(buf)
     }
 }
 
 impl Write for Handle {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.0.write(buf)
+        self.0.write_quietly(buf)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -15,6 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use super::errors::{Failure, Result};
+use super::notes::{Loss, explains};
 use super::unsynced::{self, Change, Operation};
 
 /// Number of a node.
@@ -540,9 +541,14 @@ impl Tree {
         }
     }
 
-    /// Leaves what a crash leaves. No file is open any more.
-    pub(super) fn crash(&mut self, mut choose: impl FnMut(usize) -> usize) {
+    /// Leaves what a crash leaves. No file is open any more. Returns the losses, if a report is to explain the run.
+    pub(super) fn crash(&mut self, mut choose: impl FnMut(usize) -> usize) -> Vec<Loss> {
+        let paths = explains().then(|| self.paths());
         let kept = unsynced::kept(&self.journal, &mut choose);
+        let mut losses = Losses::default();
+        if let Some(paths) = &paths {
+            losses.of_names(&self.journal[kept..], paths);
+        }
         self.commit(kept);
         self.journal.clear();
         let mut parents = Vec::new();
@@ -552,6 +558,9 @@ impl Tree {
                     let changes = std::mem::take(&mut file.unsynced);
                     let left = unsynced::survivors(changes, &mut choose);
                     unsynced::apply(&mut file.durable, &left);
+                    if let Some(paths) = &paths {
+                        losses.of_bytes(*id, file, paths);
+                    }
                     file.bytes.clone_from(&file.durable);
                 }
                 Contents::Folder(folder) => {
@@ -568,6 +577,24 @@ impl Tree {
             }
         }
         self.free_unused(&BTreeSet::new());
+        losses.all
+    }
+
+    /// Returns a path of each file and folder that has a name.
+    fn paths(&self) -> Paths {
+        let mut paths = Paths::from([(ROOT, PathBuf::from("/"))]);
+        let mut found = vec![ROOT];
+        while let Some(id) = found.pop() {
+            let Ok(folder) = self.folder(id) else {
+                continue;
+            };
+            let above = paths[&id].clone();
+            for (name, child) in &folder.entries {
+                paths.entry(*child).or_insert_with(|| above.join(name));
+                found.push(*child);
+            }
+        }
+        paths
     }
 
     /// Frees unused nodes if there are many. `open` returns those that are open.
@@ -599,6 +626,60 @@ impl Tree {
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
+    }
+}
+
+/// A path of each node that has one.
+type Paths = BTreeMap<Id, PathBuf>;
+
+/// The losses in a crash.
+#[derive(Default)]
+struct Losses {
+    all: Vec<Loss>,
+    /// The nodes whose names are lost.
+    unnamed: BTreeSet<Id>,
+}
+
+impl Losses {
+    /// Adds the changes of folders that are lost, in their order.
+    fn of_names(&mut self, lost: &[Operation<OsString>], paths: &Paths) {
+        let path = |folder: &Id, name: &OsString| {
+            let above = paths.get(folder).map(PathBuf::as_path);
+            let path = above.unwrap_or(Path::new("/")).join(name);
+            path.display().to_string()
+        };
+        for Operation(entries) in lost {
+            self.all.push(match entries.as_slice() {
+                [(old, from, None), (new, to, Some(_))] => Loss::Rename {
+                    from: path(old, from),
+                    to: path(new, to),
+                },
+                [(folder, name, None), ..] => Loss::Removal {
+                    path: path(folder, name),
+                },
+                [(folder, name, Some(node)), ..] => {
+                    self.unnamed.insert(*node);
+                    Loss::Name {
+                        path: path(folder, name),
+                    }
+                }
+                [] => continue,
+            });
+        }
+    }
+
+    /// Adds the bytes of a file that are lost. Those of one without a name are lost with that.
+    fn of_bytes(&mut self, id: Id, file: &File, paths: &Paths) {
+        let (left, of) = (file.durable.len(), file.bytes.len());
+        let Some(path) = paths.get(&id).filter(|_| !self.unnamed.contains(&id)) else {
+            return;
+        };
+        let path = path.display().to_string();
+        if left < of {
+            self.all.push(Loss::Bytes { path, left, of });
+        } else if file.durable != file.bytes {
+            self.all.push(Loss::Writes { path });
+        }
     }
 }
 

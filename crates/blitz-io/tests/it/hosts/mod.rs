@@ -5,6 +5,8 @@ mod datagrams;
 mod ends;
 mod faults;
 #[cfg(feature = "fs")]
+mod file_events;
+#[cfg(feature = "fs")]
 mod files;
 mod left;
 #[cfg(feature = "fs")]

@@ -9,7 +9,7 @@ use blitz_io::time::{sleep, timeout};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn fails<F>(test: impl Fn() -> F) -> Failure
+pub(super) fn fails<F>(test: impl Fn() -> F) -> Failure
 where
     F: Future<Output: Outcome> + 'static,
 {
@@ -18,7 +18,7 @@ where
 
 /// Requires that the text has lines with these parts, one after the other.
 #[track_caller]
-fn has_lines(text: &str, parts: &[&str]) {
+pub(super) fn has_lines(text: &str, parts: &[&str]) {
     let mut lines = text.lines();
     for part in parts {
         assert!(lines.any(|line| line.contains(part)), "`{part}`: {text}");

@@ -2,6 +2,7 @@
 
 mod about;
 mod at_exit;
+mod beginner;
 mod block;
 mod brief;
 mod caller;
@@ -42,6 +43,7 @@ use crate::Kind;
 
 pub use self::{
     about::{About, AboutRef},
+    beginner::{Acting, Beginner},
     block::{Block, Facts, NAMES, ObjectRecord},
     brief::Brief,
     caller::{Caller, Calls},

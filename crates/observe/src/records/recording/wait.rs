@@ -127,12 +127,14 @@ impl Wait {
         }
     }
 
-    /// Like [`begin_with`](Self::begin_with), but for a future whose callers are the `.await`s that poll it.
+    /// Like [`begin_with`](Self::begin_with), but for a future whose callers are the `.await`s that poll it. If these are in
+    /// this library, it has the location at which the program has called the method that is polled.
     #[inline]
     pub fn begin_awaited(&mut self, kind: WaitKind, number: u64, caller: Caller, waker: &Waker) {
         if self.is_new(waker) {
             self.end();
-            self.word = Self::new(caller.of_program()).word;
+            let caller = caller.of_program().0.or(Caller::of_call().0);
+            self.word = Self::new(Caller(caller)).word;
             self.begin_new(kind, Target::Number(number), waker.data().addr());
         }
     }

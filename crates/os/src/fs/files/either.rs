@@ -367,6 +367,12 @@ on_path! {
     read -> Vec<u8>, simulation::read;
 }
 
+/// Reads a whole file of a simulated host. `None`: the files of the current code are the system's.
+#[cfg(target_os = "linux")]
+pub(crate) fn read_simulated(path: &Path) -> Option<io::Result<Vec<u8>>> {
+    simulation::is_on().then(|| simulation::read(path))
+}
+
 /// Defines functions on two paths.
 macro_rules! on_paths {
     ($($(#[$cfg:meta])* $name:ident -> $output:ty, $system:path, $simulated:expr;)*) => {

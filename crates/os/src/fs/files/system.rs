@@ -42,6 +42,13 @@ pub(crate) fn options_of(options: OpenOptions) -> OpenOptions {
     options
 }
 
+/// Reads a whole file of a simulated host: there is none.
+#[cfg(target_os = "linux")]
+#[inline]
+pub(crate) fn read_simulated(_path: &std::path::Path) -> Option<io::Result<Vec<u8>>> {
+    None
+}
+
 /// Creates a folder.
 #[inline]
 pub(crate) fn build_dir(

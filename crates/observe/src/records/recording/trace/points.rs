@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::event::{Code, Event, of_block, of_location, of_number, of_place};
 use super::recorder::{is_on, record};
 use crate::Kind;
+use crate::records::recording::beginner::Beginner;
 use crate::records::recording::block::Block;
 use crate::records::recording::caller::Caller;
 use crate::records::recording::local::LOCAL;
@@ -273,7 +274,7 @@ pub(in crate::records::recording) fn operates(block: &'static Block) {
 }
 
 /// The simulation that runs this task has a sentence with this number about it. `of`: it is about an operation of this kind on
-/// the object that the task has begun to use last.
+/// the object that the task has begun to use last. While it acts for another one, the sentence is about that ([`Beginner`]).
 #[cold]
 pub fn noted(task: u64, number: u64, of: Option<Kind>) {
     if is_on() {
@@ -283,7 +284,9 @@ pub fn noted(task: u64, number: u64, of: Option<Kind>) {
             target: of_number(number),
             ..Event::new(
                 Code::Noted,
-                child_or(Waiter::task(task)).word(),
+                Beginner::of_thread()
+                    .unwrap_or_else(|| child_or(Waiter::task(task)))
+                    .word(),
                 of_place(Caller::of_call().location(), 0),
             )
         });
