@@ -185,12 +185,15 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | `seeds = N` | the number of runs; by default 1,000 |
 /// | `time = "10m"` | the time after which no run begins, by the system's clock, in place of a number of runs; then `schedule` is `guided` by default |
 /// | `schedule = "…"` | `portfolio` (the default), `random`, `round-robin`, `pct:3`, `pos`, `surw`, `guided`, `exhaustive`, or `exhaustive:2` |
-/// | `max_steps = N` | the number of steps after which a run counts as endless |
+/// | `max_steps = N` | the number of steps after which a run counts as endless; by default a million |
+/// | `max_time = "10s"` | the simulated time after which a run counts as endless; by default a year |
 /// | `allow_leaks = true` | tasks, timers and sockets may be left at the end; with `threads`, threads |
 /// | `allow_panics = true` | tasks may panic |
 /// | `early_timers = true` | timers may fire although tasks are ready |
 /// | `check_determinism = true` | each run is made twice, and must be the same |
-/// | `threads = "all"` | real threads in place of one that plays all workers (feature `sim-threads`, on Linux with x86-64): see `Builder::run_threads`. `max_steps` then counts calls without progress, and the arguments from `allow_panics` to `check_determinism` are refused |
+/// | `check_sometimes = true` | the test fails if a name of `sim::sometimes` has never happened; by default it prints the name |
+/// | `shrink = false` | the decisions of a failure are not shortened |
+/// | `threads = "all"` | real threads in place of one that plays all workers (feature `sim-threads`, on Linux with x86-64): see `Builder::run_threads`. `max_steps` then counts calls without progress, and `max_time` and the arguments from `allow_panics` to `shrink` are refused |
 /// | `crate = "…"` | the path of `blitz_io` |
 ///
 /// The environment has precedence: `BLITZ_SIM_SEED`, `BLITZ_SIM_SEEDS`, `BLITZ_SIM_TIME`, `BLITZ_SIM_SCHEDULE` and

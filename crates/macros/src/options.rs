@@ -1,10 +1,12 @@
-//! The options with which `cargo test` compiles the tests of a package as they are compiled now.
+//! The options with which `cargo test` compiles the tests of a package as they are compiled now, and runs this program alone.
 //!
 //! A macro runs in the compiler, whose arguments have the features of the package. Those of a package that it depends on are
-//! not among them, but its `Cargo.toml` may switch them on.
+//! not among them, but its `Cargo.toml` may switch them on. The arguments also have the root file of the program: a file below
+//! `tests` is the test of that name, as Cargo finds it. Where `Cargo.toml` gives it another name, there is no option.
 
 use std::collections::BTreeSet;
 use std::env;
+use std::path::Path;
 
 use crate::crate_path::{self, own_manifest};
 use crate::manifest;
@@ -21,7 +23,48 @@ pub(crate) fn of_cargo(feature: &str) -> String {
         !has(feature) && !has("sim-threads")
     });
     let needed = needed.map(|name| format!("{name}/{feature}"));
-    options(&text, &enabled, needed)
+    let target = target(env::args(), env::var("CARGO_BIN_NAME").ok());
+    options(&text, &enabled, needed) + &target.unwrap_or_default()
+}
+
+/// Returns the option that selects the program that these arguments of the compiler make, with a space at the end. `program`: its
+/// name, if it is one of `src` or `examples`.
+fn target(arguments: impl Iterator<Item = String>, program: Option<String>) -> Option<String> {
+    let arguments: Vec<String> = arguments.collect();
+    let name = arguments.windows(2).find(|pair| pair[0] == "--crate-name");
+    let name = &name?[1];
+    let root = arguments
+        .iter()
+        .find(|argument| argument.ends_with(".rs"))?;
+    let root = Path::new(root);
+    let stem = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
+    if let Some(program) = program {
+        let is_example = folders(root).any(|folder| folder == "examples");
+        let kind = if is_example { "example" } else { "bin" };
+        return Some(format!("--{kind} {program} "));
+    }
+    // `tests/NAME.rs`, or `tests/NAME/main.rs`.
+    let found = match folders(root).next()? {
+        "tests" => stem(root),
+        _ if root.ends_with("main.rs") => {
+            let folder = root.parent()?;
+            let is_test = folders(folder).next() == Some("tests");
+            stem(folder).filter(|_| is_test)
+        }
+        _ => None,
+    };
+    match found {
+        Some(test) if test.replace('-', "_") == *name => Some(format!("--test {test} ")),
+        None if root.ends_with("src/lib.rs") => Some("--lib ".to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns the names of the folders in which a file is, the innermost first.
+fn folders(file: &Path) -> impl Iterator<Item = &str> {
+    file.ancestors()
+        .skip(1)
+        .filter_map(|folder| folder.file_name()?.to_str())
 }
 
 /// Returns the features among the compiler's arguments.
@@ -87,6 +130,41 @@ mod tests {
         );
         assert_eq!(of(&["default", "log", "sim"], tokio), "--features sim ");
         assert_eq!(of(&["net"], None), "--no-default-features --features net ");
+    }
+
+    #[test]
+    fn the_program_is_that_of_the_root_file() {
+        let of = |name: &str, root: &str, program: Option<&str>| {
+            let arguments = [
+                "rustc",
+                "--crate-name",
+                name,
+                "--edition=2024",
+                root,
+                "--test",
+            ];
+            target(
+                arguments.map(str::to_owned).into_iter(),
+                program.map(str::to_owned),
+            )
+        };
+        let some = |option: &str| Some(option.to_owned());
+        assert_eq!(of("app", "src/lib.rs", None), some("--lib "));
+        assert_eq!(of("app", "crates/app/src/lib.rs", None), some("--lib "));
+        assert_eq!(of("a_b", "tests/a-b.rs", None), some("--test a-b "));
+        assert_eq!(
+            of("it", "crates/app/tests/it/main.rs", None),
+            some("--test it ")
+        );
+        assert_eq!(of("app", "src/main.rs", Some("app")), some("--bin app "));
+        assert_eq!(of("two", "src/bin/two.rs", Some("two")), some("--bin two "));
+        assert_eq!(
+            of("one", "examples/one.rs", Some("one")),
+            some("--example one ")
+        );
+        // `Cargo.toml` gives these a name.
+        assert_eq!(of("other", "tests/it/main.rs", None), None);
+        assert_eq!(of("other", "other/all.rs", None), None);
     }
 
     #[test]

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! The body is in a closure, because each run needs a future of its own. With `threads = "all"`, the last line is
-//! `.run_threads(NAME, || …)`, with the name of the test in its program. If Cargo has got options, such as `--features
-//! tokio/sim`, `.cargo_options(…)` comes before it, for the command that repeats a failure.
+//! `.run_threads(NAME, || …)`, with the name of the test in its program. The options of Cargo that select this test's program and
+//! its features, such as `--features tokio/sim --test app`, are in a `.cargo_options(…)` before it: for the command that
+//! repeats a failure.
 
 use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -23,23 +24,35 @@ use crate::function::Function;
 use crate::text;
 
 /// The arguments that are methods of `sim::Builder`, and the kind of their values.
-const METHODS: [(&str, Value); 7] = [
+const METHODS: [(&str, Value); 10] = [
     ("seed", Value::Number),
     ("seeds", Value::Number),
     ("max_steps", Value::Number),
+    ("max_time", Value::Time),
     ("allow_leaks", Value::Bool),
     ("allow_panics", Value::Bool),
     ("early_timers", Value::Bool),
     ("check_determinism", Value::Bool),
+    ("check_sometimes", Value::Bool),
+    ("shrink", Value::Bool),
 ];
 
 /// The arguments that do nothing with `threads`.
-const OF_TASKS: [&str; 3] = ["allow_panics", "early_timers", "check_determinism"];
+const OF_TASKS: [&str; 6] = [
+    "max_time",
+    "allow_panics",
+    "early_timers",
+    "check_determinism",
+    "check_sometimes",
+    "shrink",
+];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Value {
     Number,
     Bool,
+    /// A text such as `10s`.
+    Time,
 }
 
 /// The arguments as written.
@@ -50,6 +63,7 @@ struct Arguments {
     given: Vec<String>,
     schedule: Option<LitStr>,
     time: Option<LitStr>,
+    max_time: Option<LitStr>,
     /// The test runs on real threads.
     threads: bool,
     crate_path: Option<Path>,
@@ -123,10 +137,12 @@ impl Arguments {
             if self.schedule.is_none() && !self.threads {
                 calls.extend(quote!(.schedule(#krate::sim::Schedule::Guided)));
             }
-            calls.extend(quote_spanned! {text.span()=> .time_limit({
-                const LIMIT: ::core::time::Duration = #krate::sim::period_literal(#text);
-                LIMIT
-            })});
+            let limit = period(krate, text);
+            calls.extend(quote_spanned!(text.span()=> .time_limit(#limit)));
+        }
+        if let Some(text) = &self.max_time {
+            let limit = period(krate, text);
+            calls.extend(quote_spanned!(text.span()=> .max_time(#limit)));
         }
         calls
     }
@@ -159,6 +175,7 @@ impl Arguments {
             }
             ("schedule", _, Lit::Str(text)) => self.schedule = Some(text.clone()),
             ("time", _, Lit::Str(text)) => self.time = Some(text.clone()),
+            ("max_time", _, Lit::Str(text)) => self.max_time = Some(text.clone()),
             ("threads", _, Lit::Str(text)) if text.value() == "all" => self.threads = true,
             ("threads", ..) => return Err(Error::new_spanned(lit, text::NOT_ALL)),
             ("crate", _, Lit::Str(path)) => self.crate_path = Some(path.parse()?),
@@ -168,7 +185,7 @@ impl Arguments {
             (_, Some((_, Value::Bool)), _) => {
                 return Err(Error::new_spanned(lit, text::not_a("bool", &argument)));
             }
-            ("schedule" | "time" | "crate", ..) => {
+            ("schedule" | "time" | "max_time" | "crate", ..) => {
                 return Err(Error::new_spanned(lit, text::not_a("string", &argument)));
             }
             _ => return Err(Error::new_spanned(name, text::unknown_of_sim(&argument))),
@@ -176,6 +193,14 @@ impl Arguments {
         self.given.push(argument);
         Ok(())
     }
+}
+
+/// Returns the duration that a text means, as the library reads it.
+fn period(krate: &TokenStream, text: &LitStr) -> TokenStream {
+    quote_spanned! {text.span()=> {
+        const LIMIT: ::core::time::Duration = #krate::sim::period_literal(#text);
+        LIMIT
+    }}
 }
 
 fn expand(around: Around, arguments: Arguments, mut function: Function) -> TokenStream {
@@ -289,6 +314,19 @@ mod tests {
     }
 
     #[test]
+    fn simulated_time_may_be_limited() {
+        let text = expanded(
+            "max_time = \"10s\", shrink = false, check_sometimes = true",
+            "async fn some() {}",
+        );
+        let limit = ".shrink(false).check_sometimes(true).max_time({const\
+            LIMIT:::core::time::Duration=::blitz_io::sim::period_literal(\"10s\");LIMIT})";
+        assert!(text.contains(limit), "{text}");
+        // Unlike `time`, this is no limit of the search.
+        assert!(!text.contains("MAX") && !text.contains("Guided"), "{text}");
+    }
+
+    #[test]
     fn threads_need_the_name_of_the_test() {
         let text = expanded(
             "threads = \"all\", time = \"10m\", allow_leaks = true",
@@ -346,6 +384,8 @@ mod tests {
             ("allow_leaks = 1", "asbool"),
             ("schedule = 3", "asstring"),
             ("time = 3", "asstring"),
+            ("max_time = 10", "asstring"),
+            ("threads = \"all\", max_time = \"10s\"", "max_time"),
             ("threads = \"one\"", "onlyvalue"),
             ("threads = 3", "onlyvalue"),
             ("threads = \"all\", allow_panics = true", "allow_panics"),

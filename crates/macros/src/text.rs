@@ -25,7 +25,7 @@ pub(crate) fn unknown(argument: &str) -> String {
 
 pub(crate) fn unknown_of_sim(argument: &str) -> String {
     format!(
-        "Unknown attribute {argument} is specified; expected one of: `seed`, `seeds`, `time`, `schedule`, `max_steps`, `allow_leaks`, `allow_panics`, `early_timers`, `check_determinism`, `threads`, `crate`."
+        "Unknown attribute {argument} is specified; expected one of: `seed`, `seeds`, `time`, `schedule`, `max_steps`, `max_time`, `allow_leaks`, `allow_panics`, `early_timers`, `check_determinism`, `check_sometimes`, `shrink`, `threads`, `crate`."
     )
 }
 

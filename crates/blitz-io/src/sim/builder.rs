@@ -82,10 +82,12 @@ impl Builder {
             self = self.seeds(u64::MAX).time_limit(limit);
             if self.settings.schedule == Schedule::Portfolio {
                 self = self.schedule(Schedule::Guided);
+                self.settings.is_schedule_of_env = true;
             }
         }
         if let Some(schedule) = variable("BLITZ_SIM_SCHEDULE") {
             self = self.schedule(schedule);
+            self.settings.is_schedule_of_env = true;
         }
         if let Some(shown) = variable(events::VARIABLE) {
             self.settings.limits.shown = shown;
@@ -138,7 +140,8 @@ impl Builder {
         self
     }
 
-    /// Sets whether the decisions of a failing run are shortened, by up to 1,000 further runs. By default they are.
+    /// Sets whether the decisions of a failing run are shortened, by up to 1,000 further runs: faults as a whole first. By
+    /// default they are, unless the run has more than 100,000 steps.
     pub fn shrink(mut self, shrinks: bool) -> Self {
         self.settings.shrinks = shrinks;
         self
@@ -179,6 +182,13 @@ impl Builder {
     /// no task is ready. Then a timeout never fires before an operation that needs no time.
     pub fn early_timers(mut self, may_fire: bool) -> Self {
         self.settings.limits.early_timers = may_fire;
+        self
+    }
+
+    /// Sets whether [`run`](Self::run) panics if a name of [`sometimes`](super::sometimes) has never happened. By default it
+    /// only prints the name. A single run, such as a replay, is not checked.
+    pub fn check_sometimes(mut self, checks: bool) -> Self {
+        self.settings.checks_sometimes = checks;
         self
     }
 
@@ -277,17 +287,19 @@ impl Builder {
 
     /// Does the same as [`check`](Self::check) for a test: a failure is a panic.
     ///
-    /// Names of [`sometimes`](super::sometimes) that no run has reached are printed to the standard error.
+    /// Prints each name of [`sometimes`](super::sometimes) that no run has reached, and how many orders
+    /// [`Schedule::Exhaustive`] has tried. Of a test that passes, Cargo shows this with `cargo test -- --show-output`.
     ///
     /// # Panics
     ///
-    /// With the text of the [`Failure`], if a run fails. Also see [`check`](Self::check).
+    /// With the text of the [`Failure`], if a run fails, and as [`check_sometimes`](Self::check_sometimes) says. Also see
+    /// [`check`](Self::check).
     #[track_caller]
     pub fn run<F>(&self, test: impl Fn() -> F) -> Report
     where
         F: Future<Output: Outcome> + 'static,
     {
-        passed(self.check(test))
+        passed(&self.settings, self.check(test))
     }
 
     /// Does the same as [`check_on_new_threads`](Self::check_on_new_threads) for a test: a failure is a panic. Also see
@@ -301,7 +313,7 @@ impl Builder {
     where
         F: Future<Output: Outcome> + 'static,
     {
-        passed(self.check_on_new_threads(test))
+        passed(&self.settings, self.check_on_new_threads(test))
     }
 }
 
@@ -309,21 +321,49 @@ impl Builder {
 ///
 /// # Panics
 ///
-/// If one has failed.
+/// If one has failed, or if a name has never happened and the settings check that.
 #[track_caller]
-fn passed(checked: Result<Report, Box<Failure>>) -> Report {
-    match checked {
-        Ok(report) => {
-            for name in report.never() {
-                eprintln!(
-                    "in {}, `{name}` has never happened",
-                    counted(report.runs(), "run")
-                );
-            }
-            report
-        }
+fn passed(settings: &Settings, checked: Result<Report, Box<Failure>>) -> Report {
+    let report = match checked {
+        Ok(report) => report,
+        // A closure would be the place of the panic.
         Err(failure) => panic!("{failure}"),
+    };
+    // A replay reaches one state only, although the test may reach all.
+    let is_search = settings.trace.is_none() && settings.seeds > 1;
+    if let Some(orders) = orders(settings.schedule, &report).filter(|_| is_search) {
+        println!("{orders}");
     }
+    let runs = counted(report.runs(), "run");
+    let never = report.never().into_iter();
+    let never: Vec<_> = never
+        .map(|name| format!("in {runs}, `{name}` has never happened"))
+        .collect();
+    assert!(
+        never.is_empty() || !is_search || !settings.checks_sometimes,
+        "{}",
+        never.join("\n")
+    );
+    for line in never {
+        println!("{line}");
+    }
+    report
+}
+
+/// Returns how many orders an exhaustive search has tried, in words.
+fn orders(schedule: Schedule, report: &Report) -> Option<String> {
+    let Schedule::Exhaustive { preemptions } = schedule else {
+        return None;
+    };
+    let orders = counted(report.runs(), "order");
+    let bound = preemptions.map_or(String::new(), |most| {
+        format!(" with at most {}", counted(most.into(), "preemption"))
+    });
+    Some(if report.has_tried_all {
+        format!("all passed: {orders}{bound}")
+    } else {
+        format!("passed: {orders}{bound}, and there are more: set `seeds`")
+    })
 }
 
 impl Default for Builder {

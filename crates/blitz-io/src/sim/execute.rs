@@ -20,6 +20,7 @@ use super::report::Report;
 use super::run::{Ended, Limits, Lists, Run};
 use super::schedule::Chooser;
 use super::settings::Leaks;
+use super::shrink::Candidate;
 use super::system;
 use super::trace::Trace;
 use super::waits::Explained;
@@ -27,6 +28,7 @@ use crate::runtime::{Builder, LocalOptions, LocalRuntime};
 use crate::task::spawn_local;
 
 /// How a test is executed.
+#[derive(Clone, Copy)]
 pub(super) struct Execution {
     pub(super) limits: Limits,
     pub(super) leaks: Leaks,
@@ -49,6 +51,15 @@ impl Plan {
         Self {
             chooser: Chooser::replay(trace),
             entropy: trace.entropy,
+            seed: None,
+        }
+    }
+
+    /// Returns the plan that takes these decisions of a failing run.
+    pub(super) fn of(candidate: &Candidate) -> Self {
+        Self {
+            chooser: Chooser::of_each(&candidate.taken),
+            entropy: candidate.entropy,
             seed: None,
         }
     }

@@ -8,11 +8,16 @@ use super::properties::Properties;
 use super::report::Report;
 use super::schedule::{Chooser, Profile, Schedule};
 use super::settings::Settings;
-use super::shrink::shrink;
+use super::shrink::{Candidate, Shrunk, shrink};
 use super::system;
 use super::threads_of_runs::Runs;
 use super::trace::{Decision, Trace};
 use crate::runtime::LocalRuntime;
+
+/// The largest number of steps of a run whose decisions are shortened: that takes up to 1,000 such runs.
+const SHRINKABLE: u64 = 100_000;
+/// A shorter failure may have this many times the steps of the first one.
+const LONGER: u64 = 10;
 
 /// What one run leaves to the next ones.
 #[derive(Default)]
@@ -101,7 +106,8 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
     let execution = Execution {
         limits: settings.limits,
         leaks: settings.leaks,
-        is_quiet: false,
+        // The run that explains a failure prints its panic.
+        is_quiet: !settings.limits.panics_are_allowed,
     };
     if let Some(trace) = &settings.trace {
         return replay(settings, &execution, trace, test);
@@ -125,6 +131,7 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
             return Err(fail(settings, schedule, seed, report.runs, executed, test));
         }
         if !earlier.learn(executed, runtime) {
+            report.has_tried_all = true;
             report.is_complete = matches!(
                 settings.schedule,
                 Schedule::Exhaustive { preemptions: None }
@@ -205,6 +212,8 @@ fn fail(
         explained: executed.explained,
         test: std::thread::current().name().map(str::to_owned),
         cargo_options: settings.cargo_options,
+        schedule_of_env: settings.is_schedule_of_env.then_some(settings.schedule),
+        shrunk: Shrunk::No,
         cause,
         seed,
         runs,
@@ -216,30 +225,54 @@ fn fail(
     Box::new(failure)
 }
 
+fn once(execution: &Execution, plan: Plan, test: &impl Runs) -> Executed {
+    let (memory, mut report) = (Memory::default(), Report::default());
+    test.execute(execution, plan, memory, &mut report).0
+}
+
+/// Shortens the decisions of the failure.
+fn shorten(failure: &mut Failure, execution: &Execution, test: &impl Runs) {
+    let mut execution = *execution;
+    // A candidate that takes much longer is not simpler, and may not end at all.
+    let steps = failure.steps.saturating_mul(LONGER);
+    execution.limits.steps = execution.limits.steps.min(steps);
+    let first = Plan {
+        chooser: Chooser::replay_by_source(&failure.trace),
+        ..Plan::replay(&failure.trace)
+    };
+    let first = once(&execution, first, test);
+    let is_like = |cause: &Cause| cause.is_like(&failure.cause);
+    if !first.cause.as_ref().is_some_and(is_like) {
+        return;
+    }
+    let first = Candidate {
+        entropy: first.entropy,
+        taken: first.chooser.into_taken(),
+    };
+    let mut best = failure.trace.clone();
+    failure.shrunk = shrink(first, |candidate| {
+        let executed = once(&execution, Plan::of(candidate), test);
+        let fails = executed.cause.as_ref().is_some_and(is_like);
+        fails.then(|| {
+            best = executed.trace();
+            executed.chooser.into_taken()
+        })
+    });
+    failure.trace = best;
+}
+
 fn shrink_and_explain(failure: &mut Failure, settings: &Settings, test: &impl Runs) {
     let mut execution = Execution {
         limits: settings.limits,
         leaks: settings.leaks,
         is_quiet: true,
     };
-    let again = |execution: &Execution, trace: &Trace| {
-        let (memory, mut report) = (Memory::default(), Report::default());
-        test.execute(execution, Plan::replay(trace), memory, &mut report)
-            .0
-    };
-    // Each run without an end would take as long as this one.
-    let is_endless = matches!(
-        failure.cause,
-        Cause::Steps(_) | Cause::Time(_) | Cause::Refused(_)
-    );
-    if settings.shrinks && !is_endless {
-        failure.trace = shrink(failure.trace.clone(), |trace| {
-            let cause = again(&execution, trace).cause;
-            cause.is_some_and(|cause| cause.is_like(&failure.cause))
-        });
+    if settings.shrinks && failure.steps <= SHRINKABLE {
+        shorten(failure, &execution, test);
     }
     execution.limits.explains = true;
-    let last = again(&execution, &failure.trace);
+    execution.is_quiet = settings.limits.panics_are_allowed;
+    let last = once(&execution, Plan::replay(&failure.trace), test);
     match last.cause {
         Some(cause) if cause.is_like(&failure.cause) => {
             (failure.cause, failure.explained) = (cause, last.explained);

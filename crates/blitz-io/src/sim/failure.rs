@@ -6,6 +6,7 @@ use std::time::Duration;
 use blitz_io_inspect::Finding;
 
 use super::schedule::Schedule;
+use super::shrink::{self, Shrunk};
 use super::trace::Trace;
 use super::waits::Explained;
 
@@ -192,10 +193,13 @@ pub struct Failure {
     /// Number of runs until this one, with it.
     pub(super) runs: u64,
     pub(super) schedule: Schedule,
+    /// The schedule of all runs, if the environment has set it.
+    pub(super) schedule_of_env: Option<Schedule>,
     pub(super) steps: u64,
     /// Number of decisions of the run.
     pub(super) decisions: usize,
     pub(super) trace: Trace,
+    pub(super) shrunk: Shrunk,
     pub(super) explained: Explained,
     /// The name of the test, for the command.
     pub(super) test: Option<String>,
@@ -282,9 +286,58 @@ impl Failure {
             (_, 0) => "it fails in its only order".to_owned(),
             // Then each decision is the harmless one.
             (0, _) => "it fails in the plain order".to_owned(),
-            (1, all) => format!("1 of {} matters", counted(all as u64, "decision")),
-            (matter, all) => format!("{matter} of {all} decisions matter"),
+            (left, all) => {
+                let all = counted(all as u64, "decision");
+                match self.shrunk {
+                    Shrunk::Fully if left == 1 => format!("1 of {all} matters"),
+                    Shrunk::Fully => format!("{left} of {all} matter"),
+                    Shrunk::Partly => format!(
+                        "at most {left} of {all} matter: shrinking has stopped after {} runs",
+                        shrink::RUNS
+                    ),
+                    Shrunk::No => {
+                        format!("{left} of {all} are not those of the plain order: not shrunk")
+                    }
+                }
+            }
         }
+    }
+
+    /// Returns the variables with which the test fails in this way; `None` if the trace is given, and too long.
+    fn variables(&self) -> Option<String> {
+        if self.trace.len() <= MOST {
+            return Some(format!("BLITZ_SIM_TRACE={}", self.trace));
+        }
+        let runs = self.runs;
+        let mut variables = match self.schedule {
+            // No run has this one but that of a trace.
+            Schedule::Portfolio => return None,
+            Schedule::Random | Schedule::Pos | Schedule::RoundRobin => {
+                format!("BLITZ_SIM_SEED={}", self.seed)
+            }
+            _ if runs == 1 => format!("BLITZ_SIM_SEED={}", self.seed),
+            // The others learn from the runs before.
+            _ => {
+                let first = self.seed.wrapping_sub(runs - 1);
+                format!("BLITZ_SIM_SEED={first} BLITZ_SIM_SEEDS={runs}")
+            }
+        };
+        if let Some(schedule) = self.schedule_of_env {
+            variables.push_str(&format!(" BLITZ_SIM_SCHEDULE={schedule}"));
+        }
+        Some(variables)
+    }
+}
+
+/// Returns the command that runs a test with these variables. `test`: the name of its thread.
+pub(super) fn command(variables: &str, options: &str, test: Option<&str>) -> String {
+    match test {
+        // Without `--exact`, Cargo also runs each test whose name has this one in it.
+        Some(test) if test != "main" => {
+            format!("{variables} cargo test {options}{test} -- --exact")
+        }
+        // A program of its own.
+        _ => format!("{variables}, with `Builder::from_env`"),
     }
 }
 
@@ -307,19 +360,12 @@ impl fmt::Display for Failure {
         if matches!(self.cause, Cause::Leak { .. } | Cause::LeakedSockets(_)) {
             f.write_str("  to allow that: `allow_leaks = true`\n")?;
         }
-        let test = self.test.as_deref().unwrap_or_default();
-        let (trace, options) = (&self.trace, self.cargo_options);
-        if trace.len() <= MOST {
-            writeln!(
-                f,
-                "  to replay: BLITZ_SIM_TRACE={trace} cargo test {options}{test}"
-            )?;
-        } else {
-            let first = self.seed.wrapping_sub(self.runs - 1);
-            writeln!(
-                f,
-                "  to replay: `Failure::trace`, or the same runs from seed {first} on: cargo test {options}{test}"
-            )?;
+        match self.variables() {
+            Some(variables) => {
+                let command = command(&variables, self.cargo_options, self.test.as_deref());
+                writeln!(f, "  to replay: {command}")?;
+            }
+            None => writeln!(f, "  to replay: `Failure::trace`")?,
         }
         f.write_str(&self.explained.faults)?;
         f.write_str(&self.explained.system)?;

@@ -77,7 +77,7 @@ impl Kind {
 
 impl Faults {
     /// Creates settings without a kind: faults of half a second to five seconds, with such intervals between them, in the
-    /// first 30 seconds.
+    /// first 30 seconds. So none begins in the first half second.
     pub const fn new() -> Self {
         let times = (Duration::from_millis(500), Duration::from_secs(5));
         Self {
@@ -208,8 +208,8 @@ impl Default for Faults {
 /// ```
 #[track_caller]
 pub fn inject(faults: Faults) {
-    for kind in &faults.kinds {
-        hosts::help(run(*kind, faults.clone()));
+    for (number, kind) in (0..).zip(&faults.kinds) {
+        hosts::help(run(*kind, number << 16, faults.clone()));
     }
 }
 
@@ -224,23 +224,26 @@ fn draw_time((least, most): (Duration, Duration)) -> Duration {
     least + range / (STEPS - 1) * draw(STEPS as usize) as u32
 }
 
-/// Injects faults of one kind.
-async fn run(kind: Kind, faults: Faults) {
+/// Injects faults of one kind. The first has the number `first`.
+async fn run(kind: Kind, first: u32, faults: Faults) {
     let is_on = draw(2) != 0;
     hosts::injects(kind.name(), is_on);
     if !is_on {
         return;
     }
     let end = Instant::now() + faults.until;
-    loop {
-        sleep(draw_time(faults.interval)).await;
+    for number in first.. {
+        // All of a fault is decided under its number, so that a shorter trace may have it without the faults before it.
+        sleep(hosts::decide_fault(number, || draw_time(faults.interval))).await;
         let all = hosts::all();
         if Instant::now() >= end || all.is_empty() {
             return;
         }
-        if draw(2) == 1 {
-            let undo = begin(kind, &all);
-            sleep(draw_time(faults.length)).await;
+        let begun = hosts::decide_fault(number, || {
+            (draw(2) == 1).then(|| (begin(kind, &all), draw_time(faults.length)))
+        });
+        if let Some((undo, length)) = begun {
+            sleep(length).await;
             undo();
         }
     }

@@ -124,6 +124,15 @@ pub(super) fn injects(kind: &'static str, is_on: bool) {
         .with_notes(|notes, _| notes.injects(kind, is_on));
 }
 
+/// Calls `decide`, whose decisions are parts of this fault of [`Faults`](super::Faults).
+pub(super) fn decide_fault<R>(fault: u32, decide: impl FnOnce() -> R) -> R {
+    let hosts = current();
+    hosts.run.set_fault(Some(fault));
+    let decided = decide();
+    hosts.run.set_fault(None);
+    decided
+}
+
 /// A fault of a disk begins or ends.
 #[cfg(feature = "fs")]
 #[track_caller]

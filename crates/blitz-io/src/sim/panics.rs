@@ -1,14 +1,20 @@
 //! The messages of panics in simulations.
 //!
-//! A hook around the process's own one keeps the message of this thread's last panic, and prints nothing while
-//! the thread looks for a shorter trace: a test that fails in a hundred runs would print a hundred times. The hook
-//! is installed once, and stays.
+//! A hook around the process's own one keeps the message of this thread's last panic. It prints nothing in runs that look for
+//! a failure or for a shorter trace: a test that fails in a hundred runs would print a hundred times. The run that explains the
+//! failure prints. The hook is installed once, and stays.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
 
 static INSTALL: Once = Once::new();
+
+/// The messages of panics after which the process ends, as one has happened while another one unwinds.
+const ABORTS: [&str; 2] = [
+    "panic in a destructor during cleanup",
+    "panic in a function that cannot unwind",
+];
 
 thread_local! {
     /// The thread runs a simulation.
@@ -25,10 +31,16 @@ pub(super) fn keep(quiet: bool) -> Keeping {
     INSTALL.call_once(|| {
         let outer = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if KEEPS.get() {
-                LAST.set(Some(text(info)));
+            let text = text(info);
+            let is_last = IS_QUIET.get() && ABORTS.iter().any(|start| text.starts_with(start));
+            if is_last {
+                // No later run prints why.
+                eprintln!("{}", last());
             }
-            if !IS_QUIET.get() {
+            if KEEPS.get() {
+                LAST.set(Some(text));
+            }
+            if is_last || !IS_QUIET.get() {
                 outer(info);
             }
         }));

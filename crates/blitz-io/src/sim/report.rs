@@ -8,6 +8,8 @@ pub struct Report {
     pub(super) runs: u64,
     pub(super) steps: u64,
     pub(super) is_complete: bool,
+    /// The schedule has no other run.
+    pub(super) has_tried_all: bool,
     pub(super) sometimes: BTreeMap<String, u64>,
 }
 

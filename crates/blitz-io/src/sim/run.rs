@@ -126,6 +126,8 @@ pub(super) struct Run {
     properties: Rc<Properties>,
     /// The clock has moved to a moment at which timers and the network are due, and the network comes first.
     network_first: Cell<bool>,
+    /// A decision moves the clock to the next timer although a task is ready.
+    moves_early: Cell<bool>,
     /// The run is over. The future of `block_on` is ready then.
     over: Cell<bool>,
     /// The reason why it has failed: the first one.
@@ -149,6 +151,8 @@ struct State {
     lists: Lists,
     /// The index of the task that is being polled, or [`NONE`].
     current: u32,
+    /// The fault of `Faults` that the current code decides.
+    fault: Option<u32>,
     /// The index of the task that runs next, if a point has decided that.
     preset: Option<usize>,
     /// The worker on which it runs, if its code has asked in this step.
@@ -220,6 +224,7 @@ impl State {
             what,
             of,
             current: self.current,
+            fault: self.fault,
             ready: if self.members.has_paused() {
                 &self.runnable.0
             } else {
@@ -313,6 +318,7 @@ impl Run {
                 chooser,
                 lists,
                 current: NONE,
+                fault: None,
                 preset: None,
                 worker: None,
                 members: Members::default(),
@@ -322,6 +328,7 @@ impl Run {
             }),
             properties: Rc::default(),
             network_first: Cell::new(false),
+            moves_early: Cell::new(false),
             over: Cell::new(false),
             cause: RefCell::new(None),
             main_ended: Cell::new(false),
@@ -404,6 +411,12 @@ impl Run {
     #[cfg(feature = "net")]
     pub(super) fn enter_host(&self, member: Member) -> Member {
         std::mem::replace(&mut self.state.borrow_mut().member, member)
+    }
+
+    /// Assigns the decisions from now on to this fault of `Faults`.
+    #[cfg(feature = "net")]
+    pub(super) fn set_fault(&self, fault: Option<u32>) {
+        self.state.borrow_mut().fault = fault;
     }
 
     /// The test's own task has ended, with this error if it has failed.
@@ -623,6 +636,7 @@ impl Decider for Run {
             None => {
                 let may_move = has_timer && self.limits.early_timers;
                 if may_move && state.decide(What::Timer, 2) == 1 {
+                    self.moves_early.set(true);
                     return Next::Advance;
                 }
                 match state.select() {
@@ -704,6 +718,7 @@ impl Decider for Run {
 
     fn idle(&self, timer: Option<Duration>) -> Idle {
         self.count();
+        self.moves_early.set(false);
         if self.main_ended.get() {
             self.timer_left.set(timer.is_some());
             self.over.set(true);
@@ -750,6 +765,10 @@ impl Decider for Run {
     }
 
     fn advanced(&self, by: Duration) {
+        // `idle` counts its own moves.
+        if self.moves_early.take() {
+            self.passed(by);
+        }
         self.system.advanced(by);
     }
 

@@ -31,12 +31,16 @@ pub(super) struct Settings {
     /// Time after which no run begins.
     pub(super) time_limit: Option<Duration>,
     pub(super) schedule: Schedule,
+    /// The environment has set the schedule, so a command that repeats a run has to do so too.
+    pub(super) is_schedule_of_env: bool,
     /// The decisions to replay.
     pub(super) trace: Option<Trace>,
     /// A run that passes fails if the trace does not fit it.
     pub(super) checks_trace: bool,
     pub(super) shrinks: bool,
     pub(super) checks_determinism: bool,
+    /// A test in which a name of `sometimes` has never happened does not pass.
+    pub(super) checks_sometimes: bool,
     pub(super) leaks: Leaks,
     pub(super) limits: Limits,
     /// Options of `cargo test`, with a space at the end.
@@ -50,10 +54,12 @@ impl Settings {
             seeds: RUNS,
             time_limit: None,
             schedule: Schedule::Portfolio,
+            is_schedule_of_env: false,
             trace: None,
             checks_trace: false,
             shrinks: true,
             checks_determinism: false,
+            checks_sometimes: false,
             leaks: Leaks::Fail,
             limits: Limits {
                 steps: STEPS,

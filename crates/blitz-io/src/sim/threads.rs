@@ -22,7 +22,7 @@ use blitz_io_observe::{LeftThread, TestThreads};
 use blitz_io_sim::{Exhaustive, Faults, Plan, Program, Simulator, Trace, Verdict};
 
 use super::builder::Builder;
-use super::failure::Left;
+use super::failure::{Left, command};
 use super::outcome::Outcome;
 use super::report::Report;
 use super::schedule::Schedule;
@@ -268,7 +268,8 @@ fn describe(name: &str, failed: &Failed, options: &str) -> String {
         let seed = plan.seed;
         let _ = writeln!(
             text,
-            "  to replay: BLITZ_SIM_SEED={seed} cargo test {options}{name}"
+            "  to replay: {}",
+            command(&format!("BLITZ_SIM_SEED={seed}"), options, Some(name))
         );
     }
     let _ = match keep(name, failed) {

@@ -1,7 +1,10 @@
 //! The attribute `#[blitz_io::sim]`.
 
+use std::time::Duration;
+
+use blitz_io::sim;
 use blitz_io::sync::{Mutex, mpsc};
-use blitz_io::task;
+use blitz_io::{task, time};
 
 #[blitz_io::sim(seeds = 100)]
 async fn a_value_arrives() {
@@ -32,7 +35,7 @@ async fn a_deadlock_is_a_panic() {
 }
 
 #[blitz_io::sim]
-#[should_panic(expected = "to replay: BLITZ_SIM_TRACE=1: cargo test --")]
+#[should_panic(expected = "--test it attribute::the_panic_says_how_to_replay -- --exact")]
 async fn the_panic_says_how_to_replay() {
     panic!("on purpose");
 }
@@ -46,4 +49,79 @@ async fn the_panic_says_how_to_replay() {
 async fn a_test_may_leave_tasks() {
     task::spawn(std::future::pending::<()>());
     task::spawn(async { panic!("on purpose") });
+}
+
+/// The time is a simulated one, also if timers are early.
+#[blitz_io::sim(early_timers = true, max_time = "2s", shrink = false)]
+#[should_panic(expected = "it does not end in 2s of simulated time")]
+async fn a_livelock_ends_in_simulated_time() {
+    let tasks = [0; 2].map(|_| {
+        task::spawn(async {
+            loop {
+                time::sleep(Duration::from_millis(100)).await;
+                task::yield_now().await;
+            }
+        })
+    });
+    let [first, ..] = tasks;
+    first.await.unwrap();
+}
+
+#[blitz_io::sim(seeds = 20, check_sometimes = true)]
+#[should_panic(expected = "in 20 runs, `it rains` has never happened")]
+async fn a_test_may_have_to_reach_each_state() {
+    sim::sometimes("it rains", false);
+    sim::sometimes("it does not rain", true);
+}
+
+/// A replay shows nothing of other runs.
+#[blitz_io::sim(seeds = 1, check_sometimes = true)]
+async fn a_single_run_need_not_reach_each_state() {
+    sim::sometimes("it rains", false);
+}
+
+/// Programs for the next test.
+#[blitz_io::sim(seeds = 20)]
+async fn a_state_is_never_reached() {
+    sim::sometimes("it rains", false);
+}
+
+#[blitz_io::sim(schedule = "exhaustive")]
+async fn each_order_is_tried() {
+    let task = task::spawn(async {});
+    task::yield_now().await;
+    task.await.unwrap();
+}
+
+#[blitz_io::sim(schedule = "exhaustive:1", seeds = 1)]
+async fn one_order_is_tried() {
+    let task = task::spawn(async {});
+    task::yield_now().await;
+    task.await.unwrap();
+}
+
+fn output_of(test: &str) -> String {
+    let ran = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--show-output"])
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    String::from_utf8_lossy(&ran.stdout).into_owned()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn a_test_that_passes_says_what_it_has_tried() {
+    let text = output_of("attribute::a_state_is_never_reached");
+    assert!(
+        text.contains("in 20 runs, `it rains` has never happened"),
+        "{text}"
+    );
+    let text = output_of("attribute::each_order_is_tried");
+    assert!(
+        text.contains("all passed: ") && text.contains(" orders\n"),
+        "{text}"
+    );
+    // One run is no search.
+    assert!(!output_of("attribute::one_order_is_tried").contains("passed: "));
 }

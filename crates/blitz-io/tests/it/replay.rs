@@ -134,11 +134,64 @@ fn the_text_says_how_to_replay() {
     let text = failure.to_string();
     let test = "replay::the_text_says_how_to_replay";
     let line = format!(
-        "to replay: BLITZ_SIM_TRACE={} cargo test {test}",
+        "to replay: BLITZ_SIM_TRACE={} cargo test {test} -- --exact\n",
         failure.trace()
     );
     assert!(text.contains(&line), "{text}");
     assert!(text.contains(&format!("seed {}", failure.seed())), "{text}");
+}
+
+/// Does not end, in decisions that no line holds.
+async fn endless() {
+    let tasks = [0; 3].map(|_| {
+        task::spawn(async {
+            loop {
+                task::yield_now().await;
+            }
+        })
+    });
+    let [first, ..] = tasks;
+    first.await.unwrap();
+}
+
+#[test]
+fn a_run_too_long_to_shrink_is_repeated_by_its_seed() {
+    let limit = Builder::new().max_steps(200_000);
+    let limit = limit.schedule(Schedule::Random).seed(7);
+    let text = limit.check(endless).unwrap_err().to_string();
+    assert!(
+        text.contains("to replay: BLITZ_SIM_SEED=7 cargo test "),
+        "{text}"
+    );
+    assert!(
+        text.contains("not shrunk") && !text.contains("matter"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_schedule_that_learns_is_repeated_with_the_runs_before() {
+    let runs = Rc::new(RefCell::new(0));
+    let count = runs.clone();
+    let test = move || {
+        *count.borrow_mut() += 1;
+        let is_third = *count.borrow() % 3 == 0;
+        async move {
+            if is_third {
+                endless().await;
+            }
+        }
+    };
+    let builder = Builder::new()
+        .schedule(Schedule::Surw)
+        .seed(5)
+        .shrink(false);
+    let failure = builder.max_steps(5_000).check(test).unwrap_err();
+    let text = failure.to_string();
+    assert!(
+        text.contains("to replay: BLITZ_SIM_SEED=5 BLITZ_SIM_SEEDS=3 cargo test "),
+        "{text}"
+    );
 }
 
 #[test]

@@ -59,6 +59,31 @@ pub trait Operation: Debug {
 /// An operation on a register, or on a map of registers: a key-value store. The key of a single one is `()`.
 ///
 /// `Write` returns `None`. `Read` returns the value that was written last, and `None` if there is none.
+///
+/// # Examples
+///
+/// The results of both have one type, so the future of a write is one of an `Option`, too:
+///
+/// ```
+/// use std::collections::HashMap;
+///
+/// use blitz_io::sim::history::{History, Register};
+/// use blitz_io::sync::Mutex;
+///
+/// blitz_io::sim::run(|| async {
+///     let (map, history) = (Mutex::new(HashMap::new()), History::new());
+///     let write = async {
+///         map.lock().await.insert("ada", 7);
+///         None
+///     };
+///     let read = async { map.lock().await.get("ada").copied() };
+///     blitz_io::join!(
+///         history.record(Register::Write("ada", 7), write),
+///         history.record(Register::Read("ada"), read),
+///     );
+///     history.check().unwrap();
+/// });
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Register<K, V> {

@@ -86,6 +86,7 @@ mod tests {
             what,
             of,
             current: 0,
+            fault: None,
             ready: &[],
         };
         exhaustive.choose(&choice)

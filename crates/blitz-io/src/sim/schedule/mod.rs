@@ -9,8 +9,10 @@
 //! | `guided.rs` | changes of earlier runs, and preemptions before contended objects |
 //! | `exhaustive.rs` | each sequence of decisions once |
 //! | `replay.rs` | the decisions of a trace |
+//! | `by_source.rs` | the decisions of a run by what makes them |
 //! | `text.rs` | the texts of schedules |
 
+mod by_source;
 mod exhaustive;
 mod guided;
 mod pct;
@@ -23,6 +25,7 @@ mod text;
 
 use super::trace::Trace;
 
+pub(super) use by_source::{Source, Taken};
 pub(super) use exhaustive::Exhaustive;
 pub(super) use guided::Guided;
 pub(super) use surw::Profile;
@@ -116,6 +119,8 @@ pub(super) struct Choice<'a> {
     pub(super) of: u32,
     /// The current task, if this is a `Point`.
     pub(super) current: u32,
+    /// The fault of `Faults` of which this decides a part.
+    pub(super) fault: Option<u32>,
     /// The indexes of the ready tasks.
     pub(super) ready: &'a [u32],
 }
@@ -128,6 +133,7 @@ impl<'a> Choice<'a> {
             what: What::Task,
             of: ready.len() as u32,
             current: 0,
+            fault: None,
             ready,
         }
     }
@@ -173,6 +179,7 @@ pub(super) enum Chooser {
     Guided(Box<Guided>),
     Exhaustive(Exhaustive),
     Replay(replay::Replay),
+    BySource(Box<by_source::BySource>),
 }
 
 impl Chooser {
@@ -198,6 +205,24 @@ impl Chooser {
         Self::Replay(replay::Replay::new(trace.clone()))
     }
 
+    /// Also replays a trace, and keeps its decisions by their sources.
+    pub(super) fn replay_by_source(trace: &Trace) -> Self {
+        Self::BySource(Box::new(by_source::BySource::of_trace(trace)))
+    }
+
+    /// Takes each of these decisions where the run has it, and the harmless alternative elsewhere.
+    pub(super) fn of_each(taken: &[Taken]) -> Self {
+        Self::BySource(Box::new(by_source::BySource::of_each(taken)))
+    }
+
+    /// Returns the decisions of the run by their sources, if they were kept.
+    pub(super) fn into_taken(self) -> Vec<Taken> {
+        match self {
+            Self::BySource(by_source) => by_source.taken,
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns `false` if a replayed trace has decisions that the run has not had.
     pub(super) fn fits(&self) -> bool {
         match self {
@@ -218,6 +243,7 @@ impl Chooser {
             Self::Guided(guided) => guided.choose(choice),
             Self::Exhaustive(exhaustive) => exhaustive.choose(choice),
             Self::Replay(replay) => replay.choose(choice),
+            Self::BySource(by_source) => by_source.choose(choice),
         }
     }
 

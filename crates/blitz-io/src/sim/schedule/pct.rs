@@ -189,6 +189,7 @@ mod tests {
                     what: What::Point,
                     of: ready.len() as u32 + 1,
                     current,
+                    fault: None,
                     ready: &ready,
                 };
                 let chosen = choice.task(pct.choose(&choice));
