@@ -11,7 +11,10 @@ use crate::snapshot::{Waiter, id_of_child};
 
 /// The begin of the sentence about an operation that a task begins unless it is preempted there.
 #[doc(hidden)]
-pub const ABOUT_TO_USE: &str = "is about to use ";
+pub const ABOUT_TO: &str = "is about to ";
+/// The operation is not known: it uses its object.
+#[doc(hidden)]
+pub const USE: &str = "use ";
 
 /// The facts about a simulation that its words need.
 #[doc(hidden)]
@@ -140,7 +143,7 @@ impl Recording {
                     continue;
                 }
                 What::PollEnd => ended = Some(task),
-                What::Operates { object } => {
+                What::Operates { object, .. } => {
                     used.insert(event.waiter, object);
                 }
                 What::Wait(wait) => waits.push((event.waiter, words.steps.len(), wait)),
@@ -190,15 +193,22 @@ impl Recording {
 
 /// Returns `true` if one of the events that follow implies this one: the next, or that after the end of the wait for an object.
 fn implied_later(later: &[&Event], event: &Event) -> bool {
-    let mut later = later.iter().skip_while(|next| implied_by(event, next));
+    // It may wake others meanwhile.
+    let own = later.iter().filter(|next| next.waiter == event.waiter);
+    let mut later = own.skip_while(|next| implied_by(event, next));
     later.next().is_some_and(|next| implies(next, event))
 }
 
-/// Returns `true` if the event before this one implies it.
+/// Returns `true` if the event of its waiter before this one implies it.
 fn implied_before(earlier: &[&Event], event: &Event) -> bool {
-    earlier
-        .last()
-        .is_some_and(|before| implied_by(before, event))
+    if !matches!(event.what, What::WaitEnd(_)) {
+        return false;
+    }
+    let mut own = earlier
+        .iter()
+        .rev()
+        .filter(|before| before.waiter == event.waiter);
+    own.next().is_some_and(|before| implied_by(before, event))
 }
 
 /// Returns `true` if the next event implies this one. A waiter that takes an object has begun an operation on it, and waits no
@@ -212,7 +222,7 @@ fn implies(next: &Event, event: &Event) -> bool {
         target: Target::Object(object),
         ..
     })
-    | What::Operates { object }) = event.what
+    | What::Operates { object, .. }) = event.what
     else {
         return false;
     };
@@ -221,6 +231,8 @@ fn implies(next: &Event, event: &Event) -> bool {
             taken == object
         }
         What::Wait(wait) => is_begin && wait.target == Target::Object(object),
+        // It begins with it again, or has done it.
+        What::Operates { object: used, .. } => used == object,
         // It is about that object.
         What::Noted { kind, .. } => kind != 0,
         _ => false,
@@ -235,7 +247,7 @@ fn id_of(waiter: Waiter) -> Option<u64> {
 
 /// Returns `true` if the event before it implies this one. A waiter that operates on an object waits for it no more.
 fn implied_by(before: &Event, event: &Event) -> bool {
-    let What::Operates { object } = before.what else {
+    let What::Operates { object, .. } = before.what else {
         return false;
     };
     let ends =
@@ -253,9 +265,12 @@ impl<'a> Writer<'a> {
         let mut used = BTreeMap::new();
         for event in &recording.events {
             let (object, kind) = match event.what {
-                What::Operates { object } => {
+                What::Operates { kind, object } => {
                     used.insert(event.waiter, object);
-                    continue;
+                    if kind == 0 {
+                        continue;
+                    }
+                    (object, kind)
                 }
                 What::Noted { kind, .. } if kind != 0 => match used.get(&event.waiter) {
                     Some(&object) => (object, kind),
@@ -455,7 +470,7 @@ impl<'a> Writer<'a> {
             What::PermitsBack { object, count } => {
                 format!("gives {} back to {}", permits(count), self.object(object))
             }
-            What::Operates { object } => format!("{ABOUT_TO_USE}{}", self.object(object)),
+            What::Operates { kind, object } => format!("{ABOUT_TO}{}", self.begun(kind, object)),
             What::Request { name, .. } => {
                 format!("begins the request \"{}\"", self.recording.name(name))
             }
@@ -570,6 +585,25 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Returns the operation of this kind that a task begins on an object.
+    fn begun(&self, kind: u8, object: usize) -> String {
+        let (kind, name) = self.recording.kind(kind);
+        match kind {
+            Some(Kind::MemoryRead) => format!("read from {}", self.object(object)),
+            Some(Kind::MemoryWrite) => format!("write to {}", self.object(object)),
+            Some(Kind::Semaphore) => format!("acquire from {}", self.object(object)),
+            Some(Kind::Mutex | Kind::Read | Kind::Write) => {
+                format!("lock {}", self.named(name, object))
+            }
+            Some(kind) => match kind.semantics().mode {
+                Mode::Send => format!("send to {}", self.object(object)),
+                Mode::Receive => format!("receive from {}", self.object(object)),
+                _ => format!("{USE}{}", self.object(object)),
+            },
+            None => format!("{USE}{}", self.object(object)),
+        }
+    }
+
     fn named(&self, kind: &str, object: usize) -> String {
         match self.recording.object(object) {
             Some(name) => format!("{kind} \"{name}\""),
@@ -623,7 +657,7 @@ mod tests {
             [1,6,0,0,{one},2,0],
             [7,7,0,1,{one},0,2],
             [11,8,0,1,{one},0,2],
-            [20,9,0,2,{one},0,0],
+            [20,9,1,2,{one},0,0],
             [12,10,0,1,{one},0,0],
             [9,11,0,0,{one},{one},0],
             [9,11,0,0,{one},{one},0],

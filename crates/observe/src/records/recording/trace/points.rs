@@ -258,11 +258,12 @@ fn permits(
     });
 }
 
-/// The current task of a simulation begins an operation on an object.
+/// The current task of a simulation begins an operation of this kind on an object.
 #[cold]
 #[inline(never)]
-pub(in crate::records::recording) fn operates(block: &'static Block) {
+pub(in crate::records::recording) fn operates(block: &'static Block, kind: Kind) {
     record(Event {
+        kind: kind as u8,
         target: of_block(block),
         ..Event::new(
             Code::Operates,
