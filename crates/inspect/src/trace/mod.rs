@@ -50,4 +50,4 @@ pub use what_if::{
     Estimate, Figures, NamedPrediction, Prediction, Scenario, ScenarioError, predict, predictions,
 };
 #[doc(hidden)]
-pub use words::{ABOUT_TO, Began, Child, Known, Said, USE, Words};
+pub use words::{ABOUT_TO, Began, Child, Known, MADE, Said, USE, Words};

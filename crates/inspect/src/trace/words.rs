@@ -16,6 +16,11 @@ pub const ABOUT_TO: &str = "is about to ";
 #[doc(hidden)]
 pub const USE: &str = "use ";
 
+/// Set in the number of an object that no wait names but by the order in which objects were made: a `oneshot` channel or a
+/// `CancellationToken`.
+#[doc(hidden)]
+pub const MADE: u64 = 1 << 62;
+
 /// The facts about a simulation that its words need.
 #[doc(hidden)]
 pub struct Known<'a> {
@@ -94,6 +99,13 @@ pub struct Began {
     pub location: String,
 }
 
+/// An object, by its place or by the number of its origin.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Thing {
+    Object(usize),
+    Made(u64),
+}
+
 /// A recording, and the kinds of its objects.
 struct Writer<'a> {
     recording: &'a Recording,
@@ -102,8 +114,8 @@ struct Writer<'a> {
     kinds: BTreeMap<usize, &'a str>,
     /// The location at which each task was spawned, by its number in the process.
     spawns: BTreeMap<Waiter, usize>,
-    /// The number of each object, by its place.
-    numbers: RefCell<BTreeMap<usize, u64>>,
+    /// The number of each object.
+    numbers: RefCell<BTreeMap<Thing, u64>>,
     /// The number of each child of the run's tasks, by its id.
     children: BTreeMap<u64, u64>,
 }
@@ -375,18 +387,21 @@ impl<'a> Writer<'a> {
     /// Returns the objects that have a number.
     fn objects(&self) -> BTreeMap<u64, u64> {
         let numbers = self.numbers.borrow();
-        let id = |place: &usize| self.recording.ids.get(place.checked_sub(1)?).copied();
+        let id = |thing: &Thing| match thing {
+            Thing::Object(place) => self.recording.ids.get(place.checked_sub(1)?).copied(),
+            Thing::Made(number) => Some(MADE | number),
+        };
         let known = numbers.iter();
         known
-            .filter_map(|(place, number)| Some((id(place)?, *number)))
+            .filter_map(|(thing, number)| Some((id(thing)?, *number)))
             .collect()
     }
 
     /// Returns the number of an object without a name: they are numbered in the order of their first events.
-    fn number(&self, object: usize) -> u64 {
+    fn number(&self, thing: Thing) -> u64 {
         let mut numbers = self.numbers.borrow_mut();
         let next = numbers.len() as u64 + 1;
-        *numbers.entry(object).or_insert(next)
+        *numbers.entry(thing).or_insert(next)
     }
 
     /// Returns the event in words; `None` if other events say the same, and for locks of threads: no task waits for
@@ -543,6 +558,9 @@ impl<'a> Writer<'a> {
         let (kind, name) = self.recording.kind(wait.kind);
         match wait.target {
             Target::Object(object) => self.named(name, object),
+            Target::Number(number) if kind.is_some_and(is_made) && number != 0 => {
+                format!("{name} #{}", self.number(Thing::Made(number)))
+            }
             Target::Number(task) => match kind.map(|kind| kind.semantics().mode) {
                 Some(Mode::Join) if task != 0 => {
                     let task = Waiter::Task(task);
@@ -607,9 +625,17 @@ impl<'a> Writer<'a> {
     fn named(&self, kind: &str, object: usize) -> String {
         match self.recording.object(object) {
             Some(name) => format!("{kind} \"{name}\""),
-            None => format!("{kind} #{}", self.number(object)),
+            None => format!("{kind} #{}", self.number(Thing::Object(object))),
         }
     }
+}
+
+/// Returns `true` for a wait whose object has no record but of its origin.
+const fn is_made(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::OneshotReceive | Kind::OneshotClosed | Kind::Cancelled
+    )
 }
 
 /// An event has at most the greatest number.

@@ -180,7 +180,8 @@ fn wait(value: &Value, (for_object, for_number): (Code, Code)) {
     let (code, target, generation) = match value.target {
         Target::Object(block, generation) => (for_object, of_block(block), generation),
         Target::Number(number) => (for_number, of_number(number), 0),
-        Target::Made(_) | Target::Until(_) => (for_number, 0, 0),
+        Target::Made(origin) => (for_number, of_number(origin.number()), 0),
+        Target::Until(_) => (for_number, 0, 0),
     };
     record(Event {
         kind: value.kind as u8,
