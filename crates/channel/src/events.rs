@@ -1,4 +1,4 @@
-//! What a task has done with a channel, in words: for the report of a simulation. Without the feature `sim`, these functions are
+//! Sentences about the operations of a task on channels: for the report of a simulation. Without the feature `sim`, these functions are
 //! empty.
 
 use blitz_io_observe::{Kind, Object};

@@ -205,7 +205,7 @@ impl Recording {
 
 /// Returns `true` if one of the events that follow implies this one: the next, or that after the end of the wait for an object.
 fn implied_later(later: &[&Event], event: &Event) -> bool {
-    // It may wake others meanwhile.
+    // Wake-ups of others may lie between.
     let own = later.iter().filter(|next| next.waiter == event.waiter);
     let mut later = own.skip_while(|next| implied_by(event, next));
     later.next().is_some_and(|next| implies(next, event))
@@ -603,10 +603,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Returns the operation of this kind that a task begins on an object.
+    /// Returns the operation of this kind that a task begins on an object. 0: it is not known.
     fn begun(&self, kind: u8, object: usize) -> String {
-        let (kind, name) = self.recording.kind(kind);
-        match kind {
+        let (known, name) = self.recording.kind(kind);
+        match known.filter(|_| kind != 0) {
             Some(Kind::MemoryRead) => format!("read from {}", self.object(object)),
             Some(Kind::MemoryWrite) => format!("write to {}", self.object(object)),
             Some(Kind::Semaphore) => format!("acquire from {}", self.object(object)),
@@ -683,7 +683,7 @@ mod tests {
             [1,6,0,0,{one},2,0],
             [7,7,0,1,{one},0,2],
             [11,8,0,1,{one},0,2],
-            [20,9,1,2,{one},0,0],
+            [20,9,0,2,{one},0,0],
             [12,10,0,1,{one},0,0],
             [9,11,0,0,{one},{one},0],
             [9,11,0,0,{one},{one},0],
