@@ -176,9 +176,9 @@ fn register(
 
 /// Tells a simulation that the current task begins an operation on the stream.
 #[inline]
-fn begins(stream: &Lock<SimplexStream>) {
+fn begins(stream: &Lock<SimplexStream>, kind: Kind) {
     if decisions::is_on() {
-        stream.lock().begins();
+        stream.lock().begins(kind);
     }
 }
 
@@ -211,8 +211,8 @@ impl SimplexStream {
     }
 
     #[inline]
-    fn begins(&self) {
-        self.observed.object.touch();
+    fn begins(&self, kind: Kind) {
+        self.observed.object.touch(kind);
     }
 
     fn read(
@@ -300,7 +300,7 @@ impl AsyncRead for SimplexStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.begins();
+        self.begins(Kind::MemoryRead);
         let mut after = AfterUnlock::default();
         coop::poll_with(cx, |cx| self.read(cx, buf, &mut after))
     }
@@ -329,7 +329,7 @@ impl AsyncWrite for SimplexStream {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.begins();
+        self.begins(Kind::MemoryWrite);
         let mut after = AfterUnlock::default();
         coop::poll_with(cx, |cx| self.write(cx, bufs, &mut after))
     }
@@ -345,7 +345,7 @@ impl AsyncRead for DuplexStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        begins(&self.read);
+        begins(&self.read, Kind::MemoryRead);
         // Dropped after the guard, which is a temporary.
         let mut after = AfterUnlock::default();
         coop::poll_with(cx, |cx| self.read.lock().read(cx, buf, &mut after))
@@ -376,7 +376,7 @@ impl AsyncWrite for DuplexStream {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        begins(&self.write);
+        begins(&self.write, Kind::MemoryWrite);
         let mut after = AfterUnlock::default();
         coop::poll_with(cx, |cx| self.write.lock().write(cx, bufs, &mut after))
     }

@@ -50,6 +50,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
 pub mod broadcast;
+mod events;
 mod model;
 pub mod mpmc;
 pub mod mpsc;

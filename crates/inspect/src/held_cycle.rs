@@ -56,7 +56,7 @@ pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Ve
 fn stuck(earlier: &Graph<'_>, later: &Graph<'_>) -> BTreeSet<Waiter> {
     let has_lasted = |&waiter: &Waiter| {
         let held = later.waits(waiter).iter().filter(|wait| is_held(wait));
-        let may_end = |wait: &&Wait| wait.is_timed || wait.kind == Kind::Sleep.name();
+        let may_end = |wait: &&Wait| wait.is_timed || Kind::is_name_of_timer(&wait.kind);
         let mut owners = later.families.owners(waiter);
         held.copied().any(|wait| earlier.has_lasting(wait))
             && !later.waits(waiter).iter().any(may_end)

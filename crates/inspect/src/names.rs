@@ -150,6 +150,9 @@ pub fn of_target(snapshot: &Snapshot, wait: &Wait) -> String {
             of_waiter(snapshot, Waiter::Task(task))
         ),
         (None, None) => match &wait.source {
+            None if snapshot.made.contains_key(&wait.id) => {
+                format!("{} #{}", wait.kind, snapshot.made[&wait.id])
+            }
             Some(source) => format!("{} ({source})", wait.kind),
             None => wait.kind.clone(),
         },

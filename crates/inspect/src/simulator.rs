@@ -128,6 +128,7 @@ mod tests {
             summary: String::new(),
             waiters: vec![],
             waits: waits.iter().map(|&id| wait(id)).collect(),
+            further: vec![],
         };
         let (old, new) = (
             of(Certainty::Certain, &[3, 4]),

@@ -1,6 +1,8 @@
 //! `Snapshot`: the waits of a process at one moment, and `Finding`: the judgement of some of them. Both
 //! are plain data.
 
+use std::collections::BTreeMap;
+
 use blitz_io_observe::Semantics;
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +76,10 @@ pub struct Snapshot {
     /// they are in no text.
     #[serde(skip)]
     pub spawned: Vec<Spawned>,
+    /// The numbers, in the order of a simulated run, of objects that waits know by their origins only, by the
+    /// [`id`](Wait::id) of the wait. As `makers`, they are in no text.
+    #[serde(skip)]
+    pub made: BTreeMap<u64, u64>,
     /// The hosts of tasks, in a simulation of several hosts. As `makers`, they are in no text.
     #[serde(skip)]
     pub hosts: Vec<Hosted>,

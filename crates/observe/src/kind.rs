@@ -105,6 +105,23 @@ kinds! {
     IpcListen         "ipc::Listener"                      Peers         Event           Nothing,
     IpcSemaphore      "ipc::Semaphore"                     Peers         Permit          Nothing,
     IpcBarrier        "ipc::Barrier"                       Nobody        Meet            Nothing,
+    Timeout           "timeout"                            Nobody        Other           Nothing,
+    Interval          "Interval"                           Nobody        Other           Nothing,
+}
+
+impl Kind {
+    /// Returns `true` for a wait that a timer of the runtime ends.
+    #[must_use]
+    pub const fn is_timer(self) -> bool {
+        matches!(self, Self::Sleep | Self::Timeout | Self::Interval)
+    }
+
+    /// Returns `true` for the name of such a kind.
+    #[must_use]
+    pub fn is_name_of_timer(name: &str) -> bool {
+        let timers = [Self::Sleep, Self::Timeout, Self::Interval];
+        timers.iter().any(|timer| timer.name() == name)
+    }
 }
 
 /// The kind of a wait for a socket, in a snapshot. Any other wait for a descriptor has the name of a [`Kind`],

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use blitz_io_inspect::trace::{ABOUT_TO_USE, Said, Words};
+use blitz_io_inspect::trace::{ABOUT_TO, Said, USE, Words};
 use blitz_io_inspect::{Snapshot, Waiter, of_waiter, short_place};
 use blitz_io_observe::trace;
 
@@ -255,8 +255,13 @@ fn add_step(lines: &mut Vec<Line>, step: &Step, said: &[&Said]) {
     let shown = said.iter().enumerate();
     for (at, event) in shown.filter(|(_, event)| !event.text.is_empty()) {
         let next = said.get(at + 1);
-        let text = match event.text.strip_prefix(ABOUT_TO_USE) {
-            Some(object) if !next.is_some_and(is_preemption) => format!("uses {object}"),
+        let text = match event.text.strip_prefix(ABOUT_TO) {
+            Some(operation) if !next.is_some_and(is_preemption) => {
+                match operation.strip_prefix(USE) {
+                    Some(object) => format!("uses {object}"),
+                    None => format!("tries to {operation}"),
+                }
+            }
             _ if is_preemption(event) => "is preempted".to_owned(),
             _ => event.text.clone(),
         };

@@ -674,6 +674,15 @@ impl Decider for Run {
         choice != 0
     }
 
+    fn passes_to_sibling(&self) -> bool {
+        let state = &mut *self.state.borrow_mut();
+        let passes = state.decide(What::Value, 2) == 1;
+        if self.limits.explains && passes {
+            state.last_steps.preempted();
+        }
+        passes
+    }
+
     #[inline]
     fn polled(&self, first: u32, last: u32, has_ended: bool) -> bool {
         self.system.step();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter::successors;
 use std::time::Duration;
 
-use blitz_io_inspect::trace::{Began, DISK, Known, OTHER_OPERATION, Recording, Words};
+use blitz_io_inspect::trace::{Began, DISK, Known, MADE, OTHER_OPERATION, Recording, Words};
 use blitz_io_inspect::{
     Certainty, Finding, Snapshot, Task, Wait, Waiter, findings, renumber, report_of_failure,
     short_place, snapshot_of_tasks,
@@ -282,12 +282,26 @@ fn give_numbers(
     let mut tasks = Numbers::new(known.collect());
     let mut children = Numbers::new(children);
     let mut objects = Numbers::new(objects);
+    number_made(snapshot, &mut objects);
     renumber(
         snapshot,
         |task| tasks.of(task),
         |child| children.of(child),
         |object| objects.of(object),
     );
+}
+
+/// Gives numbers to the objects that waits know by their origins only.
+fn number_made(snapshot: &mut Snapshot, objects: &mut Numbers) {
+    let without_object = snapshot.waits.iter().filter(|wait| wait.object.is_none());
+    let waits: BTreeSet<u64> = without_object.map(|wait| wait.id).collect();
+    let mut makers: Vec<_> = snapshot.makers.iter().collect();
+    makers.retain(|maker| waits.contains(&maker.wait));
+    makers.sort_by_key(|maker| maker.number);
+    let numbers = makers
+        .iter()
+        .map(|maker| (maker.wait, objects.of(MADE | maker.number)));
+    snapshot.made = numbers.collect();
 }
 
 /// Numbers in the order of the first use, after those that are given.

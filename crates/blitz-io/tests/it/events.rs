@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use blitz_io::inspect::Named;
 use blitz_io::sim::{Builder, Failure, Outcome};
-use blitz_io::sync::{Mutex, RwLock, Semaphore, mpsc};
+use blitz_io::sync::{
+    CancellationToken, Mutex, RwLock, Semaphore, broadcast, mpmc, mpsc, oneshot, watch,
+};
 use blitz_io::{task, time};
 
 fn fails<F>(test: impl Fn() -> F) -> Failure
@@ -103,7 +105,7 @@ fn preemptions_and_wake_ups_and_times_are_events() {
     );
     let events = failure.events();
     assert!(
-        events.contains("is about to use Mutex \"count\""),
+        events.contains("is about to lock Mutex \"count\""),
         "{events}"
     );
     assert!(events.contains("is preempted"), "{events}");
@@ -221,6 +223,54 @@ async fn lock_both(one: &Mutex<()>, other: &Mutex<()>) {
     let _one = one.lock().await;
     task::yield_now().await;
     let _other = other.lock().await;
+}
+
+#[test]
+fn children_that_never_wait_run_in_any_order_of_their_operations() {
+    let failure = fails(|| async {
+        let (first, second) = (
+            Mutex::new(()).named("first"),
+            Mutex::new(()).named("second"),
+        );
+        task::scope(async |scope| {
+            scope.spawn(async {
+                let _one = first.lock().await;
+                let _other = second.lock().await;
+            });
+            scope.spawn(async {
+                let _one = second.lock().await;
+                let _other = first.lock().await;
+            });
+        })
+        .await;
+    });
+    has_lines(
+        &failure,
+        &[
+            "takes Mutex \"first\", at ",
+            "is about to lock Mutex \"second\"",
+            "is preempted",
+            "takes Mutex \"second\", at ",
+            "waits for Mutex \"first\", at ",
+        ],
+    );
+    let failure = fails(|| async {
+        let number = Mutex::new(0);
+        task::scope(async |scope| {
+            for _ in 0..2 {
+                scope.spawn(async {
+                    let before = *number.lock().await;
+                    *number.lock().await = before + 1;
+                });
+            }
+        })
+        .await;
+        assert_eq!(*number.lock().await, 2, "an update is lost");
+    });
+    assert!(
+        failure.to_string().contains("an update is lost"),
+        "{failure}"
+    );
 }
 
 #[test]
@@ -401,13 +451,159 @@ fn repeated_events_are_counted() {
     has_lines(
         &failure,
         &[
-            "uses mpsc channel #1",
+            "receives from mpsc channel #1 (now empty)",
             "    … the same ",
             "panics at ",
             "BLITZ_SIM_EVENTS=all shows all events",
         ],
     );
     assert!(failure.events().lines().count() < 30, "{failure}");
+}
+
+#[test]
+fn each_operation_on_a_channel_has_its_words() {
+    let failure = fails(|| async {
+        let (sender, mut receiver) = mpsc::channel(2);
+        _ = receiver.try_recv();
+        sender.send(1).await.unwrap();
+        sender.try_send(2).unwrap();
+        _ = sender.try_send(3);
+        receiver.recv().await.unwrap();
+        drop(sender.reserve().await);
+        receiver.close();
+        _ = sender.send(4).await;
+        receiver.try_recv().unwrap();
+        _ = receiver.recv().await;
+
+        let (sender, receiver) = mpmc::bounded(1);
+        sender.send(1).await.unwrap();
+        _ = sender.try_send(2);
+        receiver.recv().await.unwrap();
+        _ = receiver.try_recv();
+        panic!("on purpose");
+    });
+    has_lines(
+        &failure,
+        &[
+            ": finds mpsc channel #1 empty",
+            ": sends to mpsc channel #1 (now 1 value)",
+            ": sends to mpsc channel #1 (now 2 values)",
+            ": finds mpsc channel #1 full",
+            ": receives from mpsc channel #1 (now 1 value)",
+            ": keeps room for 1 value in mpsc channel #1",
+            ": finds mpsc channel #1 closed",
+            ": receives from mpsc channel #1 (now empty)",
+            ": finds mpsc channel #1 closed",
+            ": sends to mpmc channel #2 (now 1 value)",
+            ": finds mpmc channel #2 full",
+            ": receives from mpmc channel #2 (now empty)",
+            ": finds mpmc channel #2 empty",
+        ],
+    );
+    assert!(!failure.events().contains("tries to"), "{failure}");
+    let failure = fails(|| async {
+        let (sender, mut receiver) = broadcast::channel(2);
+        for number in 0..3 {
+            sender.send(number).unwrap();
+        }
+        _ = receiver.recv().await;
+        receiver.recv().await.unwrap();
+        receiver.try_recv().unwrap();
+        _ = receiver.try_recv();
+        drop(receiver);
+        _ = sender.send(3);
+
+        let (sender, mut receiver) = watch::channel(0);
+        sender.send(1).unwrap();
+        receiver.changed().await.unwrap();
+        drop(sender);
+        _ = receiver.changed().await;
+        panic!("on purpose");
+    });
+    has_lines(
+        &failure,
+        &[
+            ": sends to broadcast channel #1 (1 receiver)",
+            ": has missed 1 value of broadcast channel #1",
+            ": receives from broadcast channel #1 (now 1 value)",
+            ": receives from broadcast channel #1 (now empty)",
+            ": finds broadcast channel #1 empty",
+            ": finds broadcast channel #1 closed",
+            ": sends to watch channel #2 (1 receiver)",
+            ": receives from watch channel #2",
+            ": finds watch channel #2 closed",
+        ],
+    );
+}
+
+#[test]
+fn the_test_of_the_tutorial_fails_in_another_order() {
+    let failure = fails(|| async {
+        let results = crate::rare::map(vec![1, 2], |n| n * 10).await;
+        assert_eq!(results, [10, 20]);
+    });
+    assert!(failure.to_string().contains("left: [20, 10]"), "{failure}");
+    has_lines(
+        &failure,
+        &[
+            "receives from mpsc channel #1 (now 1 value)",
+            "finds mpsc channel #1 closed",
+            "panics at ",
+        ],
+    );
+}
+
+#[test]
+fn channels_for_one_value_and_tokens_have_numbers() {
+    let failure = fails(|| async {
+        let (_first, _unused) = oneshot::channel::<()>();
+        let (_sender, receiver) = oneshot::channel::<()>();
+        let token = CancellationToken::new();
+        let waits = token.clone();
+        task::spawn(async move { waits.cancelled().await });
+        _ = receiver.await;
+    });
+    let waits = [
+        (
+            "waits for oneshot::Receiver #1",
+            "waits for CancellationToken #2",
+        ),
+        (
+            "waits for oneshot::Receiver #2",
+            "waits for CancellationToken #1",
+        ),
+    ];
+    let is_in = |text: &str| {
+        let both = |(one, other): &(&str, &str)| text.contains(one) && text.contains(other);
+        waits.iter().position(|pair| both(pair))
+    };
+    let found = is_in(failure.events());
+    assert!(
+        found.is_some() && found == is_in(failure.waits()),
+        "{failure}"
+    );
+}
+
+#[test]
+fn timers_have_the_names_of_what_they_limit() {
+    let failure = fails(|| async {
+        let mut interval = time::interval(Duration::from_secs(1));
+        interval.tick().await;
+        interval.tick().await;
+        let limit = Duration::from_millis(100);
+        _ = time::timeout(limit, std::future::pending::<()>()).await;
+        panic!("on purpose");
+    });
+    has_lines(
+        &failure,
+        &[
+            ": waits for Interval",
+            ": is woken by a timer",
+            ": waits for timeout, at ",
+            ": is woken by a timer",
+        ],
+    );
+    assert!(!failure.events().contains("Sleep"), "{failure}");
 }
 
 #[test]

@@ -13,6 +13,9 @@ mod points;
 #[cfg(feature = "pool")]
 mod pool;
 mod properties;
+#[path = "../../../../examples/tutorial/rare.rs"]
+#[allow(dead_code, missing_docs, reason = "it is a program of the tutorial")]
+mod rare;
 mod replay;
 #[cfg(all(feature = "ipc", unix))]
 mod rings;

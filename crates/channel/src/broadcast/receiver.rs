@@ -11,6 +11,7 @@ use blitz_io_observe::named;
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::{Shared, Tail};
+use crate::events;
 use crate::wait::{Event, Target, Wait, block_until};
 
 /// The end of a broadcast channel that receives.
@@ -174,7 +175,32 @@ impl<T: Clone> Receiver<T> {
     /// ```
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        self.shared.take(&mut self.next)
+        let received = self.take();
+        if let Err(TryRecvError::Empty) = received {
+            self.finds("empty");
+        }
+        received
+    }
+
+    /// Gets the next value. The report of a simulation has all but that there is none yet.
+    #[inline]
+    fn take(&mut self) -> Result<T, TryRecvError> {
+        let received = self.shared.take(&mut self.next);
+        let (object, kind) = (&self.shared.observed.object, Kind::BroadcastReceive);
+        match &received {
+            Ok(_) => events::received(object, kind, 1, || self.len()),
+            Err(TryRecvError::Lagged(missed)) => events::missed(object, kind, *missed),
+            Err(TryRecvError::Closed) => self.finds("closed"),
+            Err(TryRecvError::Empty) => {}
+        }
+        received
+    }
+
+    /// Says, for the report of a simulation, that the current task has received nothing, as the channel is like this.
+    #[inline(always)]
+    fn finds(&self, state: &'static str) {
+        let object = &self.shared.observed.object;
+        events::refused(object, Kind::BroadcastReceive, state);
     }
 
     /// Gets the next value; blocks the thread until there is one. Not for tasks.
@@ -290,7 +316,7 @@ impl<T: Clone> Event for &mut Receiver<T> {
 
     #[inline]
     fn look(&mut self) -> Option<Result<T, RecvError>> {
-        match self.try_recv() {
+        match self.take() {
             Ok(value) => Some(Ok(value)),
             Err(TryRecvError::Closed) => Some(Err(RecvError::Closed)),
             Err(TryRecvError::Lagged(missed)) => Some(Err(RecvError::Lagged(missed))),

@@ -12,6 +12,7 @@ use blitz_io_observe::named;
 use super::Shared;
 use super::error::SendError;
 use super::receiver::Receiver;
+use crate::events;
 use crate::wait::{Event, Target, Wait, block_until};
 
 /// The end of a broadcast channel that sends. It can be cloned and shared.
@@ -86,7 +87,14 @@ impl<T> Sender<T> {
     #[inline]
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
         coop::acted();
-        self.shared.send(value)
+        let sent = self.shared.send(value);
+        let object = &self.shared.observed.object;
+        match &sent {
+            // It has the same family of a name as the receiver's.
+            Ok(receivers) => events::sent_to(object, Kind::BroadcastReceive, || *receivers),
+            Err(_) => events::refused(object, Kind::BroadcastReceive, "closed"),
+        }
+        sent
     }
 
     /// Returns a new receiver. It gets the values that are sent after this call.

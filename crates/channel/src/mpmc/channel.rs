@@ -29,12 +29,13 @@ use std::task::Waker;
 use blitz_io_core::{ListLock, Node, Panics, Spin, Wake, Wakes, coop};
 use blitz_io_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_io_futex::{wait, wake_all};
-use blitz_io_observe::{Fill, Filled, Object};
+use blitz_io_observe::{Fill, Filled, Kind, Object};
 
 use super::error::{SendError, TryRecvError, TrySendError};
 use super::request::{Outcome, Queue, Request};
 use super::state::{State, UNLIMITED};
 use super::woken::{Call, Woken};
+use crate::events;
 
 /// A channel with room for no more than this is full or empty most of the time.
 const FEW: usize = 16;
@@ -328,6 +329,24 @@ impl<T> Channel<T> {
             Some(_) => self.finish_recv().ok_or(TryRecvError::Empty),
             None => Err(TryRecvError::Empty),
         }
+    }
+
+    /// Says, for the report of a simulation, that the current task has sent.
+    #[inline(always)]
+    pub(super) fn sends(&self) {
+        events::sent(&self.object, Kind::MpmcSend, || self.len());
+    }
+
+    /// Says, for the report of a simulation, that the current task has received.
+    #[inline(always)]
+    pub(super) fn receives(&self) {
+        events::received(&self.object, Kind::MpmcReceive, 1, || self.len());
+    }
+
+    /// Says, for the report of a simulation, that the operation has failed, as the channel is like this.
+    #[inline(always)]
+    pub(super) fn refuses(&self, kind: Kind, state: &'static str) {
+        events::refused(&self.object, kind, state);
     }
 
     /// Puts a value into the buffer in any case. Returns the value that it has replaced.

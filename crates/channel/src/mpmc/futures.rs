@@ -70,9 +70,14 @@ futures! {
     /// with it, and was not sent.
     Send in Senders -> Result<(), SendError<T>> {
         |channel, waiter, record, cx| {
-            channel.object.touch();
+            channel.object.touch(Kind::MpmcSend);
             coop::poll_with(cx, |cx| {
                 let polled = channel.poll_send(waiter, cx);
+                match &polled {
+                    Poll::Ready(Ok(())) => channel.sends(),
+                    Poll::Ready(Err(_)) => channel.refuses(Kind::MpmcSend, "closed"),
+                    Poll::Pending => {}
+                }
                 record.note(WaitKind::new(Kind::MpmcSend), &channel.object, cx.waker(), polled)
             })
         }
@@ -87,9 +92,14 @@ futures! {
     /// was assigned to it. Users of async-channel expect that others get the value.
     Recv in Receivers -> Result<T, RecvError> {
         |channel, waiter, record, cx| {
-            channel.object.touch();
+            channel.object.touch(Kind::MpmcReceive);
             coop::poll_with(cx, |cx| {
                 let polled = channel.poll_recv(waiter, cx);
+                match &polled {
+                    Poll::Ready(Ok(_)) => channel.receives(),
+                    Poll::Ready(Err(_)) => channel.refuses(Kind::MpmcReceive, "closed"),
+                    Poll::Pending => {}
+                }
                 record.note(WaitKind::new(Kind::MpmcReceive), &channel.object, cx.waker(), polled)
             })
         }

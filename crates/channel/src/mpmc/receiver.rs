@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use blitz_io_core::coop;
 use blitz_io_core::deadline::after;
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::Kind;
 use blitz_io_observe::named;
 
 use super::channel::Channel;
@@ -120,7 +121,13 @@ impl<T> Receiver<T> {
     /// ```
     #[inline]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        self.channel.try_recv()
+        let received = self.channel.try_recv();
+        match &received {
+            Ok(_) => self.channel.receives(),
+            Err(TryRecvError::Empty) => self.channel.refuses(Kind::MpmcReceive, "empty"),
+            Err(TryRecvError::Closed) => self.channel.refuses(Kind::MpmcReceive, "closed"),
+        }
+        received
     }
 
     /// Receives as [`blocking_recv`](Receiver::blocking_recv) does, but waits no longer than `timeout`.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use blitz_io_core::coop;
 use blitz_io_core::deadline::after;
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_observe::Caller;
 use blitz_io_observe::named;
+use blitz_io_observe::{Caller, Kind};
 
 use super::channel::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};
@@ -109,7 +109,13 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        self.channel.try_send(value)
+        let sent = self.channel.try_send(value);
+        match &sent {
+            Ok(()) => self.channel.sends(),
+            Err(TrySendError::Full(_)) => self.channel.refuses(Kind::MpmcSend, "full"),
+            Err(TrySendError::Closed(_)) => self.channel.refuses(Kind::MpmcSend, "closed"),
+        }
+        sent
     }
 
     /// Sends as [`blocking_send`](Sender::blocking_send) does, but waits no longer than `timeout`.

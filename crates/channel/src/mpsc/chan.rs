@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use blitz_io_core::{Backoff, Lock, Panics, WaitQueue, coop};
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
-use blitz_io_observe::{Fill, Filled, Observed, Sort};
+use blitz_io_observe::{Fill, Filled, Kind, Observed, Sort};
 
 use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
 use super::error::TrySendError;
 use super::request::Request;
 use super::rx_waiter::RxWaiter;
 use super::word::{MAX_VALUES, Payment, Snapshot, Word};
+use crate::events;
 use crate::model::model_has_failed;
 
 /// Returns `true` if the next slot to be claimed is the last one of its block.
@@ -347,6 +348,7 @@ impl<T> Chan<T> {
             }
             (*block).fill(at, value);
         }
+        events::sent(&self.observed.object, Kind::MpscSend, || self.len());
         if claim.wakes {
             self.rx_waiter.0.wake();
         }
@@ -409,8 +411,25 @@ impl<T> Chan<T> {
         panics.go_on();
     }
 
+    /// Says, for the report of a simulation, that the current task has not sent, as the channel is like this.
+    #[inline(always)]
+    pub fn refuses<V>(&self, refusal: &TrySendError<V>) {
+        let state = match refusal {
+            TrySendError::Full(_) => "full",
+            TrySendError::Closed(_) => "closed",
+        };
+        events::refused(&self.observed.object, Kind::MpscSend, state);
+    }
+
     pub fn is_closed(&self) -> bool {
         self.tail.0.word.load().is_closed()
+    }
+
+    /// Returns the number of values that have not been received.
+    fn len(&self) -> usize {
+        let head = self.front.0.head.load(Ordering::Acquire);
+        let word = self.tail.0.word.load();
+        word.position().wrapping_sub(head) as usize
     }
 
     /// Returns the number of values that may still be sent.

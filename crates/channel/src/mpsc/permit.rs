@@ -4,11 +4,13 @@ use std::iter::FusedIterator;
 use std::mem;
 
 use blitz_io_core::{coop, debug_fields};
+use blitz_io_observe::Kind;
 
 use super::error::{SendError, TrySendError};
 use super::sender::Sender;
 use super::tx::Tx;
 use super::word::MAX_PERMITS;
+use crate::events;
 use crate::model::model_has_failed;
 
 impl<T> Sender<T> {
@@ -167,10 +169,16 @@ impl<T> Sender<T> {
     }
 
     async fn take_permits(&self, n: u32) -> Result<(), SendError<()>> {
-        match coop::attempt(|| self.tx.try_reserve(n).ok()) {
+        let taken = match coop::attempt(|| self.tx.try_reserve(n).ok()) {
             Some(()) => Ok(()),
             None => self.tx.reserve(n).await,
+        };
+        let object = &self.tx.observed.object;
+        match &taken {
+            Ok(()) => events::reserved(object, Kind::MpscSend, n as usize),
+            Err(_) => self.tx.refuses(&TrySendError::Closed(())),
         }
+        taken
     }
 }
 

@@ -15,6 +15,7 @@ use blitz_io_observe::{Kind, WaitKind, Waiting};
 use super::block::Cursor;
 use super::chan::{CONTENDED, Chan, QUIET};
 use super::error::{RecvTimeoutError, TryRecvError};
+use crate::events;
 use crate::model::model_has_failed;
 
 /// Number of receives without a waiting sender after which contended mode ends.
@@ -85,15 +86,17 @@ impl<T> Rx<T> {
         self.cursor.take(|block| unsafe { free.push(block) })
     }
 
-    /// Frees the room of the values that it has taken.
+    /// Frees the room of the values that it has taken, of which there are so many.
     #[inline(always)]
-    fn publish(&mut self) {
+    fn publish(&mut self, values: usize) {
         coop::acted();
         self.waiting.end();
         // SAFETY: `new` has set the fill.
         unsafe { self.chan.observed.object.used_by_receiver() };
         let (chan, head) = (&*self.chan, self.cursor.head);
         chan.front.0.head.store(head, Ordering::Release);
+        let object = &chan.observed.object;
+        events::received(object, Kind::MpscReceive, values, || self.len());
         if fences::publish(&chan.front.0.taken, head as u8, &chan.mode) != QUIET {
             self.look_for_waiters();
         }
@@ -126,7 +129,7 @@ impl<T> Rx<T> {
     fn receive(&mut self) -> Option<T> {
         let value = self.take()?;
         // If a waker panics, the room is still free, and the value is dropped.
-        self.publish();
+        self.publish(1);
         Some(value)
     }
 
@@ -143,13 +146,13 @@ impl<T> Rx<T> {
         if received == 0 {
             return None;
         }
-        self.publish();
+        self.publish(received);
         Some(received)
     }
 
     #[inline]
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        self.chan.observed.object.touch();
+        self.chan.observed.object.touch(Kind::MpscReceive);
         coop::poll_with(cx, |cx| match self.receive() {
             Some(value) => Poll::Ready(Some(value)),
             None => self.poll_operation(cx.waker(), Self::receive),
@@ -165,7 +168,7 @@ impl<T> Rx<T> {
         if limit == 0 {
             return Poll::Ready(0);
         }
-        self.chan.observed.object.touch();
+        self.chan.observed.object.touch(Kind::MpscReceive);
         let mut receive = |rx: &mut Self| rx.receive_many(buffer, limit);
         coop::poll_with(cx, |cx| match receive(self) {
             Some(received) => Poll::Ready(received),
@@ -209,10 +212,17 @@ impl<T> Rx<T> {
             }
             Announced::End => {
                 self.waiting.end();
+                self.finds("closed");
                 self.chan.rx_waiter.0.clear();
                 Poll::Ready(None)
             }
         }
+    }
+
+    /// Says, for the report of a simulation, that the current task has received nothing, as the channel is like this.
+    #[inline(always)]
+    fn finds(&self, state: &'static str) {
+        events::refused(&self.chan.observed.object, Kind::MpscReceive, state);
     }
 
     /// Announces, after registering, that the receiver waits.
@@ -250,8 +260,10 @@ impl<T> Rx<T> {
         let word = self.chan.tail.0.word.load();
         if word.position() == self.cursor.head {
             return Err(if alone || word.is_closed_but_for(0) {
+                self.finds("closed");
                 TryRecvError::Disconnected
             } else {
+                self.finds("empty");
                 TryRecvError::Empty
             });
         }

@@ -272,7 +272,10 @@ impl<T> Sender<T> {
                 self.tx.send_permitted(value);
                 Ok(())
             }
-            Err(_) => Err(SendError(value)),
+            Err(_) => {
+                self.tx.refuses(&TrySendError::Closed(()));
+                Err(SendError(value))
+            }
         }
     }
 
@@ -295,7 +298,11 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
-        self.tx.try_send(message)
+        let sent = self.tx.try_send(message);
+        if let Err(refusal) = &sent {
+            self.tx.refuses(refusal);
+        }
+        sent
     }
 
     /// Sends a value, and blocks this thread until there is room.
@@ -435,7 +442,11 @@ impl<T> UnboundedSender<T> {
     /// ```
     #[inline]
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
-        match self.tx.try_send(message) {
+        let sent = self.tx.try_send(message);
+        if let Err(refusal) = &sent {
+            self.tx.refuses(refusal);
+        }
+        match sent {
             Ok(()) => Ok(()),
             // Full: a queue is never longer than `MAX_VALUES`.
             Err(TrySendError::Closed(message) | TrySendError::Full(message)) => {

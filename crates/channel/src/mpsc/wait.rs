@@ -326,7 +326,7 @@ impl<T> Future for Reserve<'_, T> {
     /// A task without budget still queues up or takes the permits, so that it does not lose its
     /// place in the queue. It uses the permits only when it has budget again.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.chan.observed.object.touch();
+        self.chan.observed.object.touch(Kind::MpscSend);
         ready!(coop::point(cx));
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };

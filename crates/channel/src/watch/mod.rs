@@ -87,6 +87,7 @@ use blitz_io_core::{WaitQueue, coop, debug_fields};
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 use blitz_io_observe::{Kind, Observed};
 
+use crate::events;
 use crate::wait::{Event, Target};
 
 pub use receiver::{Receiver, Ref};
@@ -207,6 +208,9 @@ impl<T> Shared<T> {
         if !modify(&mut value) {
             return false;
         }
+        events::sent_to(&self.observed.object, Kind::WatchReceive, || {
+            self.receivers.load(Ordering::Relaxed)
+        });
         let awaited = self.change_version(|version| version.wrapping_add(STEP));
         drop(value);
         if awaited {

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::Kind;
 use blitz_io_observe::named;
 
 use super::error::{RecvError, RecvTimeoutError};
 use super::{CLOSED, Changed, Shared, Version, lock};
+use crate::events;
 use crate::model::model_has_failed;
 use crate::wait::{Wait, block_until};
 
@@ -153,7 +155,9 @@ impl<T> Receiver<T> {
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
         let word = coop::cooperative(Wait::new(self.next_change())).await;
-        mark_seen(&mut self.version, word)
+        let seen = mark_seen(&mut self.version, word);
+        sees(&self.shared, seen.is_ok());
+        seen
     }
 
     /// Waits until the value is as wanted, beginning with the present one. The last value that
@@ -188,6 +192,7 @@ impl<T> Receiver<T> {
         let mut is_closed = false;
         loop {
             if let Some(found) = look_for(&self.shared, &mut self.version, is_closed, &mut f) {
+                sees(&self.shared, found.is_ok());
                 return found;
             }
             let word = Wait::new(self.next_change()).await;
@@ -434,6 +439,17 @@ fn look_for<'a, T>(
         Some(Ok(value))
     } else {
         is_closed.then_some(Err(RecvError(())))
+    }
+}
+
+/// Says, for the report of a simulation, that the current task has seen a value for which it may have waited, or that none comes.
+#[inline(always)]
+fn sees<T>(shared: &Shared<T>, is_value: bool) {
+    let object = &shared.observed.object;
+    if is_value {
+        events::seen(object, Kind::WatchReceive);
+    } else {
+        events::refused(object, Kind::WatchReceive, "closed");
     }
 }
 

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
 use blitz_io_futex::atomic::Ordering;
+use blitz_io_observe::Kind;
 use blitz_io_observe::named;
 
 use super::error::SendError;
 use super::receiver::{Receiver, Ref};
 use super::{Closed, Shared, channel, lock};
+use crate::events;
 use crate::model::model_has_failed;
 use crate::wait::{Wait, block_until};
 
@@ -56,6 +58,8 @@ impl<T> Sender<T> {
     #[inline]
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         if self.receiver_count() == 0 {
+            let object = &self.shared.observed.object;
+            events::refused(object, Kind::WatchReceive, "closed");
             return Err(SendError(value));
         }
         drop(self.send_replace(value));

@@ -337,7 +337,7 @@ fn rank(wait: &Wait) -> Rank {
             _ => Rank::Source,
         },
         Mode::Closed | Mode::Drive => Rank::Idle,
-        _ if wait.kind == Kind::Sleep.name() => Rank::Idle,
+        _ if Kind::is_name_of_timer(&wait.kind) => Rank::Idle,
         Mode::Join | Mode::Queue | Mode::Meet => Rank::Held,
         _ if is_contention(&wait.kind) || wait.kind == Kind::OneshotReceive.name() => Rank::Held,
         _ => Rank::Other,

@@ -106,7 +106,7 @@ impl Category {
             return Self::Other;
         };
         match (kind, kind.semantics().mode) {
-            (Kind::Sleep, _) => Self::Timer,
+            (kind, _) if kind.is_timer() => Self::Timer,
             (Kind::Readable | Kind::Writable, _) => Self::Socket,
             (Kind::FileRead | Kind::FileWrite | Kind::FileSync, _) => Self::File,
             (_, mode) if mode.is_of_lock() => Self::Lock,

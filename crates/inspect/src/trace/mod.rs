@@ -50,4 +50,4 @@ pub use what_if::{
     Estimate, Figures, NamedPrediction, Prediction, Scenario, ScenarioError, predict, predictions,
 };
 #[doc(hidden)]
-pub use words::{ABOUT_TO_USE, Began, Child, DISK, Known, OTHER_OPERATION, Said, Words};
+pub use words::{ABOUT_TO, Began, Child, DISK, Known, MADE, OTHER_OPERATION, Said, USE, Words};

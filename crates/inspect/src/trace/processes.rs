@@ -273,7 +273,8 @@ impl Moved {
                 object: self.object(object),
                 count,
             },
-            What::Operates { object } => What::Operates {
+            What::Operates { kind, object } => What::Operates {
+                kind: self.kind(kind),
                 object: self.object(object),
             },
             What::JobQueued { job } => What::JobQueued {

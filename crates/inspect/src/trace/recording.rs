@@ -132,7 +132,7 @@ pub(super) enum What {
     /// A thread is about to return the permits.
     PermitsBack { object: usize, count: u8 },
     /// A task of a simulation begins an operation on an object.
-    Operates { object: usize },
+    Operates { kind: u8, object: usize },
     /// A job of a fork-join pool is in a queue.
     JobQueued { job: u64 },
     /// A thread begins to run it.
@@ -447,7 +447,7 @@ fn event(row: &Row, children: &Children, owners: Owners) -> Option<Event> {
             object,
             count: kind,
         },
-        20 => What::Operates { object },
+        20 => What::Operates { kind, object },
         21 => What::JobQueued { job: target },
         22 => What::JobBegins { job: target },
         23 => What::JobEnds { job: target },

@@ -11,7 +11,15 @@ use crate::snapshot::{Waiter, id_of_child};
 
 /// The begin of the sentence about an operation that a task begins unless it is preempted there.
 #[doc(hidden)]
-pub const ABOUT_TO_USE: &str = "is about to use ";
+pub const ABOUT_TO: &str = "is about to ";
+/// The operation is not known: it uses its object.
+#[doc(hidden)]
+pub const USE: &str = "use ";
+
+/// Set in the number of an object that no wait names but by the order in which objects were made: a `oneshot` channel or a
+/// `CancellationToken`.
+#[doc(hidden)]
+pub const MADE: u64 = 1 << 62;
 
 /// The target of a wait for an operation on a file.
 #[doc(hidden)]
@@ -102,6 +110,13 @@ pub struct Began {
     pub location: String,
 }
 
+/// An object, by its place or by the number of its origin.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Thing {
+    Object(usize),
+    Made(u64),
+}
+
 /// A recording, and the kinds of its objects.
 struct Writer<'a> {
     recording: &'a Recording,
@@ -110,8 +125,8 @@ struct Writer<'a> {
     kinds: BTreeMap<usize, &'a str>,
     /// The location at which each task was spawned, by its number in the process.
     spawns: BTreeMap<Waiter, usize>,
-    /// The number of each object, by its place.
-    numbers: RefCell<BTreeMap<usize, u64>>,
+    /// The number of each object.
+    numbers: RefCell<BTreeMap<Thing, u64>>,
     /// The number of each child of the run's tasks, by its id.
     children: BTreeMap<u64, u64>,
     /// The tasks that are operations on files.
@@ -153,7 +168,7 @@ impl Recording {
                     continue;
                 }
                 What::PollEnd => ended = Some(event.waiter),
-                What::Operates { object } => {
+                What::Operates { object, .. } => {
                     used.insert(event.waiter, object);
                 }
                 What::Wait(wait) => waits.push((event.waiter, words.steps.len(), wait)),
@@ -204,15 +219,22 @@ impl Recording {
 
 /// Returns `true` if one of the events that follow implies this one: the next, or that after the end of the wait for an object.
 fn implied_later(later: &[&Event], event: &Event) -> bool {
-    let mut later = later.iter().skip_while(|next| implied_by(event, next));
+    // Wake-ups of others may lie between.
+    let own = later.iter().filter(|next| next.waiter == event.waiter);
+    let mut later = own.skip_while(|next| implied_by(event, next));
     later.next().is_some_and(|next| implies(next, event))
 }
 
-/// Returns `true` if the event before this one implies it.
+/// Returns `true` if the event of its waiter before this one implies it.
 fn implied_before(earlier: &[&Event], event: &Event) -> bool {
-    earlier
-        .last()
-        .is_some_and(|before| implied_by(before, event))
+    if !matches!(event.what, What::WaitEnd(_)) {
+        return false;
+    }
+    let mut own = earlier
+        .iter()
+        .rev()
+        .filter(|before| before.waiter == event.waiter);
+    own.next().is_some_and(|before| implied_by(before, event))
 }
 
 /// Returns `true` if the next event implies this one. A waiter that takes an object has begun an operation on it, and waits no
@@ -226,7 +248,7 @@ fn implies(next: &Event, event: &Event) -> bool {
         target: Target::Object(object),
         ..
     })
-    | What::Operates { object }) = event.what
+    | What::Operates { object, .. }) = event.what
     else {
         return false;
     };
@@ -235,6 +257,8 @@ fn implies(next: &Event, event: &Event) -> bool {
             taken == object
         }
         What::Wait(wait) => is_begin && wait.target == Target::Object(object),
+        // It begins with it again, or has done it.
+        What::Operates { object: used, .. } => used == object,
         // It is about that object.
         What::Noted { kind, .. } => kind != 0,
         _ => false,
@@ -249,7 +273,7 @@ fn id_of(waiter: Waiter) -> Option<u64> {
 
 /// Returns `true` if the event before it implies this one. A waiter that operates on an object waits for it no more.
 fn implied_by(before: &Event, event: &Event) -> bool {
-    let What::Operates { object } = before.what else {
+    let What::Operates { object, .. } = before.what else {
         return false;
     };
     let ends =
@@ -267,9 +291,12 @@ impl<'a> Writer<'a> {
         let mut used = BTreeMap::new();
         for event in &recording.events {
             let (object, kind) = match event.what {
-                What::Operates { object } => {
+                What::Operates { kind, object } => {
                     used.insert(event.waiter, object);
-                    continue;
+                    if kind == 0 {
+                        continue;
+                    }
+                    (object, kind)
                 }
                 What::Noted { kind, .. } if kind != 0 => match used.get(&event.waiter) {
                     Some(&object) => (object, kind),
@@ -380,18 +407,21 @@ impl<'a> Writer<'a> {
     /// Returns the objects that have a number.
     fn objects(&self) -> BTreeMap<u64, u64> {
         let numbers = self.numbers.borrow();
-        let id = |place: &usize| self.recording.ids.get(place.checked_sub(1)?).copied();
+        let id = |thing: &Thing| match thing {
+            Thing::Object(place) => self.recording.ids.get(place.checked_sub(1)?).copied(),
+            Thing::Made(number) => Some(MADE | number),
+        };
         let known = numbers.iter();
         known
-            .filter_map(|(place, number)| Some((id(place)?, *number)))
+            .filter_map(|(thing, number)| Some((id(thing)?, *number)))
             .collect()
     }
 
     /// Returns the number of an object without a name: they are numbered in the order of their first events.
-    fn number(&self, object: usize) -> u64 {
+    fn number(&self, thing: Thing) -> u64 {
         let mut numbers = self.numbers.borrow_mut();
         let next = numbers.len() as u64 + 1;
-        *numbers.entry(object).or_insert(next)
+        *numbers.entry(thing).or_insert(next)
     }
 
     /// Returns the event in words; `None` if other events say the same, and for locks of threads: no task waits for
@@ -479,7 +509,7 @@ impl<'a> Writer<'a> {
             What::PermitsBack { object, count } => {
                 format!("gives {} back to {}", permits(count), self.object(object))
             }
-            What::Operates { object } => format!("{ABOUT_TO_USE}{}", self.object(object)),
+            What::Operates { kind, object } => format!("{ABOUT_TO}{}", self.begun(kind, object)),
             What::Request { name, .. } => {
                 format!("begins the request \"{}\"", self.recording.name(name))
             }
@@ -508,7 +538,7 @@ impl<'a> Writer<'a> {
         match event.what {
             What::Acquired { object, .. }
             | What::Released { object }
-            | What::Operates { object }
+            | What::Operates { object, .. }
             | What::Permits { object, .. }
             | What::PermitsBack { object, .. } => self.is_of_files(object),
             What::WaitEnd(wait) => self.part_of_files(wait).is_some(),
@@ -618,6 +648,9 @@ impl<'a> Writer<'a> {
         let (kind, name) = self.recording.kind(wait.kind);
         match wait.target {
             Target::Object(object) => self.named(name, object),
+            Target::Number(number) if kind.is_some_and(is_made) && number != 0 => {
+                format!("{name} #{}", self.number(Thing::Made(number)))
+            }
             Target::Number(task) => match kind.map(|kind| kind.semantics().mode) {
                 Some(Mode::Join) if task != 0 => {
                     let task = Waiter::Task(task);
@@ -660,12 +693,39 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Returns the operation of this kind that a task begins on an object. 0: it is not known.
+    fn begun(&self, kind: u8, object: usize) -> String {
+        let (known, name) = self.recording.kind(kind);
+        match known.filter(|_| kind != 0) {
+            Some(Kind::MemoryRead) => format!("read from {}", self.object(object)),
+            Some(Kind::MemoryWrite) => format!("write to {}", self.object(object)),
+            Some(Kind::Semaphore) => format!("acquire from {}", self.object(object)),
+            Some(Kind::Mutex | Kind::Read | Kind::Write) => {
+                format!("lock {}", self.named(name, object))
+            }
+            Some(kind) => match kind.semantics().mode {
+                Mode::Send => format!("send to {}", self.object(object)),
+                Mode::Receive => format!("receive from {}", self.object(object)),
+                _ => format!("{USE}{}", self.object(object)),
+            },
+            None => format!("{USE}{}", self.object(object)),
+        }
+    }
+
     fn named(&self, kind: &str, object: usize) -> String {
         match self.recording.object(object) {
             Some(name) => format!("{kind} \"{name}\""),
-            None => format!("{kind} #{}", self.number(object)),
+            None => format!("{kind} #{}", self.number(Thing::Object(object))),
         }
     }
+}
+
+/// Returns `true` for a wait whose object has no record but of its origin.
+const fn is_made(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::OneshotReceive | Kind::OneshotClosed | Kind::Cancelled
+    )
 }
 
 /// An event has at most the greatest number.

@@ -119,6 +119,12 @@ pub fn describe_socket(_number: u64, _writes: bool) -> Option<String> {
 #[inline(always)]
 pub fn advanced(_by: Duration) {}
 
+/// Polls.
+#[inline(always)]
+pub fn poll_child<R>(_has_siblings: bool, poll: impl FnOnce() -> R) -> R {
+    poll()
+}
+
 /// Runs `run`.
 #[inline(always)]
 pub fn with_system<R>(run: impl FnOnce() -> R) -> R {

@@ -24,6 +24,8 @@ thread_local! {
     static HELP: Cell<Option<fn()>> = const { Cell::new(None) };
     /// The objects of the first and of the last operation of this poll.
     static TOUCHED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+    /// The thread polls a child of a scope, and other children of that scope are ready.
+    static HAS_SIBLINGS: Cell<bool> = const { Cell::new(false) };
     /// The thread calls the system on purpose.
     static USES_SYSTEM: Cell<bool> = const { Cell::new(false) };
 }
@@ -123,11 +125,27 @@ pub fn next(has_timer: bool) -> Next {
     ask(|decider| decider.next(has_timer)).unwrap_or(Next::Task(0))
 }
 
-/// Returns `true` if another task runs before the current one begins its operation.
+/// Returns `true` if another task, or child of the scope, runs before the current one begins its operation.
 #[inline]
 #[must_use]
 pub fn preempts() -> bool {
-    ask(|decider| decider.preempts(TOUCHED.get().1)).unwrap_or(false)
+    ask(|decider| {
+        decider.preempts(TOUCHED.get().1) || HAS_SIBLINGS.get() && decider.passes_to_sibling()
+    })
+    .unwrap_or(false)
+}
+
+/// Polls a child of a scope. `has_siblings`: other children of that scope are ready.
+#[inline]
+pub fn poll_child<R>(has_siblings: bool, poll: impl FnOnce() -> R) -> R {
+    struct Reset(bool);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            HAS_SIBLINGS.set(self.0);
+        }
+    }
+    let _reset = Reset(HAS_SIBLINGS.replace(has_siblings));
+    poll()
 }
 
 /// The poll of a task has ended, and the task with it if `has_ended`. Returns `true` if the run is over.

@@ -6,6 +6,8 @@
 //! | a task becomes ready | [`ready`] | nothing: it learns of it |
 //! | a thread runs the next task | [`next`] | which one, or that the time of the next timer comes first |
 //! | a task begins an operation | [`preempts`] | whether another task runs before it |
+//! | the child of a scope begins an operation, and other children are ready | [`preempts`] | whether another child runs before it |
+//! | a scope polls its ready children | [`random`] | which one is next |
 //! | a poll has ended | [`polled`] | whether the run is over |
 //! | no task is ready | [`idle`] | whether the clock moves, or the run is over |
 //! | code asks on which worker it runs | [`worker`] | the number of the worker, for this step of the task |
@@ -38,14 +40,14 @@ use std::time::{Duration, Instant};
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
     Numbered, advanced, child_panicked, describe_socket, describe_sockets_by, explains, help, host,
-    idle, is_on, job, next, note, panicked, polled, preempts, random, ready, run_later, set_help,
-    to_host, uses_system, when_host_shows, with, with_system, worker,
+    idle, is_on, job, next, note, panicked, poll_child, polled, preempts, random, ready, run_later,
+    set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
     Numbered, advanced, child_panicked, describe_socket, describe_sockets_by, explains, help, host,
-    idle, is_on, job, next, note, panicked, polled, preempts, random, ready, run_later, set_help,
-    to_host, uses_system, when_host_shows, with, with_system, worker,
+    idle, is_on, job, next, note, panicked, poll_child, polled, preempts, random, ready, run_later,
+    set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 
 pub use faults::{happens, one_in, time_between};
@@ -128,6 +130,11 @@ pub trait Decider {
     /// Returns `true` if another task is to run before the operation that the current task begins. The object of
     /// the operation has the number `object` in this run; 0 if the object is not known.
     fn preempts(&self, object: u32) -> bool;
+
+    /// Returns `true` if another child of a scope is to run before the operation that the current one begins, in the same task.
+    fn passes_to_sibling(&self) -> bool {
+        self.random(2) == 1
+    }
 
     /// The poll of the task that [`next`](Self::next) has returned is over. Its first and its last operation were on these
     /// objects; 0 if they are not known. `has_ended`: the task has. Returns `true` if the run is over.

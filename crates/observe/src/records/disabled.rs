@@ -76,9 +76,13 @@ impl Object {
 
     /// The current task begins an operation on the object, for a simulation.
     #[inline(always)]
-    pub fn touch(&self) {
+    pub fn touch(&self, _kind: Kind) {
         self.number.touch();
     }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn did(&self, _kind: Kind, _text: impl FnOnce() -> String) {}
 
     /// Does nothing.
     #[inline(always)]

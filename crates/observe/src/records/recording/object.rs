@@ -7,7 +7,8 @@ use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
 use super::{Caller, Fill, Filled, Origin, Waiter, current, lint, recorders, trace};
-use crate::decisions::{self, Numbered};
+use crate::Kind;
+use crate::decisions::{self, Note, Numbered};
 use blitz_io_futex::debug_is_name;
 
 /// The facts of a primitive; see the module documentation.
@@ -39,12 +40,22 @@ impl Object {
         self.number.made();
     }
 
-    /// The current task begins an operation on the object, for a simulation.
+    /// The current task begins an operation of this kind on the object, for a simulation.
     #[inline(always)]
-    pub fn touch(&self) {
+    pub fn touch(&self, kind: Kind) {
         self.number.touch();
         if decisions::is_on() && recorders::traces() {
-            trace::operates(self.block());
+            trace::operates(self.block(), kind);
+        }
+    }
+
+    /// The current task has done an operation of this kind on the object, for the report of a simulation. `text`: a sentence without
+    /// its subject, with `{}` for the object.
+    #[inline(always)]
+    pub fn did(&self, kind: Kind, text: impl FnOnce() -> String) {
+        if decisions::explains() && recorders::traces() {
+            trace::operates(self.block(), kind);
+            decisions::note(|| Note::Operation(kind, text()));
         }
     }
 

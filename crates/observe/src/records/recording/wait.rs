@@ -170,7 +170,7 @@ impl Wait {
         let value = Value {
             id: start.id,
             kind: kind.0,
-            is_timed: kind.0 == Kind::Sleep,
+            is_timed: kind.0.is_timer(),
             blocks_thread: false,
             is_measured: false,
             waiter: start.waiter,
@@ -525,7 +525,7 @@ impl Value {
         Self {
             id: 0,
             kind,
-            is_timed: kind == Kind::Sleep,
+            is_timed: kind.is_timer(),
             blocks_thread: false,
             is_measured: false,
             waiter: Waiter::current(),

@@ -1,9 +1,11 @@
 //! `Interval`: ticks at regular intervals.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+
+use blitz_io_observe::Kind;
 
 use super::{Instant, Sleep, safe_delay, sleep_until};
 
@@ -133,7 +135,7 @@ impl Interval {
     /// });
     /// ```
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
-        ready!(self.delay.as_mut().poll(cx));
+        ready!(self.delay.as_mut().poll_as(cx, Kind::Interval));
         let due = self.delay.deadline();
         let now = Instant::now();
         let next = if now > due + MISSED {

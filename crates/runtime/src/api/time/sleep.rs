@@ -187,14 +187,26 @@ impl Sleep {
         this.timer.disarm(when);
     }
 
+    /// Polls it as a part of another future: records name it as a wait of this kind.
     #[inline]
-    fn poll_timer(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll_as(mut self: Pin<&mut Self>, cx: &mut Context<'_>, kind: Kind) -> Poll<()> {
+        coop::poll_with(cx, |cx| {
+            Waiting::poll(
+                &mut self,
+                |sleep| sleep.as_mut().project().waiting,
+                "poll_elapsed",
+                |sleep| sleep.as_mut().poll_timer(cx, WaitKind::new(kind)),
+            )
+        })
+    }
+
+    #[inline]
+    fn poll_timer(self: Pin<&mut Self>, cx: &mut Context<'_>, kind: WaitKind) -> Poll<()> {
         let this = self.project();
         let polled = this.timer.poll(cx.waker(), current::own_wheel);
         let Poll::Ready(result) = polled else {
             let deadline = this.deadline.into_std();
-            this.waiting
-                .begin_until(WaitKind::new(Kind::Sleep), deadline, cx.waker());
+            this.waiting.begin_until(kind, deadline, cx.waker());
             return Poll::Pending;
         };
         this.waiting.end();
@@ -223,15 +235,8 @@ impl Future for Sleep {
     type Output = ();
 
     #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        coop::poll_with(cx, |cx| {
-            Waiting::poll(
-                &mut self,
-                |sleep| sleep.as_mut().project().waiting,
-                "poll_elapsed",
-                |sleep| sleep.as_mut().poll_timer(cx),
-            )
-        })
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.poll_as(cx, Kind::Sleep)
     }
 }
 

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use blitz_io_core::coop;
+use blitz_io_observe::Kind;
 use pin_project_lite::pin_project;
 
 use super::error::Elapsed;
@@ -147,7 +148,7 @@ impl<T: Future> Future for Timeout<T> {
 /// Polls the delay, without a budget if the future has used it up: else a future that
 /// always does so would never time out.
 fn poll_delay(had_budget: bool, delay: Pin<&mut Sleep>, cx: &mut Context<'_>) -> Poll<Elapsed> {
-    let poll = || delay.poll(cx).map(|()| Elapsed::new());
+    let poll = || delay.poll_as(cx, Kind::Timeout).map(|()| Elapsed::new());
     if had_budget && !coop::has_budget_remaining() {
         coop::unconstrained(poll)
     } else {

@@ -549,7 +549,7 @@ macro_rules! notified {
                 kind: WaitKind,
                 object: Option<&Object>,
             ) -> Poll<()> {
-                self.notify.object.touch();
+                self.notify.object.touch(Kind::Notify);
                 ready!(coop::point(context));
                 let (notify, waiter) = self.project();
                 let object = object.unwrap_or(&notify.object);

@@ -16,7 +16,7 @@ pub struct Acquire<'a> {
     permits: &'a Permits,
     progress: Progress,
     node: Node<Request>,
-    kind: WaitKind,
+    kind: Kind,
     waiting: Waiting,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Acquire<'a> {
             permits,
             progress: Progress::New,
             node: Node::new(Request::new(n)),
-            kind: WaitKind::new(kind),
+            kind,
             waiting: Waiting::new(caller, &permits.observed.resource, source(kind)),
         }
     }
@@ -96,7 +96,8 @@ impl<'a> Acquire<'a> {
     fn poll_in_budget(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
         let Poll::Ready(result) = self.poll_permits(context) else {
             let object = &self.permits.observed.object;
-            self.waiting.begin(self.kind, object, context.waker());
+            let kind = WaitKind::new(self.kind);
+            self.waiting.begin(kind, object, context.waker());
             return Poll::Pending;
         };
         self.waiting.end();
@@ -126,7 +127,7 @@ impl Future for Acquire<'_> {
     /// lose its place to a later one. It may not complete with them yet.
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.permits.observed.object.touch();
+        self.permits.observed.object.touch(self.kind);
         ready!(coop::point(context));
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };

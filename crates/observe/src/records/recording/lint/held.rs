@@ -145,6 +145,8 @@ fn is_of_connections(kind: Kind) -> bool {
         Kind::Readable
             | Kind::Writable
             | Kind::Sleep
+            | Kind::Timeout
+            | Kind::Interval
             | Kind::Signal
             | Kind::Notify
             | Kind::Cancelled

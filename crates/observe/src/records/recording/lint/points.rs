@@ -200,7 +200,7 @@ fn note_sockets(local: &mut Local, frame: &Frame) {
     if !local.frames.looks_for_timer(frame) {
         return;
     }
-    let is_timer = |value: &Value| (value.kind == Kind::Sleep).then_some(());
+    let is_timer = |value: &Value| value.kind.is_timer().then_some(());
     if registry::find_pending(frame.task, is_timer).is_some() {
         return;
     }

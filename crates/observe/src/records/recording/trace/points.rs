@@ -181,7 +181,8 @@ fn wait(value: &Value, (for_object, for_number): (Code, Code)) {
     let (code, target, generation) = match value.target {
         Target::Object(block, generation) => (for_object, of_block(block), generation),
         Target::Number(number) => (for_number, of_number(number), 0),
-        Target::Made(_) | Target::Until(_) => (for_number, 0, 0),
+        Target::Made(origin) => (for_number, of_number(origin.number()), 0),
+        Target::Until(_) => (for_number, 0, 0),
     };
     record(Event {
         kind: value.kind as u8,
@@ -259,11 +260,12 @@ fn permits(
     });
 }
 
-/// The current task of a simulation begins an operation on an object.
+/// The current task of a simulation begins an operation of this kind on an object.
 #[cold]
 #[inline(never)]
-pub(in crate::records::recording) fn operates(block: &'static Block) {
+pub(in crate::records::recording) fn operates(block: &'static Block, kind: Kind) {
     record(Event {
+        kind: kind as u8,
         target: of_block(block),
         ..Event::new(
             Code::Operates,

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
-use blitz_io_core::Panics;
-use blitz_io_observe::{ChildState, Members, ScopeChild};
+use blitz_io_core::{Panics, coop};
+use blitz_io_observe::{ChildState, Members, ScopeChild, decisions};
 
 use super::member::Erased;
 use crate::kernel::ready_list::{Link, Pushed, ReadyList};
@@ -170,8 +170,12 @@ impl Children<'_> {
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // SAFETY: this is the owner of the list.
         let batch = Batch(unsafe { self.ready.take() });
-        for child in batch {
-            self.poll_child(&child);
+        if decisions::is_on() {
+            self.poll_in_any_order(batch);
+        } else {
+            for child in batch {
+                self.poll_child(&child);
+            }
         }
         // SAFETY: this is the owner of the list.
         let waits = unsafe { self.ready.wait(context.waker()) };
@@ -183,6 +187,20 @@ impl Children<'_> {
             context.waker().wake_by_ref();
         }
         Poll::Pending
+    }
+
+    /// Polls the children, each once, in an order that a simulation chooses: children have no order among each other, as their
+    /// wakers have none. If one is preempted, the others are ready as before.
+    #[cold]
+    fn poll_in_any_order(&mut self, batch: Batch) {
+        let mut ready = Ready(batch.collect());
+        while !ready.0.is_empty() && !coop::is_preempting() {
+            let count = u32::try_from(ready.0.len()).unwrap_or(u32::MAX);
+            let next = decisions::random(count).unwrap_or(0);
+            let child = ready.0.remove(next as usize);
+            let has_siblings = !ready.0.is_empty();
+            decisions::poll_child(has_siblings, || self.poll_child(&child));
+        }
     }
 
     fn poll_child(&mut self, child: &Arc<Child>) {
@@ -260,6 +278,17 @@ impl Drop for Batch {
     /// After a panic, puts the children that have not been polled back.
     fn drop(&mut self) {
         for child in self {
+            child.push();
+        }
+    }
+}
+
+/// Children that are ready. Those that are left are put back.
+struct Ready(Vec<Arc<Child>>);
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        for child in &self.0 {
             child.push();
         }
     }
