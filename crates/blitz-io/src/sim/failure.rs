@@ -192,6 +192,8 @@ pub struct Failure {
     /// Number of runs until this one, with it.
     pub(super) runs: u64,
     pub(super) schedule: Schedule,
+    /// It is a replay of a trace, which has no seed and no schedule.
+    pub(super) is_replay: bool,
     pub(super) steps: u64,
     /// Number of decisions of the run.
     pub(super) decisions: usize,
@@ -210,7 +212,7 @@ impl Failure {
         &self.cause
     }
 
-    /// Returns the seed of the run. With [`Builder::seed`](super::Builder::seed) it is the first one.
+    /// Returns the seed of the run; without a meaning for the replay of a [`Trace`]. With [`Builder::seed`](super::Builder::seed) it is the first one.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
@@ -264,10 +266,11 @@ impl Failure {
     }
 
     /// Returns the last events in words. First come those of the hosts and the network: crashes, cuts and other faults, and
-    /// packets that were held or lost. Then the last twenty of each task that is involved, in the order of their numbers: the task
-    /// that has panicked, the tasks of the findings, and the task that ran last. If there are no findings, all tasks may be involved: those that wait, and
-    /// up to eight in all that ran last. The text says how many events it leaves out; with the variable
-    /// `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it has more, or all of them. Each line has the number of the step, the simulated time since the run has
+    /// packets that were held or lost. Then the last twenty of each task that is involved, in the order of their numbers, and a few
+    /// before each of the last faults of the task's host. Up to eight tasks are involved: the task that has panicked, the tasks of the
+    /// findings, and in turns the tasks that a crash has ended or another fault has found, and those that ran last. The text says
+    /// how many events it leaves out; with the variable `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it
+    /// has more, or those of all tasks, each on its own or in one list. Of a run with more than a million records it has the last ones, and says so. Each line has the number of the step, the simulated time since the run has
     /// begun, and the line of the source.
     #[must_use]
     pub fn events(&self) -> &str {
@@ -295,15 +298,15 @@ impl fmt::Display for Failure {
             (Cause::Panic(message), Some(task)) => panicked(f, task, message)?,
             (cause, _) => cause.fmt(f)?,
         }
-        writeln!(
-            f,
-            "\n  run {}, seed {}, schedule {}; {}, in {}",
-            self.runs,
-            self.seed,
-            self.schedule,
-            self.order(),
-            counted(self.steps, "step")
-        )?;
+        f.write_str("\n  ")?;
+        if self.is_replay {
+            f.write_str("replay of the trace")?;
+        } else {
+            let (runs, seed, schedule) = (self.runs, self.seed, self.schedule);
+            write!(f, "run {runs}, seed {seed}, schedule {schedule}")?;
+        }
+        let steps = counted(self.steps, "step");
+        writeln!(f, "; {}, in {steps}", self.order())?;
         if matches!(self.cause, Cause::Leak { .. } | Cause::LeakedSockets(_)) {
             f.write_str("  to allow that: `allow_leaks = true`\n")?;
         }
@@ -313,6 +316,11 @@ impl fmt::Display for Failure {
             writeln!(
                 f,
                 "  to replay: BLITZ_SIM_TRACE={trace} cargo test {options}{test}"
+            )?;
+        } else if self.is_replay {
+            writeln!(
+                f,
+                "  to replay: `Failure::trace`: cargo test {options}{test}"
             )?;
         } else {
             let first = self.seed.wrapping_sub(self.runs - 1);
