@@ -59,7 +59,7 @@ fn with_last_faults(mut lines: Vec<Line>) -> Vec<Line> {
     lines
 }
 
-/// Returns for each line whether it is shown.
+/// Returns `true` for each line that is shown.
 fn shown(lines: &[Line], last: usize) -> Vec<bool> {
     let mut is_shown = vec![false; lines.len()];
     let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
