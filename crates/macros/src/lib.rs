@@ -197,7 +197,7 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | `crate = "…"` | the path of `blitz_io` |
 ///
 /// The environment has precedence: `BLITZ_SIM_SEED`, `BLITZ_SIM_SEEDS`, `BLITZ_SIM_TIME`, `BLITZ_SIM_SCHEDULE` and
-/// `BLITZ_SIM_TRACE`. `BLITZ_SIM_EVENTS=all` lets the text of a failure have all events.
+/// `BLITZ_SIM_TRACE`. `BLITZ_SIM_EVENTS=all` lets the text of a failure have all events, and `merged` has them in one list.
 ///
 /// # Examples
 ///

@@ -63,7 +63,7 @@ impl Builder {
     /// | `BLITZ_SIM_SEEDS=100000` | this number of runs |
     /// | `BLITZ_SIM_TIME=10m` | runs for this time: `ms`, `s`, `m`, `h`, or seconds; guided in place of the portfolio |
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
-    /// | `BLITZ_SIM_EVENTS=all` | the number of events of each task in the text of a failure; by default the last 20. `all` also has those of all tasks |
+    /// | `BLITZ_SIM_EVENTS=all` | the number of events of each task in the text of a failure; by default the last 20, and as many before faults. `all` has all of all tasks, and `merged` too, in one list by step |
     /// | `BLITZ_SIM_TRACE=1:4.1` | one run with the decisions of a [`Trace`]. If it passes without having had them all, it fails with [`Cause::OtherCode`](super::Cause::OtherCode) |
     ///
     /// The attribute [`sim`](../attr.sim.html) does this.
@@ -134,7 +134,7 @@ impl Builder {
         self
     }
 
-    /// Replays the decisions of a trace, in one run.
+    /// Replays the decisions of a trace, in one run, which needs no seed and no schedule.
     pub fn trace(mut self, trace: Trace) -> Self {
         self.settings.trace = Some(trace);
         self

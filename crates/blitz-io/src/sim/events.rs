@@ -1,9 +1,10 @@
 //! The last events of each task that a failure involves, in words.
 //!
 //! While a run is explained, the recorder of `blitz trace` is on. It is the process's: other threads record, too, and
-//! only the events of the run's tasks are read. Each step has a number, which the recorder has where the step begins. The
-//! recorder may have lost the oldest events.
+//! only the events of the run's tasks are read. Each step has a number, which the recorder has where the step begins. Of a
+//! very long run the recorder has lost the oldest events.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -14,8 +15,9 @@ use blitz_io_inspect::trace::{ABOUT_TO, Said, USE, Words};
 use blitz_io_inspect::{Snapshot, Waiter, of_waiter, short_place};
 use blitz_io_observe::trace;
 
+use super::excerpt::{Part, excerpt};
 use super::failure::counted;
-use super::notes::{Moment, Notes};
+use super::notes::{Happened, Moment, Notes};
 use super::places::is_internal;
 use super::trace::ParseError;
 
@@ -25,26 +27,30 @@ pub(super) const TEST: u64 = 1;
 pub(super) const VARIABLE: &str = "BLITZ_SIM_EVENTS";
 /// The largest number of tasks, unless all events are shown.
 const TASKS: usize = 8;
-/// The largest number of steps that are kept. The recorder keeps fewer events.
-const STEPS: usize = 1 << 16;
-/// The largest number of lines whose repetitions are folded.
-const PERIOD: usize = 6;
-/// The least number of repetitions that are folded.
-const REPEATED: usize = 3;
+/// The largest number of records, steps and sentences of a run that are kept for its report. A record of the recorder has 32 bytes.
+pub(super) const EVENTS: usize = if cfg!(miri) { 1 << 12 } else { 1 << 20 };
 /// The begin of the sentence about a panic.
 pub(super) const PANICS: &str = "panics at ";
 
-/// The number of events of each task that are shown, from the last one back.
+/// The events that are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Shown(usize);
+pub(super) enum Shown {
+    /// This number of events of each of the tasks that matter most, from the last one back, and as many next to faults.
+    Last(usize),
+    /// Those of all tasks, each on its own.
+    All,
+    /// Those of all tasks, in one list.
+    Merged,
+}
 
 impl Shown {
-    pub(super) const LAST: Self = Self(20);
-    /// Also the events of all tasks, each on its own.
-    const ALL: Self = Self(usize::MAX);
+    pub(super) const LAST: Self = Self::Last(20);
 
     fn tasks(self) -> usize {
-        if self == Self::ALL { usize::MAX } else { TASKS }
+        match self {
+            Self::Last(_) => TASKS,
+            _ => usize::MAX,
+        }
     }
 }
 
@@ -53,10 +59,11 @@ impl FromStr for Shown {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         match text.parse() {
-            _ if text == "all" => Ok(Self::ALL),
-            Ok(number) => Ok(Self(number)),
+            _ if text == "all" => Ok(Self::All),
+            _ if text == "merged" => Ok(Self::Merged),
+            Ok(number) => Ok(Self::Last(number)),
             Err(_) => Err(ParseError(format!(
-                "`{text}` is neither a number nor `all`"
+                "`{text}` is neither a number nor `all` or `merged`"
             ))),
         }
     }
@@ -69,8 +76,8 @@ fn users() -> MutexGuard<'static, (usize, bool)> {
     USERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The recorder is on until this is dropped.
-pub(super) struct Recorder;
+/// The recorder is on until this is dropped, and this thread has room for [`EVENTS`] records.
+pub(super) struct Recorder(#[expect(dead_code, reason = "it is dropped")] trace::LargeRing);
 
 impl Recorder {
     pub(super) fn start() -> Self {
@@ -79,7 +86,7 @@ impl Recorder {
             users.1 = trace::start();
         }
         users.0 += 1;
-        Self
+        Self(trace::LargeRing::enter(EVENTS))
     }
 }
 
@@ -118,15 +125,20 @@ pub(super) struct Step {
 
 /// The last steps of a run, in the order of their numbers.
 #[derive(Default)]
-pub(super) struct Steps(VecDeque<Step>);
+pub(super) struct Steps {
+    last: VecDeque<Step>,
+    /// The number of the first step of the run.
+    first: Option<u64>,
+}
 
 impl Steps {
     /// A step begins.
     pub(super) fn begin(&mut self, step: Step) {
-        if self.0.len() == STEPS {
-            self.0.pop_front();
+        self.first.get_or_insert(step.number);
+        if self.last.len() == EVENTS {
+            self.last.pop_front();
         }
-        self.0.push_back(step);
+        self.last.push_back(step);
     }
 
     /// The last step ends, as another task runs before the next operation.
@@ -140,14 +152,18 @@ impl Steps {
     }
 
     fn end(&mut self, end: End) {
-        if let Some(step) = self.0.back_mut().filter(|step| step.end != End::WithHost) {
+        if let Some(step) = self
+            .last
+            .back_mut()
+            .filter(|step| step.end != End::WithHost)
+        {
             step.end = end;
         }
     }
 
     /// Returns the tasks of the last steps, the last one first.
     pub(super) fn tasks(&self) -> impl Iterator<Item = u64> {
-        self.0.iter().rev().map(|step| step.task)
+        self.last.iter().rev().map(|step| step.task)
     }
 
     /// Returns `true` if a step has this number.
@@ -156,8 +172,8 @@ impl Steps {
     }
 
     fn find(&self, number: u64) -> Option<&Step> {
-        let at = self.0.binary_search_by_key(&number, |step| step.number);
-        self.0.get(at.ok()?)
+        let at = self.last.binary_search_by_key(&number, |step| step.number);
+        self.last.get(at.ok()?)
     }
 
     /// Returns the time at which each of these steps began. `None` if it is not known.
@@ -166,129 +182,289 @@ impl Steps {
         steps.map(|step| step.map(|step| step.moment.at)).collect()
     }
 
-    /// Returns the last events of the tasks that are involved, the first of which matter most. They come in the order of
-    /// their numbers.
-    pub(super) fn describe(
-        &self,
-        words: &Words,
-        notes: &Notes,
-        involved: &[u64],
-        snapshot: &Snapshot,
-        shown: Shown,
-    ) -> String {
-        let mut is_shortened = false;
-        let mut text = String::from("\nthe last events\n");
-        text.push_str(&notes.describe(|text, moment, what| line(text, Some(moment), what)));
-        let mut chosen: Vec<u64> = involved.iter().copied().take(shown.tasks()).collect();
-        chosen.sort_unstable();
-        for task in chosen {
-            let mut own = self.lines(words, task);
-            if own.is_empty() {
+    /// Returns the events of all tasks, of the hosts and of the network, in their order. Each step of a task has at least one.
+    pub(super) fn lines(&self, words: &Words, notes: &Notes) -> Vec<Line> {
+        let steps = words.steps.iter().map(|&number| self.find(number));
+        let steps: Vec<Option<&Step>> = steps.collect();
+        let happened = notes.happened();
+        let (mut said, mut happened) = (&words.said[..], &happened[..]);
+        let mut lines = Vec::new();
+        // Before the first step is what the recorder knows without one. If it has lost events, that is a part of a step.
+        let begin = usize::from(self.first_lost(words).is_some());
+        for count in 0..=steps.len() {
+            let step = count.checked_sub(1).and_then(|at| steps[at]);
+            let next = steps.get(count).copied().flatten();
+            let until = words.steps.get(count).copied().unwrap_or(u64::MAX);
+            let during = split_off(&mut said, |said| said.step <= count);
+            let others = split_off(&mut happened, |event| event.number < until);
+            if count < begin {
                 continue;
             }
-            if shown != Shown::ALL {
-                let all = own.len();
-                own = folded(own);
-                is_shortened |= own.len() != all;
-            }
-            _ = writeln!(text, "  {}", title(task, words, snapshot));
-            let (last, earlier) = last_of_each(own, shown);
-            children(&mut text, words, &last);
-            if let left_out @ 1.. = earlier.iter().map(|line| line.events).sum() {
-                is_shortened = true;
-                _ = writeln!(text, "    … {}", counted(left_out as u64, "earlier event"));
-            }
-            for own in last {
-                line(&mut text, own.moment, &own.text);
+            let (later, during): (Vec<&Said>, Vec<&Said>) =
+                during.iter().partition(|said| said.is_later);
+            add_step(&mut lines, step, &during);
+            lines.extend(others.iter().map(Line::of_hosts));
+            lines.extend(later.iter().map(|said| Line::of(next, said, &said.text)));
+        }
+        lines
+    }
+
+    /// Returns the first step of the recording, if the run has had steps before it: those are lost.
+    pub(super) fn first_lost(&self, words: &Words) -> Option<&Step> {
+        let first = *words.steps.first()?;
+        self.find(first).filter(|_| Some(first) != self.first)
+    }
+}
+
+/// Removes the first values, which belong to one step, from a list.
+fn split_off<'a, T>(from: &mut &'a [T], is_part: impl Fn(&T) -> bool) -> &'a [T] {
+    let end = from.iter().position(|value| !is_part(value));
+    let (part, rest) = from.split_at(end.unwrap_or(from.len()));
+    *from = rest;
+    part
+}
+
+/// The parts of a report about the last events.
+pub(super) struct LastEvents<'a> {
+    pub(super) steps: &'a Steps,
+    pub(super) lines: Vec<Line>,
+    pub(super) words: &'a Words,
+    pub(super) notes: &'a Notes,
+    /// The tasks that are involved, the first of which matter most.
+    pub(super) involved: &'a [u64],
+    pub(super) snapshot: &'a Snapshot,
+    /// Returns the host of a task.
+    pub(super) host_of: &'a dyn Fn(u64) -> u32,
+    pub(super) shown: Shown,
+}
+
+impl LastEvents<'_> {
+    /// Returns the last events, of each task or in one list.
+    pub(super) fn describe(mut self) -> String {
+        let mut text = String::from("\nthe last events\n");
+        if let Some(first) = self.steps.first_lost(self.words) {
+            _ = writeln!(
+                text,
+                "  those before step {} are not kept: a report has the last {EVENTS} records of a run",
+                first.moment.step
+            );
+        }
+        match self.shown {
+            Shown::Merged => self.merged(&mut text),
+            _ => self.of_each_task(&mut text),
+        }
+        text
+    }
+
+    /// Writes the events of the tasks that are involved, in the order of the tasks' numbers.
+    fn of_each_task(&mut self, text: &mut String) {
+        let is_all = self.shown == Shown::All;
+        let by_line = |text: &mut String, moment, what: &str| line(text, Some(moment), what);
+        text.push_str(&self.notes.describe(is_all, by_line));
+        let mut chosen: Vec<u64> = self.involved.to_vec();
+        chosen.truncate(self.shown.tasks());
+        chosen.sort_unstable();
+        let mut of_tasks = self.by_task(&chosen);
+        let mut is_shortened = self.involved.len() > chosen.len();
+        for task in chosen {
+            let own = of_tasks.remove(&task).unwrap_or_default();
+            if !own.is_empty() {
+                _ = writeln!(text, "  {}", title(task, self.words, self.snapshot));
+                is_shortened |= self.task(text, own);
             }
         }
-        if let more @ 1.. = involved.len().saturating_sub(shown.tasks()) {
-            is_shortened = true;
+        if let more @ 1.. = self.involved.len().saturating_sub(self.shown.tasks()) {
             _ = writeln!(text, "  and {}", counted(more as u64, "more task"));
         }
         if is_shortened {
             _ = writeln!(text, "  {VARIABLE}=all shows all events");
         }
-        text
     }
 
-    /// Returns the events of a task. Each of its steps has at least one.
-    fn lines(&self, words: &Words, task: u64) -> Vec<Line> {
-        let steps = words.steps.iter().map(|&number| self.find(number));
-        let steps: Vec<Option<&Step>> = steps.collect();
-        let mut said = words
-            .said
-            .iter()
-            .filter(|said| said.task == task)
-            .peekable();
-        let mut lines = Vec::new();
-        // Before the first step is what the recorder knows without one.
-        for count in 0..=steps.len() {
-            let step = count.checked_sub(1).and_then(|at| steps[at]);
-            let next = steps.get(count).copied().flatten();
-            let own = step.filter(|step| step.task == task);
-            let mut during = Vec::new();
-            let mut later = Vec::new();
-            while let Some(said) = said.next_if(|said| said.step <= count) {
-                if said.is_later {
-                    later.push(Line::of(next, said, &said.text));
-                } else {
-                    during.push(said);
+    /// Returns the lines of each of these tasks, which are sorted, and of the faults of their hosts while they were alive.
+    fn by_task(&mut self, tasks: &[u64]) -> BTreeMap<u64, Vec<Line>> {
+        let mut all: BTreeMap<u64, Vec<Line>> = BTreeMap::new();
+        for line in std::mem::take(&mut self.lines) {
+            if let Some(task) = line.task.filter(|task| tasks.binary_search(task).is_ok()) {
+                all.entry(task).or_default().push(line);
+            } else if line.fault.is_some() {
+                for (&task, own) in &mut all {
+                    if line.concerns((self.host_of)(task)) && !has_ended(own) {
+                        own.push(line.clone());
+                    }
                 }
             }
-            match own {
-                Some(step) => add_step(&mut lines, step, &during),
-                None => lines.extend(during.iter().map(|said| Line::of(step, said, &said.text))),
-            }
-            lines.append(&mut later);
         }
-        lines
+        all
+    }
+
+    /// Writes the events of a task. Returns `true` if some are left out.
+    fn task(&self, text: &mut String, own: Vec<Line>) -> bool {
+        let parts = match self.shown {
+            Shown::Last(last) => excerpt(own, last),
+            _ => own.into_iter().map(Part::Line).collect(),
+        };
+        let shown = parts.iter().filter_map(Part::child);
+        let shown: BTreeSet<&str> = shown.collect();
+        children(text, self.words, |child| shown.contains(child));
+        let (mut is_first, mut is_shortened) = (true, false);
+        for part in parts {
+            match part {
+                Part::Line(own) => {
+                    is_shortened |= own.repeats > 0;
+                    line(text, own.moment, &own.text);
+                }
+                Part::LeftOut(count) => {
+                    let what = if is_first {
+                        "earlier event"
+                    } else {
+                        "more event"
+                    };
+                    _ = writeln!(text, "    … {}", counted(count as u64, what));
+                    is_shortened = true;
+                }
+            }
+            is_first = false;
+        }
+        is_shortened
+    }
+
+    /// Writes the names of all tasks, and all events in one list.
+    fn merged(&self, text: &mut String) {
+        let tasks: BTreeSet<u64> = self.lines.iter().filter_map(|line| line.task).collect();
+        let children_of = self.lines.iter();
+        let children_of = children_of.filter_map(|line| Some((line.task?, line.child.as_deref()?)));
+        let of_tasks: BTreeSet<(u64, &str)> = children_of.collect();
+        for &task in &tasks {
+            _ = writeln!(text, "  {}", title(task, self.words, self.snapshot));
+            children(text, self.words, |child| of_tasks.contains(&(task, child)));
+        }
+        let rows = self.lines.iter().map(|line| {
+            let moment = line.moment.map_or_else(String::new, of_moment);
+            let task = line.task.map(|task| name(task, self.snapshot));
+            (moment, task.unwrap_or_default(), &line.text)
+        });
+        let rows: Vec<_> = rows.collect();
+        let width = |text: &String| text.chars().count();
+        let first = rows.iter().map(|(moment, ..)| width(moment)).max();
+        let second = rows.iter().map(|(_, name, _)| width(name)).max();
+        let (first, second) = (first.unwrap_or(0), second.unwrap_or(0));
+        for (moment, name, what) in rows {
+            _ = writeln!(text, "  {moment:first$}  {name:second$}  {what}");
+        }
     }
 }
 
-/// Adds the events of a task in one of its steps.
-fn add_step(lines: &mut Vec<Line>, step: &Step, said: &[&Said]) {
-    // The task runs because its wait has ended, so its next event implies that.
-    let first = said.iter().position(|said| !said.ends_wait);
-    let said = &said[first.unwrap_or(said.len())..];
-    let is_preemption = |said: &&Said| said.yields && step.end == End::Preempted;
-    let shown = said.iter().enumerate();
-    for (at, event) in shown.filter(|(_, event)| !event.text.is_empty()) {
-        let next = said.get(at + 1);
-        let text = match event.text.strip_prefix(ABOUT_TO) {
-            Some(operation) if !next.is_some_and(is_preemption) => {
-                match operation.strip_prefix(USE) {
-                    Some(object) => format!("uses {object}"),
-                    None => format!("tries to {operation}"),
-                }
+/// Returns `true` if the last event of a task is its end.
+fn has_ended(own: &[Line]) -> bool {
+    let mut events = own.iter().rev().filter(|line| line.fault.is_none());
+    events.next().is_some_and(|line| line.is_end)
+}
+
+/// Returns the tasks that were alive on a host when a fault began that concerns it. Those that ran last before each fault are the
+/// first, and the faults take turns, from the last one on.
+pub(super) fn at_faults(lines: &[Line], host_of: &dyn Fn(u64) -> u32) -> Vec<u64> {
+    let mut alive: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut of_faults = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        match line.task {
+            Some(task) if line.is_end => _ = alive.remove(&task),
+            Some(task) => _ = alive.insert(task, at),
+            None if line.fault.is_some() => {
+                let own = alive
+                    .iter()
+                    .filter(|(task, _)| line.concerns(host_of(**task)));
+                let mut own: Vec<(u64, usize)> = own.map(|(task, at)| (*task, *at)).collect();
+                own.sort_unstable_by_key(|(_, at)| Reverse(*at));
+                of_faults.push(own.into_iter().map(|(task, _)| task).collect());
             }
-            _ if is_preemption(event) => "is preempted".to_owned(),
-            _ => event.text.clone(),
-        };
-        lines.push(Line::of(Some(step), event, &text));
+            None => {}
+        }
     }
-    let panics = |said: &&Said| said.child.is_none() && said.text.starts_with(PANICS);
-    let panics = said.iter().any(panics);
+    of_faults.reverse();
+    in_turns(&of_faults)
+}
+
+/// Returns the first task of each list, then the second of each, and so on. Each task is in the result once.
+pub(super) fn in_turns(lists: &[Vec<u64>]) -> Vec<u64> {
+    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
+    let turn = |at: usize| lists.iter().filter_map(move |list| list.get(at).copied());
+    each_once((0..longest).flat_map(turn))
+}
+
+/// Returns the sentence about an operation that a task was about to begin, and has begun.
+fn did(operation: &str) -> String {
+    match operation.strip_prefix(USE) {
+        Some(object) => format!("uses {object}"),
+        None => format!("tries to {operation}"),
+    }
+}
+
+/// Adds the events during a step, or before the first one.
+fn add_step(lines: &mut Vec<Line>, step: Option<&Step>, said: &[&Said]) {
+    let is_own = |said: &&Said| step.is_some_and(|step| step.task == said.task);
+    let own: Vec<&Said> = said.iter().copied().filter(is_own).collect();
+    // The task runs because its wait has ended, so its next event implies that.
+    let first = own.iter().position(|said| !said.ends_wait);
+    let mut own = &own[first.unwrap_or(own.len())..];
+    let (is_empty, mut panics) = (own.is_empty(), false);
+    let is_preemption = |step: &Step, said: &Said| said.yields && step.end == End::Preempted;
+    for event in said {
+        let mut text = event.text.clone();
+        if let (Some(step), true) = (step, is_own(event)) {
+            // Those before the first of these are implied.
+            let Some((_, rest)) = own
+                .split_first()
+                .filter(|(next, _)| std::ptr::eq(**next, *event))
+            else {
+                continue;
+            };
+            own = rest;
+            let is_preempted = own.first().is_some_and(|next| is_preemption(step, next));
+            match event.text.strip_prefix(ABOUT_TO) {
+                Some(operation) if !is_preempted => text = did(operation),
+                _ if is_preemption(step, event) => "is preempted".clone_into(&mut text),
+                _ => {}
+            }
+            panics |= event.child.is_none() && text.starts_with(PANICS);
+        }
+        if !event.text.is_empty() {
+            lines.push(Line::of(step, event, &text));
+        }
+    }
+    let Some(step) = step else {
+        return;
+    };
     let end = match step.end {
         End::Done if !panics => Some("ends"),
         End::WithHost => Some("is dropped, as its host has stopped"),
-        _ if said.is_empty() => Some("goes on"),
+        _ if is_empty => Some("goes on"),
         _ => None,
     };
-    lines.extend(end.map(|end| Line::new(Some(step), end)));
+    lines.extend(end.map(|end| Line::new(Some(step.task), Some(step.moment), end)));
+    let mut own = lines.iter_mut().rev();
+    if let Some(last) = own.find(|line| line.task == Some(step.task)) {
+        last.is_end = matches!(step.end, End::Done | End::WithHost);
+    }
 }
 
-/// A line of the events of a task.
-#[derive(Clone)]
-struct Line {
+/// A line of the events.
+#[derive(Clone, Default)]
+pub(super) struct Line {
+    /// The task to which it happened; `None` for a host or the network.
+    pub(super) task: Option<u64>,
     moment: Option<Moment>,
     /// The child to which it happened; `None` for the task itself.
-    child: Option<String>,
-    text: String,
-    /// Number of events that it stands for.
-    events: usize,
+    pub(super) child: Option<String>,
+    pub(super) text: String,
+    /// Number of events of the task that it stands for.
+    pub(super) events: usize,
     /// Number of lines before it that it says to be repeated.
-    repeats: usize,
+    pub(super) repeats: usize,
+    /// It is the end of the task.
+    is_end: bool,
+    /// The hosts that a fault concerns which begins here. `None` if it is an event of a task.
+    pub(super) fault: Option<Vec<u32>>,
 }
 
 impl Line {
@@ -300,103 +476,62 @@ impl Line {
         };
         Self {
             child: said.child.clone(),
-            ..Self::new(step, &text)
+            ..Self::new(Some(said.task), step.map(|step| step.moment), &text)
         }
     }
 
-    fn new(step: Option<&Step>, text: &str) -> Self {
+    fn new(task: Option<u64>, moment: Option<Moment>, text: &str) -> Self {
         Self {
-            moment: step.map(|step| step.moment),
-            child: None,
+            task,
+            moment,
             text: text.to_owned(),
             events: 1,
-            repeats: 0,
+            ..Self::default()
         }
+    }
+
+    /// Returns the line of an event of the hosts or the network.
+    fn of_hosts(event: &&Happened) -> Self {
+        Self {
+            events: 0,
+            fault: Some(event.hosts.clone()).filter(|hosts| !hosts.is_empty()),
+            ..Self::new(None, Some(event.moment), &event.text)
+        }
+    }
+
+    /// Returns the line that says how many more times as many lines come as the period has. `last`: the last one of them.
+    pub(super) fn of_repetitions(last: &Self, period: usize, times: usize) -> Self {
+        let until = last.moment.map_or_else(String::new, |moment| {
+            format!(", until step {}", moment.step)
+        });
+        let more = counted(times as u64, "time").replacen(' ', " more ", 1);
+        Self {
+            events: period * times,
+            repeats: period,
+            ..Self::new(last.task, None, &format!("… the same {more}{until}"))
+        }
+    }
+
+    /// Returns `true` if it is one event of a task.
+    pub(super) fn is_event(&self) -> bool {
+        self.repeats == 0 && self.fault.is_none()
+    }
+
+    /// Returns `true` if it is a fault that concerns this host.
+    fn concerns(&self, host: u32) -> bool {
+        self.fault
+            .as_ref()
+            .is_some_and(|hosts| hosts.contains(&host))
     }
 }
 
-/// Replaces the repetitions of a few lines by a line that counts them.
-fn folded(lines: Vec<Line>) -> Vec<Line> {
-    let mut text = Vec::new();
-    let mut rest = &lines[..];
-    while !rest.is_empty() {
-        let found = (1..=PERIOD).map(|period| (period, repetitions(rest, period)));
-        let found = found.filter(|(_, times)| *times >= REPEATED);
-        // Of periods that cover as many lines, the shortest.
-        let (period, times) = found
-            .max_by_key(|(period, times)| (period * times, usize::MAX - period))
-            .unwrap_or((1, 1));
-        let (here, later) = rest.split_at(period * times);
-        text.extend_from_slice(&here[..period]);
-        if let (2.., Some(last)) = (times, here.last()) {
-            let until = last.moment.map_or_else(String::new, |moment| {
-                format!(", until step {}", moment.step)
-            });
-            text.push(Line {
-                moment: None,
-                child: None,
-                text: format!("… the same {}{until}", times_more(times - 1)),
-                events: period * (times - 1),
-                repeats: period,
-            });
-        }
-        rest = later;
-    }
-    text
-}
-
-/// Returns the last events of a task, and of each of its children, and the earlier ones. A line about repetitions needs those
-/// that it repeats.
-fn last_of_each(lines: Vec<Line>, shown: Shown) -> (Vec<Line>, Vec<Line>) {
-    let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-    let mut is_last: Vec<bool> = Vec::new();
-    for line in lines.iter().rev() {
-        let count = counts.entry(line.child.as_deref()).or_default();
-        *count += usize::from(line.repeats == 0);
-        is_last.push(*count <= shown.0);
-    }
-    is_last.reverse();
-    for (at, line) in lines.iter().enumerate() {
-        if line.repeats > 0 {
-            is_last[at] = is_last[at.saturating_sub(line.repeats)..at]
-                .iter()
-                .all(|is| *is);
-        }
-    }
-    let (last, earlier): (Vec<_>, Vec<_>) = lines
-        .into_iter()
-        .zip(is_last)
-        .partition(|(_, is_last)| *is_last);
-    let lines = |of: Vec<(Line, bool)>| of.into_iter().map(|(line, _)| line).collect();
-    (lines(last), lines(earlier))
-}
-
-/// Writes the lines at which the children of these events were spawned.
-fn children(text: &mut String, words: &Words, events: &[Line]) {
+/// Writes the lines at which the children of these names were spawned.
+fn children(text: &mut String, words: &Words, is_shown: impl Fn(&str) -> bool) {
     for child in &words.children {
-        let is_shown = events
-            .iter()
-            .any(|line| line.child.as_ref() == Some(&child.name));
-        if is_shown && !child.spawned_at.is_empty() {
+        if is_shown(&child.name) && !child.spawned_at.is_empty() {
             _ = writeln!(text, "    {}, spawned at {}", child.name, child.spawned_at);
         }
     }
-}
-
-fn times_more(times: usize) -> String {
-    counted(times as u64, "time").replacen(' ', " more ", 1)
-}
-
-/// Returns the number of repetitions of the first lines, one after the other.
-fn repetitions(lines: &[Line], period: usize) -> usize {
-    let Some(first) = lines.get(..period) else {
-        return 0;
-    };
-    let is_same = |part: &&[Line]| {
-        let pairs = part.iter().zip(first);
-        part.len() == period && pairs.clone().all(|(one, other)| one.text == other.text)
-    };
-    lines.chunks(period).take_while(is_same).count()
 }
 
 /// Returns the name of a task.
@@ -423,17 +558,20 @@ fn title(task: u64, words: &Words, snapshot: &Snapshot) -> String {
 }
 
 fn line(text: &mut String, moment: Option<Moment>, what: &str) {
-    // Random latencies have more digits than a reader needs.
-    let rounded = |at: Duration| at - Duration::from_nanos(u64::from(at.subsec_nanos() % 1_000));
-    let moment = moment.map(|Moment { step, at }| Moment {
-        step,
-        at: rounded(at),
-    });
     _ = match moment {
-        Some(Moment { step, at }) if at.is_zero() => writeln!(text, "    step {step}: {what}"),
-        Some(Moment { step, at }) => writeln!(text, "    step {step}, {at:?}: {what}"),
+        Some(moment) => writeln!(text, "    {}: {what}", of_moment(moment)),
         None => writeln!(text, "    {what}"),
     };
+}
+
+fn of_moment(Moment { step, at }: Moment) -> String {
+    // Random latencies have more digits than a reader needs.
+    let at = at - Duration::from_nanos(u64::from(at.subsec_nanos() % 1_000));
+    if at.is_zero() {
+        format!("step {step}")
+    } else {
+        format!("step {step}, {at:?}")
+    }
 }
 
 /// Returns the tasks, each once, in the order in which they come first.
@@ -448,6 +586,7 @@ pub(super) fn each_once(tasks: impl IntoIterator<Item = u64>) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::excerpt::folded;
 
     fn moment(step: u64) -> Moment {
         Moment {
@@ -482,11 +621,13 @@ mod tests {
         let mut all = Steps::default();
         steps.into_iter().for_each(|step| all.begin(step));
         let words = Words {
-            steps: all.0.iter().map(|step| step.number).collect(),
+            steps: all.last.iter().map(|step| step.number).collect(),
             said,
             ..Words::default()
         };
-        let lines = folded(all.lines(&words, 7)).into_iter();
+        let lines = all.lines(&words, &Notes::default()).into_iter();
+        let own = lines.filter(|line| line.task == Some(7)).collect();
+        let lines = folded(own, 20).into_iter();
         lines
             .map(|line| match line.moment {
                 Some(moment) => format!("{} {}", moment.step, line.text),
@@ -555,11 +696,6 @@ mod tests {
                 "9 goes on",
             ]
         );
-        // A count needs the lines that it repeats. It takes no room.
-        let mut all = vec![Line::new(None, ""); 3];
-        (all[1].repeats, all[2].child) = (1, Some("child 1".into()));
-        let shown = [0, 1].map(|room| last_of_each(all.clone(), Shown(room)).0.len());
-        assert_eq!(shown, [0, 3]);
         // Two are shown as they are.
         let steps = (1..=2).map(|number| step(number, 7, End::Pause));
         assert_eq!(lines(steps, Vec::new()), ["1 goes on", "2 goes on"]);
@@ -567,13 +703,14 @@ mod tests {
 
     #[test]
     fn the_number_of_shown_events_is_a_number_or_all() {
-        assert_eq!("all".parse(), Ok(Shown::ALL));
-        assert_eq!("7".parse(), Ok(Shown(7)));
+        assert_eq!("all".parse(), Ok(Shown::All));
+        assert_eq!("merged".parse(), Ok(Shown::Merged));
+        assert_eq!("7".parse(), Ok(Shown::Last(7)));
         for wrong in ["", "every", "-1"] {
             assert!(wrong.parse::<Shown>().is_err(), "{wrong}");
         }
         assert_eq!(
-            (Shown::LAST.tasks(), Shown::ALL.tasks()),
+            (Shown::LAST.tasks(), Shown::All.tasks()),
             (TASKS, usize::MAX)
         );
     }
@@ -581,9 +718,107 @@ mod tests {
     #[test]
     fn only_the_last_steps_are_kept() {
         let mut steps = Steps::default();
-        for number in 0..STEPS as u64 + 3 {
+        for number in 0..EVENTS as u64 + 3 {
             steps.begin(step(number, 1, End::Pause));
         }
-        assert_eq!((steps.0.len(), steps.0[0].moment.step), (STEPS, 3));
+        assert_eq!((steps.last.len(), steps.last[0].moment.step), (EVENTS, 3));
+    }
+
+    /// Returns lines with these texts, of task 1; those that begin with `!` are faults of host 1.
+    fn of_one(texts: &[&str]) -> Vec<Line> {
+        let line = |text: &&str| Line {
+            fault: text.starts_with('!').then(|| vec![1]),
+            ..Line::new(Some(1), None, text)
+        };
+        texts.iter().map(line).collect()
+    }
+
+    fn excerpt_of(lines: Vec<Line>, last: usize) -> Vec<String> {
+        let text = |part| match part {
+            Part::Line(line) => line.text,
+            Part::LeftOut(count) => format!("- {count}"),
+        };
+        excerpt(lines, last).into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_count_needs_the_lines_that_it_repeats() {
+        let mut lines = of_one(&["a", "b", "a", "b", "a", "b", "c"]);
+        lines[6].child = Some("child 1".into());
+        assert_eq!(excerpt_of(lines.clone(), 0), ["- 7"]);
+        // A period that is longer than what is shown is not folded.
+        assert_eq!(excerpt_of(lines.clone(), 1), ["- 5", "b", "c"]);
+        let folded = ["a", "b", "… the same 2 more times", "c"];
+        assert_eq!(excerpt_of(lines, 2), folded);
+    }
+
+    #[test]
+    fn a_turn_of_any_length_that_fits_is_folded() {
+        let turn: Vec<String> = (0..20).map(|at| format!("line {at}")).collect();
+        let texts: Vec<&str> = turn.iter().cycle().take(105).map(|text| &**text).collect();
+        let shown = excerpt_of(of_one(&texts), 20);
+        assert_eq!(shown.len(), 26, "{shown:?}");
+        assert_eq!(
+            (&*shown[20], &*shown[25]),
+            ("… the same 4 more times", "line 4")
+        );
+        assert_eq!(excerpt_of(of_one(&texts), 19)[0], "- 86");
+    }
+
+    #[test]
+    fn lines_before_a_fault_are_shown() {
+        let mut texts = vec!["a", "b", "c", "!crash"];
+        texts.extend(["d"; 50]);
+        texts.extend(["e", "f", "g", "h"]);
+        let shown = excerpt_of(of_one(&texts), 4);
+        assert_eq!(shown, ["- 2", "c", "!crash", "- 50", "e", "f", "g", "h"]);
+        // What is before it is not folded with what is after it.
+        let shown = excerpt_of(of_one(&["a", "a", "a", "!cut", "a", "a", "a"]), 4);
+        let folded = ["a", "… the same 2 more times"];
+        assert_eq!(shown, [&folded[..], &["!cut"], &folded].concat());
+        // Of many faults the last ones.
+        let shown = excerpt_of(of_one(&["a", "!1", "b", "!2", "!3", "!4", "!5", "c"]), 1);
+        assert_eq!(shown, ["- 1", "b", "!2", "!3", "!4", "!5", "c"]);
+    }
+
+    #[test]
+    fn lost_steps_are_known() {
+        let mut steps = Steps::default();
+        (3..6).for_each(|number| steps.begin(step(number, 7, End::Pause)));
+        let words = |first| Words {
+            steps: (first..6).collect(),
+            said: vec![said(0, "half a step"), said(1, "begins")],
+            ..Words::default()
+        };
+        let known = [3, 4].map(|first| {
+            let words = words(first);
+            let lost = steps.first_lost(&words).map(|step| step.number);
+            (lost, steps.lines(&words, &Notes::default()).len())
+        });
+        assert_eq!(known, [(None, 4), (Some(4), 2)]);
+    }
+
+    #[test]
+    fn tasks_that_were_alive_at_a_fault_are_known() {
+        let line = |task, is_end| Line {
+            is_end,
+            ..Line::new(Some(task), None, "")
+        };
+        let fault = |host| Line {
+            fault: Some(vec![host]),
+            ..Line::new(None, None, "")
+        };
+        let lines = [
+            line(11, false),
+            line(12, false),
+            line(21, false),
+            line(13, true),
+            fault(1),
+            line(11, false),
+            fault(1),
+            line(14, false),
+            fault(2),
+        ];
+        assert_eq!(at_faults(&lines, &|task| task as u32 / 10), [21, 11, 12]);
     }
 }

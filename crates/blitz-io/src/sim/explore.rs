@@ -218,6 +218,7 @@ fn fail(
         seed,
         runs,
         schedule,
+        is_replay: settings.trace.is_some(),
     };
     if !matches!(failure.cause, Cause::NotDeterministic | Cause::OtherCode) {
         shrink_and_explain(&mut failure, settings, test);

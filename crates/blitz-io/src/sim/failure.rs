@@ -195,6 +195,8 @@ pub struct Failure {
     pub(super) schedule: Schedule,
     /// The schedule of all runs, if the environment has set it.
     pub(super) schedule_of_env: Option<Schedule>,
+    /// It is a replay of a trace, which has no seed and no schedule.
+    pub(super) is_replay: bool,
     pub(super) steps: u64,
     /// Number of decisions of the run.
     pub(super) decisions: usize,
@@ -214,7 +216,7 @@ impl Failure {
         &self.cause
     }
 
-    /// Returns the seed of the run. With [`Builder::seed`](super::Builder::seed) it is the first one.
+    /// Returns the seed of the run; without a meaning for the replay of a [`Trace`]. With [`Builder::seed`](super::Builder::seed) it is the first one.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
@@ -268,10 +270,11 @@ impl Failure {
     }
 
     /// Returns the last events in words. First come those of the hosts and the network: crashes and the losses of files in them,
-    /// cuts and other faults, and packets that were held or lost. Then the last twenty of each task that is involved, in the order of their numbers: the task
-    /// that has panicked, the tasks of the findings, and the task that ran last. If there are no findings, all tasks may be involved: those that wait, and
-    /// up to eight in all that ran last. The text says how many events it leaves out; with the variable
-    /// `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it has more, or all of them. Each line has the number of the step, the simulated time since the run has
+    /// cuts and other faults, and packets that were held or lost. Then the last twenty of each task that is involved, in the order of their numbers, and a few
+    /// before each of the last faults of the task's host. Up to eight tasks are involved. First come the task that has panicked and those of the
+    /// findings. Then tasks that were alive at a fault and those that ran last take turns. The text says
+    /// how many events it leaves out; with the variable `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it
+    /// has more, or those of all tasks, each on its own or in one list. Of a run with more than a million records it has the last ones, and says so. Each line has the number of the step, the simulated time since the run has
     /// begun, and the line of the source.
     #[must_use]
     pub fn events(&self) -> &str {
@@ -310,6 +313,7 @@ impl Failure {
         }
         let runs = self.runs;
         let mut variables = match self.schedule {
+            _ if self.is_replay => return None,
             // No run has this one but that of a trace.
             Schedule::Portfolio => return None,
             Schedule::Random | Schedule::Pos | Schedule::RoundRobin => {
@@ -348,15 +352,15 @@ impl fmt::Display for Failure {
             (Cause::Panic(message), Some(task)) => panicked(f, task, message)?,
             (cause, _) => cause.fmt(f)?,
         }
-        writeln!(
-            f,
-            "\n  run {}, seed {}, schedule {}; {}, in {}",
-            self.runs,
-            self.seed,
-            self.schedule,
-            self.order(),
-            counted(self.steps, "step")
-        )?;
+        f.write_str("\n  ")?;
+        if self.is_replay {
+            f.write_str("replay of the trace")?;
+        } else {
+            let (runs, seed, schedule) = (self.runs, self.seed, self.schedule);
+            write!(f, "run {runs}, seed {seed}, schedule {schedule}")?;
+        }
+        let steps = counted(self.steps, "step");
+        writeln!(f, "; {}, in {steps}", self.order())?;
         if matches!(self.cause, Cause::Leak { .. } | Cause::LeakedSockets(_)) {
             f.write_str("  to allow that: `allow_leaks = true`\n")?;
         }

@@ -261,7 +261,12 @@ fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
         }
         Kind::Partition => {
             cut_off(&host, all);
-            Box::new(hosts::heal_all)
+            // A closure, so that the caller is this file.
+            #[allow(
+                clippy::redundant_closure,
+                reason = "the caller of the function itself is in `core`"
+            )]
+            Box::new(|| hosts::heal_all())
         }
         Kind::Loss => {
             let (least, most) = (Duration::from_millis(1), Duration::from_millis(500));
@@ -277,10 +282,12 @@ fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
                 Trouble::Full => "is full",
                 Trouble::Errors => "fails",
             };
-            hosts::note_disk(true, || format!("the disk of {host} {what}"));
+            hosts::note_disk(&[number], true, || format!("the disk of {host} {what}"));
             disks::set_trouble(number, trouble, true);
             Box::new(move || {
-                hosts::note_disk(false, || format!("the disk of {host} works again"));
+                hosts::note_disk(&[number], false, || {
+                    format!("the disk of {host} works again")
+                });
                 disks::set_trouble(number, trouble, false);
             })
         }

@@ -96,7 +96,7 @@ pub fn set_disk(host: impl ToHost, disk: Disk) {
     let number = host.number();
     let _all = all();
     assert_ne!(number, 0, "the files of the test itself are the system's");
-    note_disk(disk != Disk::new(), || {
+    note_disk(&[number], disk != Disk::new(), || {
         let name = all().swap_remove(number as usize - 1);
         format!("the disk of {name} is set")
     });
@@ -111,6 +111,6 @@ pub fn set_disk(host: impl ToHost, disk: Disk) {
 #[track_caller]
 pub fn set_all_disks(disk: Disk) {
     let _all = all();
-    note_disk(disk != Disk::new(), || "all disks are set".to_owned());
+    note_disk(&[], disk != Disk::new(), || "all disks are set".to_owned());
     simulation::set_all_disks(disk);
 }

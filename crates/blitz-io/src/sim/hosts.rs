@@ -136,8 +136,8 @@ pub(super) fn decide_fault<R>(fault: u32, decide: impl FnOnce() -> R) -> R {
 /// A fault of a disk begins or ends.
 #[cfg(feature = "fs")]
 #[track_caller]
-pub(super) fn note_disk(is_begin: bool, text: impl FnOnce() -> String) {
-    current().note(is_begin.then_some(Fault::Disk), text);
+pub(super) fn note_disk(of: &[u32], is_begin: bool, text: impl FnOnce() -> String) {
+    current().note(is_begin.then_some(Fault::Disk), of, text);
 }
 
 /// Drops the functions that make the futures of hosts, and returns the sockets that are left after that.
@@ -156,12 +156,13 @@ fn current() -> Rc<Hosts> {
 }
 
 impl Hosts {
-    /// Notes for a report that a fault begins, if it is of a kind that is counted, or ends.
+    /// Notes for a report that a fault begins, if it is of a kind that is counted, or ends. `of`: the hosts that it concerns, if not
+    /// all.
     #[track_caller]
-    fn note(&self, fault: Option<Fault>, text: impl FnOnce() -> String) {
+    fn note(&self, fault: Option<Fault>, of: &[u32], text: impl FnOnce() -> String) {
         let at = Location::caller();
         self.run
-            .with_notes(|notes, moment| notes.fault(moment, fault, text(), Some(at)));
+            .with_notes(|notes, moment| notes.fault(moment, (fault, of), text(), Some(at)));
     }
 
     /// Returns the life of a host; `None` for the test.
@@ -212,7 +213,7 @@ impl Hosts {
                     guard.0.end(HostEnd::Returned);
                     run.with_notes(|notes, moment| {
                         let text = format!("the code of {name} has returned");
-                        notes.fault(moment, None, text, None);
+                        notes.fault(moment, (None, &[]), text, None);
                     });
                 }
             }
@@ -459,7 +460,12 @@ impl Host {
         simulation::forget_sockets(self.number);
         for loss in disks::stop(self.number, is_off) {
             current().run.with_notes(|notes, moment| {
-                notes.fault(moment, None, format!("{self}: {loss}"), None);
+                notes.fault(
+                    moment,
+                    (None, &[self.number]),
+                    format!("{self}: {loss}"),
+                    None,
+                );
             });
         }
     }
@@ -495,7 +501,9 @@ impl Host {
     /// ```
     #[track_caller]
     pub fn crash(&self) {
-        current().note(Some(Fault::Crash), || format!("{self} crashes"));
+        current().note(Some(Fault::Crash), &[self.number], || {
+            format!("{self} crashes")
+        });
         self.stop(true);
     }
 
@@ -508,7 +516,9 @@ impl Host {
     /// As [`crash`](Self::crash).
     #[track_caller]
     pub fn kill(&self) {
-        current().note(Some(Fault::Kill), || format!("{self} is killed"));
+        current().note(Some(Fault::Kill), &[self.number], || {
+            format!("{self} is killed")
+        });
         self.stop(false);
     }
 
@@ -523,7 +533,7 @@ impl Host {
             self.crash();
         }
         let hosts = current();
-        hosts.note(None, || format!("{self} starts again"));
+        hosts.note(None, &[self.number], || format!("{self} starts again"));
         hosts.start(self.number);
     }
 
@@ -588,7 +598,9 @@ impl Host {
     pub fn pause(&self) {
         assert_ne!(self.number, 0, "the test itself cannot be paused");
         let hosts = current();
-        hosts.note(Some(Fault::Pause), || format!("{self} is paused"));
+        hosts.note(Some(Fault::Pause), &[self.number], || {
+            format!("{self} is paused")
+        });
         hosts
             .run
             .with_members(|members| members.pause(self.number, true));
@@ -602,7 +614,7 @@ impl Host {
     #[track_caller]
     pub fn resume(&self) {
         let hosts = current();
-        hosts.note(None, || format!("{self} is resumed"));
+        hosts.note(None, &[self.number], || format!("{self} is resumed"));
         hosts
             .run
             .with_members(|members| members.pause(self.number, false));
@@ -659,7 +671,7 @@ impl Host {
     pub fn set_clock_drift(&self, parts_per_million: i32) {
         assert_ne!(self.number, 0, "the test itself has the simulation's clock");
         let (hosts, now) = (current(), simulated_now());
-        hosts.note(Some(Fault::Clock), || {
+        hosts.note(Some(Fault::Clock), &[self.number], || {
             format!("the clock of {self} gets a drift of {parts_per_million} parts in a million")
         });
         hosts.run.with_members(|members| {
@@ -677,7 +689,7 @@ impl Host {
     pub fn set_clock_skew(&self, milliseconds: i64) {
         assert_ne!(self.number, 0, "the test itself has the simulation's clock");
         let hosts = current();
-        hosts.note(Some(Fault::Clock), || {
+        hosts.note(Some(Fault::Clock), &[self.number], || {
             format!("the clock of {self} gets a skew of {milliseconds} ms")
         });
         hosts.run.with_members(|members| {
@@ -819,7 +831,7 @@ impl<T: ToHost + ?Sized> ToHost for &T {
 pub fn partition(one: impl ToHost, other: impl ToHost) {
     let (one, other) = (one.number(), other.number());
     let hosts = current();
-    hosts.note(Some(Fault::Cut), || {
+    hosts.note(Some(Fault::Cut), &[one, other], || {
         let (one, other) = (hosts.host(one), hosts.host(other));
         format!("{one} and {other} are cut off from each other")
     });
@@ -836,7 +848,7 @@ pub fn partition(one: impl ToHost, other: impl ToHost) {
 pub fn partition_one_way(from: impl ToHost, to: impl ToHost) {
     let (from, to) = (from.number(), to.number());
     let hosts = current();
-    hosts.note(Some(Fault::Cut), || {
+    hosts.note(Some(Fault::Cut), &[from, to], || {
         let (from, to) = (hosts.host(from), hosts.host(to));
         format!("the path from {from} to {to} is cut")
     });
@@ -852,7 +864,7 @@ pub fn partition_one_way(from: impl ToHost, to: impl ToHost) {
 pub fn heal(one: impl ToHost, other: impl ToHost) {
     let (one, other) = (one.number(), other.number());
     let hosts = current();
-    hosts.note(None, || {
+    hosts.note(None, &[one, other], || {
         let (one, other) = (hosts.host(one), hosts.host(other));
         format!("the paths between {one} and {other} are open")
     });
@@ -868,7 +880,7 @@ pub fn heal(one: impl ToHost, other: impl ToHost) {
 #[track_caller]
 pub fn heal_all() {
     let hosts = current();
-    hosts.note(None, || "all paths are open".to_owned());
+    hosts.note(None, &[], || "all paths are open".to_owned());
     let last = hosts.made.borrow().len() as u32;
     for from in 0..=last {
         for to in (0..=last).filter(|to| *to != from) {
@@ -886,7 +898,7 @@ pub fn heal_all() {
 pub fn set_link(one: impl ToHost, other: impl ToHost, link: Link) {
     let (one, other) = (one.number(), other.number());
     let hosts = current();
-    hosts.note(changes(&link), || {
+    hosts.note(changes(&link), &[one, other], || {
         let (one, other) = (hosts.host(one), hosts.host(other));
         format!("the links of {one} and {other} have {link}")
     });
@@ -901,7 +913,7 @@ pub fn set_link(one: impl ToHost, other: impl ToHost, link: Link) {
 /// Outside of a simulation.
 #[track_caller]
 pub fn set_all_links(link: Link) {
-    current().note(changes(&link), || format!("all links have {link}"));
+    current().note(changes(&link), &[], || format!("all links have {link}"));
     simulation::set_all_links(link);
 }
 

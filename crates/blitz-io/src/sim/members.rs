@@ -109,10 +109,15 @@ impl Members {
         self.state(host)?.named.clone()
     }
 
+    /// Returns the host to which the task with this number in the run belongs.
+    pub(super) fn host_of(&self, task: u64) -> u32 {
+        let index = task.checked_sub(1).and_then(|index| index.try_into().ok());
+        index.map_or(Member::TEST, |index| self.of(index)).host
+    }
+
     /// Returns the name of the host to which the task with this number in the run belongs.
     pub(super) fn name_of_host(&self, task: u64) -> Option<&str> {
-        let index = u32::try_from(task.checked_sub(1)?).ok()?;
-        let named = self.state(self.of(index).host)?.named.as_ref();
+        let named = self.state(self.host_of(task))?.named.as_ref();
         named.map(|named| &*named.name)
     }
 

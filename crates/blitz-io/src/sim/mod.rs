@@ -100,6 +100,7 @@ mod clock;
 #[cfg(feature = "net")]
 mod disks;
 mod events;
+mod excerpt;
 mod execute;
 mod explore;
 mod failure;

@@ -12,14 +12,13 @@ use std::time::Duration;
 
 use blitz_io_inspect::short_place;
 
-use super::places::is_internal;
+use super::events::EVENTS;
+use super::places::{is_internal, is_of_injectors, is_of_std};
 
 /// The number of faults that are shown.
 const FAULTS: usize = 20;
 /// The number of other events of the network that are shown.
 const PACKETS: usize = 10;
-/// The largest number of sentences that are kept. The recorder keeps fewer events.
-const SENTENCES: usize = 1 << 16;
 
 /// The number of the next sentence. No other run of the process has it, whose events the recorder has, too.
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -63,39 +62,41 @@ pub(super) struct Moment {
 }
 
 /// Something that has happened to hosts or packets.
-struct Happened {
-    moment: Moment,
-    /// Place among all of these.
-    order: u64,
-    text: String,
+pub(super) struct Happened {
+    pub(super) moment: Moment,
+    /// Its number, which is between those of the steps before and after it.
+    pub(super) number: u64,
+    pub(super) text: String,
+    /// The hosts that a fault concerns which begins here; empty if it is none, or concerns all.
+    pub(super) hosts: Vec<u32>,
 }
 
 /// The last ones of these events.
+#[derive(Default)]
 struct Last {
-    limit: usize,
     events: VecDeque<Happened>,
-    left_out: u64,
+    left_out: usize,
 }
 
 impl Last {
-    fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            events: VecDeque::new(),
-            left_out: 0,
-        }
-    }
-
     fn push(&mut self, event: Happened) {
-        if self.events.len() == self.limit {
+        if self.events.len() == EVENTS {
             self.events.pop_front();
             self.left_out += 1;
         }
         self.events.push_back(event);
     }
+
+    /// Adds the last ones to `to`, at most `most`. Returns the number of the others.
+    fn show<'a>(&'a self, most: usize, to: &mut Vec<&'a Happened>) -> usize {
+        let earlier = self.events.len().saturating_sub(most);
+        to.extend(self.events.iter().skip(earlier));
+        self.left_out + earlier
+    }
 }
 
 /// See the module documentation.
+#[derive(Default)]
 pub(super) struct Notes {
     sentences: BTreeMap<u64, String>,
     /// Their numbers, the oldest one first.
@@ -104,8 +105,6 @@ pub(super) struct Notes {
     unknown: Option<u64>,
     faults: Last,
     packets: Last,
-    /// Number of events of both kinds.
-    happened: u64,
     counts: BTreeMap<Fault, u32>,
     /// The kinds of faults that the test injects, and whether this run has switched each one on.
     injected: Vec<(&'static str, bool)>,
@@ -113,27 +112,11 @@ pub(super) struct Notes {
     has_hosts: bool,
 }
 
-impl Default for Notes {
-    fn default() -> Self {
-        Self {
-            sentences: BTreeMap::new(),
-            numbers: VecDeque::new(),
-            unknown: None,
-            faults: Last::new(FAULTS),
-            packets: Last::new(PACKETS),
-            happened: 0,
-            counts: BTreeMap::new(),
-            injected: Vec::new(),
-            has_hosts: false,
-        }
-    }
-}
-
 impl Notes {
     /// Keeps a sentence, and returns its number.
     pub(super) fn keep(&mut self, sentence: String) -> u64 {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        if self.numbers.len() == SENTENCES {
+        if self.numbers.len() == EVENTS {
             let oldest = self.numbers.pop_front();
             oldest.and_then(|oldest| self.sentences.remove(&oldest));
         }
@@ -142,7 +125,7 @@ impl Notes {
         number
     }
 
-    /// Returns the number of a step, which no sentence has.
+    /// Returns the number of a step or of an event without a task, which no sentence has.
     pub(super) fn step() -> u64 {
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
@@ -164,42 +147,45 @@ impl Notes {
         &self.sentences
     }
 
-    fn happened(&mut self, moment: Moment, text: String) -> Happened {
-        self.happened += 1;
-        Happened {
-            moment,
-            order: self.happened,
-            text,
-        }
-    }
-
     /// A packet or a connection is held, lost or sent again.
     pub(super) fn packet(&mut self, moment: Moment, text: String) {
-        let event = self.happened(moment, text);
-        self.packets.push(event);
+        self.packets.push(Happened {
+            moment,
+            number: Self::step(),
+            text,
+            hosts: Vec::new(),
+        });
     }
 
-    /// A fault begins, if it is of a kind that is counted, or ends.
+    /// A fault begins, if it is of a kind that is counted, or ends. `of`: the hosts that it concerns, if not all.
     #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
     pub(super) fn fault(
         &mut self,
         moment: Moment,
-        fault: Option<Fault>,
+        (fault, of): (Option<Fault>, &[u32]),
         mut text: String,
         at: Option<&Location<'_>>,
     ) {
         match at {
-            Some(at) if is_internal(at.file()) => text.push_str(", by inject"),
-            Some(at) => {
+            Some(at) if is_of_injectors(at.file()) => text.push_str(", by inject"),
+            Some(at) if !is_internal(at.file()) && !is_of_std(at.file()) => {
                 _ = write!(text, ", at {}:{}", short_place(at.file()), at.line());
             }
-            None => {}
+            _ => {}
         }
         if let Some(fault) = fault {
             *self.counts.entry(fault).or_default() += 1;
         }
-        let event = self.happened(moment, text);
-        self.faults.push(event);
+        self.faults.push(Happened {
+            moment,
+            number: Self::step(),
+            text,
+            hosts: if fault.is_some() {
+                of.to_vec()
+            } else {
+                Vec::new()
+            },
+        });
     }
 
     /// The test injects faults of this kind, or would, had this run not switched them off.
@@ -246,12 +232,31 @@ impl Notes {
         text
     }
 
-    /// Returns the last events of hosts and packets, in their order. `line` writes each one.
-    pub(super) fn describe(&self, line: impl Fn(&mut String, Moment, &str)) -> String {
+    /// Returns the events of hosts and packets that are kept, in their order.
+    pub(super) fn happened(&self) -> Vec<&Happened> {
+        self.last(usize::MAX, usize::MAX).0
+    }
+
+    /// Returns the last faults and packets, in their order, and the number of the earlier ones.
+    fn last(&self, faults: usize, packets: usize) -> (Vec<&Happened>, usize) {
+        let mut all = Vec::new();
+        let earlier = self.faults.show(faults, &mut all) + self.packets.show(packets, &mut all);
+        all.sort_by_key(|event| event.number);
+        (all, earlier)
+    }
+
+    /// Returns the last events of hosts and packets, or all of them, in their order. `line` writes each one.
+    pub(super) fn describe(
+        &self,
+        is_all: bool,
+        line: impl Fn(&mut String, Moment, &str),
+    ) -> String {
         let mut text = String::new();
-        let mut all: Vec<&Happened> = self.faults.events.iter().collect();
-        all.extend(&self.packets.events);
-        all.sort_by_key(|event| event.order);
+        let (all, earlier) = if is_all {
+            self.last(usize::MAX, usize::MAX)
+        } else {
+            self.last(FAULTS, PACKETS)
+        };
         if all.is_empty() {
             return text;
         }
@@ -259,7 +264,7 @@ impl Notes {
         for event in all {
             line(&mut text, event.moment, &event.text);
         }
-        if let more @ 1.. = self.faults.left_out + self.packets.left_out {
+        if let more @ 1.. = earlier {
             let ones = if more == 1 { "one" } else { "ones" };
             _ = writeln!(text, "    and {more} earlier {ones}");
         }
@@ -271,8 +276,8 @@ impl Notes {
 mod tests {
     use super::*;
 
-    fn lines(notes: &Notes) -> Vec<String> {
-        let text = notes.describe(|text, moment, what| {
+    fn lines(notes: &Notes, is_all: bool) -> Vec<String> {
+        let text = notes.describe(is_all, |text, moment, what| {
             _ = writeln!(text, "{} {what}", moment.step);
         });
         text.lines().map(str::to_owned).collect()
@@ -288,13 +293,18 @@ mod tests {
     #[test]
     fn packets_do_not_push_faults_out() {
         let mut notes = Notes::default();
-        assert!(lines(&notes).is_empty() && notes.faults(&[]).is_empty());
-        notes.fault(moment(1), Some(Fault::Crash), "a crashes".into(), None);
+        assert!(lines(&notes, false).is_empty() && notes.faults(&[]).is_empty());
+        let crash = (Some(Fault::Crash), &[1][..]);
+        notes.fault(moment(1), crash, "a crashes".into(), None);
         for step in 2..40 {
             notes.packet(moment(step), "a packet is lost".into());
         }
-        notes.fault(moment(40), None, "a starts again".into(), None);
-        let lines = lines(&notes);
+        notes.fault(moment(40), (None, &[1]), "a starts again".into(), None);
+        let concerned = notes.happened().into_iter().map(|event| event.hosts.len());
+        assert_eq!(concerned.sum::<usize>(), 1);
+        let all = lines(&notes, true);
+        assert_eq!((all.len(), &*all[2]), (41, "2 a packet is lost"));
+        let lines = lines(&notes, false);
         assert_eq!(lines[1], "1 a crashes");
         assert_eq!(lines[2], "30 a packet is lost");
         assert_eq!(lines[12], "40 a starts again");
@@ -307,9 +317,9 @@ mod tests {
         notes.has_hosts();
         assert_eq!(notes.faults(&[]), "  faults of this run: none\n");
         for _ in 0..2 {
-            notes.fault(moment(1), Some(Fault::Crash), String::new(), None);
+            notes.fault(moment(1), (Some(Fault::Crash), &[]), String::new(), None);
         }
-        notes.fault(moment(1), Some(Fault::Cut), String::new(), None);
+        notes.fault(moment(1), (Some(Fault::Cut), &[]), String::new(), None);
         notes.injects("crashes", true);
         notes.injects("kills", false);
         assert_eq!(
@@ -323,10 +333,10 @@ mod tests {
     fn only_the_last_sentences_are_kept() {
         let mut notes = Notes::default();
         let first = notes.keep("first".into());
-        for _ in 0..SENTENCES {
+        for _ in 0..EVENTS {
             notes.keep("later".into());
         }
         assert!(!notes.sentences().contains_key(&first));
-        assert_eq!(notes.sentences().len(), SENTENCES);
+        assert_eq!(notes.sentences().len(), EVENTS);
     }
 }

@@ -12,7 +12,7 @@ use blitz_io_inspect::{
 };
 use blitz_io_observe::trace;
 
-use super::events::{Shown, Steps, TEST, each_once, name};
+use super::events::{LastEvents, Shown, Steps, TEST, at_faults, each_once, in_turns, name};
 use super::failure::Cause;
 use super::members::Members;
 use super::notes::Notes;
@@ -99,7 +99,11 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     let operations = operations(&words, &snapshot);
     let mut hidden = injectors(of.members, &words);
     hidden.extend(&operations);
-    let mut involved = involved(of, &snapshot, &findings);
+    let mut lines = of.last_steps.lines(&words, of.notes);
+    lines.retain(|line| line.task.is_none_or(|task| !hidden.contains(&task)));
+    let host_of = |task| of.members.host_of(task);
+    let at_faults = at_faults(&lines, &host_of);
+    let mut involved = involved(of, &snapshot, &findings, at_faults);
     involved.retain(|task| !hidden.contains(task));
     snapshot.tasks.retain(|task| !hidden.contains(&task.id));
     let is_own = |wait: &Wait| {
@@ -111,13 +115,21 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
         name_part_of_file(wait, &operations);
     }
     let name = |task: u64| name(task, &snapshot);
+    let last_events = LastEvents {
+        steps: of.last_steps,
+        lines,
+        words: &words,
+        notes: of.notes,
+        involved: &involved,
+        snapshot: &snapshot,
+        host_of: &host_of,
+        shown: of.shown,
+    };
     Explained {
         faults: of.notes.faults(of.lasting),
         culprit: of.culprit.map(name),
         waits: report_of_failure(&snapshot, &findings),
-        events: of
-            .last_steps
-            .describe(&words, of.notes, &involved, &snapshot, of.shown),
+        events: last_events.describe(),
         findings,
         system: String::new(),
     }
@@ -181,22 +193,37 @@ fn words(recording: &Recording, of: &AtFailure<'_>) -> Words {
     })
 }
 
-/// Returns the tasks that are involved in the failure, the first of which matter most.
-fn involved(of: &AtFailure<'_>, snapshot: &Snapshot, findings: &[Finding]) -> Vec<u64> {
+/// Returns the tasks that are involved in the failure, the first of which matter most: that which has failed, and those of the
+/// findings. Then tasks at faults and those that ran last take turns.
+fn involved(
+    of: &AtFailure<'_>,
+    snapshot: &Snapshot,
+    findings: &[Finding],
+    at_faults: Vec<u64>,
+) -> Vec<u64> {
     let of_findings = findings.iter().flat_map(|finding| &finding.waiters);
     let of_findings = of_findings.filter_map(|&waiter| task_of(snapshot, waiter));
-    let waiting = snapshot.waits.iter().filter(|_| findings.is_empty());
+    let first = each_once(of.culprit.into_iter().chain(of_findings));
+    let last = if findings.is_empty() {
+        that_ran_last(of, snapshot)
+    } else {
+        of.last_steps.tasks().take(1).collect()
+    };
+    let is_other = |task: &u64| !first.contains(task);
+    let others = [at_faults, last].map(|tasks| tasks.into_iter().filter(is_other).collect());
+    each_once(first.iter().copied().chain(in_turns(&others)))
+}
+
+/// Returns all tasks, as without findings each may be the reason: those that wait before those that have ended, and that which ran
+/// last as the first of each kind.
+fn that_ran_last(of: &AtFailure<'_>, snapshot: &Snapshot) -> Vec<u64> {
+    let waiting = snapshot.waits.iter();
     let waiting = waiting.filter_map(|wait| task_of(snapshot, wait.waiter));
-    // Without findings, all tasks may be the reason, those that ran last most likely.
-    let all = of.last_steps.tasks();
-    let last = if findings.is_empty() { usize::MAX } else { 1 };
-    let first = of.culprit.into_iter();
-    each_once(
-        first
-            .chain(of_findings)
-            .chain(waiting)
-            .chain(all.take(last)),
-    )
+    let waiting: BTreeSet<u64> = waiting.collect();
+    let all = each_once(of.last_steps.tasks().chain(waiting.iter().copied()));
+    let (first, later): (Vec<u64>, Vec<u64>) =
+        all.into_iter().partition(|task| waiting.contains(task));
+    [first, later].concat()
 }
 
 /// Returns the task, or for a child that a task polls itself that task, whose events are the child's.

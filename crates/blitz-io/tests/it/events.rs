@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use blitz_io::inspect::Named;
 use blitz_io::sim::{Builder, Failure, Outcome};
+#[cfg(feature = "macros")]
+use blitz_io::sync::Notify;
 use blitz_io::sync::{
     CancellationToken, Mutex, RwLock, Semaphore, broadcast, mpmc, mpsc, oneshot, watch,
 };
@@ -458,6 +460,47 @@ fn repeated_events_are_counted() {
         ],
     );
     assert!(failure.events().lines().count() < 30, "{failure}");
+}
+
+/// Each turn has seven events or more.
+#[test]
+#[cfg(feature = "macros")]
+fn the_turns_of_a_service_are_counted() {
+    let failure = fails(|| async {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let stop = Arc::new(Notify::new().named("stop"));
+        let stopped = stop.clone();
+        task::spawn(async move {
+            let mut count = 0;
+            loop {
+                blitz_io::select! {
+                    biased;
+                    Some(()) = receiver.recv() => count += 1,
+                    () = stopped.notified() => break,
+                    () = time::sleep(Duration::from_secs(9)) => {}
+                }
+                assert!(count < 60, "on purpose");
+            }
+        });
+        loop {
+            time::sleep(Duration::from_secs(1)).await;
+            sender.send(()).await.unwrap();
+        }
+    });
+    has_lines(
+        &failure,
+        &[
+            "  task 2, spawned at ",
+            ": waits for mpsc::Receiver",
+            ": waits for Notify \"stop\"",
+            ": waits for Sleep",
+            ": receives from mpsc channel #1 (now empty)",
+            "    … the same 59 more times, until step ",
+            ": panics at ",
+        ],
+    );
+    let events = failure.events();
+    assert!(!events.contains(" earlier events"), "{events}");
 }
 
 #[test]

@@ -138,7 +138,14 @@ fn the_text_says_how_to_replay() {
         failure.trace()
     );
     assert!(text.contains(&line), "{text}");
-    assert!(text.contains(&format!("seed {}", failure.seed())), "{text}");
+    let run = format!("\n  run {}, seed {}, ", failure.runs(), failure.seed());
+    assert!(text.contains(&run), "{text}");
+    // A replay is no run of a search.
+    let again = Builder::new().trace(failure.trace().clone());
+    let text = again.check(lost_addition).unwrap_err().to_string();
+    assert!(text.contains("\n  replay of the trace; "), "{text}");
+    assert!(!text.contains("seed "), "{text}");
+    assert!(text.contains(&line), "{text}");
 }
 
 /// Does not end, in decisions that no line holds.
@@ -252,16 +259,7 @@ fn a_failure_has_the_events_of_the_environment() {
 #[cfg_attr(miri, ignore = "starts a program")]
 fn the_environment_says_how_many_events_are_shown() {
     for (events, left_out) in [("all", false), ("1000", false), ("2", true)] {
-        let ran = std::process::Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "replay::a_failure_has_the_events_of_the_environment",
-                "--nocapture",
-            ])
-            .env("BLITZ_SIM_EVENTS", events)
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&ran.stderr);
+        let text = report("a_failure_has_the_events_of_the_environment", events);
         assert_eq!(
             text.contains(" earlier events"),
             left_out,
@@ -275,6 +273,70 @@ fn the_environment_says_how_many_events_are_shown() {
             "{events}: {text}"
         );
     }
+}
+
+/// Runs a test of this file with this value of the variable, and returns what it prints.
+fn report(test: &str, events: &str) -> String {
+    let ran = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &format!("replay::{test}"), "--nocapture"])
+        .env("BLITZ_SIM_EVENTS", events)
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&ran.stderr).into_owned()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn events_of_all_tasks_are_in_one_list() {
+    let text = report("a_failure_has_the_events_of_the_environment", "merged");
+    let (_, events) = text.split_once("the last events\n").expect(&text);
+    let steps: Vec<u32> = events
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("  step ")?
+                .split_once(' ')?
+                .0
+                .parse()
+                .ok()
+        })
+        .collect();
+    assert!(steps.len() > 100 && steps.is_sorted(), "{events}");
+    // Each line names its task, in a column.
+    let column = |name| {
+        let mut lines = events.lines().filter(|line| line.starts_with("  step "));
+        lines.find_map(|line| line.find(name))
+    };
+    let columns = ["  task 1 \"the test\"  ", "  task 2  "].map(column);
+    assert!(columns[0].is_some() && columns[0] == columns[1], "{events}");
+    assert!(events.contains("\n  task 2, spawned at "), "{events}");
+}
+
+/// Also a program for the next test: more records than the recorder keeps of other threads.
+#[test]
+#[cfg_attr(miri, ignore = "takes long")]
+#[should_panic(expected = "has panicked at ")]
+fn a_long_run_has_all_its_events() {
+    Builder::new().seeds(1).from_env().run(|| async {
+        let (sender, mut receiver) = mpsc::channel(1);
+        sender.send(()).await.unwrap();
+        task::spawn(async move { while receiver.recv().await.is_some() {} });
+        for _ in 0..20_000 {
+            task::yield_now().await;
+        }
+        drop(sender);
+        panic!("on purpose");
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn all_events_of_a_long_run_are_shown() {
+    let text = report("a_long_run_has_all_its_events", "all");
+    let (_, events) = text.split_once("the last events\n").expect(&text);
+    let first = events.lines().nth(1);
+    assert_eq!(first, Some("    step 1: sends to mpsc channel #1 (now 1 value)"));
+    assert!(events.lines().count() > 20_000);
+    assert!(!events.contains("not kept"));
 }
 
 #[test]

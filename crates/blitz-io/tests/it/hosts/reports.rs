@@ -220,6 +220,110 @@ fn a_report_says_which_faults_were_injected() {
 }
 
 #[test]
+fn the_end_of_injected_partitions_is_by_inject() {
+    let failure = fails(|| async {
+        sim::hosts(2, |_me| std::future::pending::<()>());
+        sim::inject(Faults::new().partitions().interval(SECOND, SECOND));
+        sleep(20 * SECOND).await;
+        // With a partition before it.
+        assert_eq!(sim::random() % 2, 0, "on purpose");
+    });
+    assert!(!failure.events().contains("function.rs"), "{failure}");
+    for call in [sim::heal_all as fn(), || sim::heal_all()] {
+        let failure = fails(move || async move {
+            call();
+            panic!("on purpose");
+        });
+        // A function that is called as a value has no line.
+        let line = failure
+            .events()
+            .lines()
+            .find(|line| line.contains("all paths are open"));
+        let line = line.unwrap_or_else(|| panic!("{failure}"));
+        let has_line = line.contains("open, at ") && line.contains("reports.rs:");
+        assert!(has_line || line.ends_with("open"), "{line}");
+    }
+}
+
+/// Many tasks are active after the crash. Those that the crash has ended are shown nevertheless.
+#[test]
+fn tasks_that_a_crash_has_ended_are_shown() {
+    let failure = fails(|| async {
+        let server = sim::host("server", |_me| serve());
+        for _ in 0..20 {
+            blitz_io::spawn(async {
+                loop {
+                    sleep(SECOND).await;
+                }
+            });
+        }
+        sleep(SECOND / 2).await;
+        let mut stream = TcpStream::connect("server:4300").await.unwrap();
+        for _ in 0..40 {
+            stream.write_all(b"line\n").await.unwrap();
+            sleep(SECOND / 100).await;
+        }
+        server.crash();
+        sleep(100 * SECOND).await;
+        panic!("on purpose");
+    });
+    has_lines(
+        failure.events(),
+        &[
+            "server crashes, at ",
+            "task 1 \"the test\"",
+            "server: task 2, spawned at ",
+            "accepts a connection of test:",
+            ": server crashes, at ",
+            ": is dropped, as its host has stopped",
+            // The connection.
+            "server: task ",
+            ": writes 5 bytes to test:",
+            "    … the same 39 more times",
+            ": server crashes, at ",
+            ": is dropped, as its host has stopped",
+        ],
+    );
+}
+
+#[test]
+fn events_before_a_fault_are_shown_although_many_follow() {
+    let failure = fails(|| async {
+        let client = sim::host("client", |_me| async {
+            let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+            sleep(SECOND / 2).await;
+            socket.send_to(b"once", "127.0.0.1:9").await.unwrap();
+            for _ in 0..30 {
+                sleep(SECOND).await;
+                blitz_io::task::yield_now().await;
+            }
+            for turn in 0..30 {
+                sleep(SECOND).await;
+                for _ in 0..turn {
+                    blitz_io::task::yield_now().await;
+                }
+            }
+            panic!("on purpose");
+        });
+        sleep(SECOND).await;
+        client.pause();
+        sleep(SECOND).await;
+        client.resume();
+        client.wait().await;
+    });
+    has_lines(
+        failure.events(),
+        &[
+            "client: task 2, spawned at ",
+            "sends a datagram to client:9, 4 bytes",
+            "1s: client is paused, at ",
+            " more events",
+            "panics at ",
+        ],
+    );
+}
+
+#[test]
 fn objects_have_one_number_in_waits_and_events() {
     use blitz_io::sync::Mutex;
 

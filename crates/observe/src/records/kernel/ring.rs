@@ -60,6 +60,12 @@ impl Ring {
         }
     }
 
+    /// Returns the number of events that it has room for.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Adds an event. Only the owner calls this.
     #[inline]
     pub fn push(&self, words: Words) {

@@ -45,6 +45,7 @@ pub(in crate::records::recording) use polls::{poll_begins, poll_ends};
 pub use recorder::{start, stop};
 pub use requests::{Instrumented, Request, request};
 pub(in crate::records::recording) use retired::retire;
+pub use rings::LargeRing;
 pub use serving::{keep_requests, requests};
 pub use watch::{Ended, watch};
 

@@ -1,12 +1,14 @@
 //! The rings of all threads. A thread takes one with its first event, and keeps it until it ends; then the next
 //! thread gets it, with the events that it has. A ring is never freed, so a reader needs no reference, and there
-//! are as many as threads have recorded at the same time.
+//! are as many as threads have recorded at the same time. A thread that must lose fewer events records into a large ring for a
+//! while ([`LargeRing`]); these have a list of free ones of their own.
 //!
 //! The list of all only grows, under the lock of `FREE`: an element is written before the release store that makes it
 //! the first one. A child of a fork keeps the list, with the events of its parent, and has no free rings at first.
 
 use std::cell::Cell;
 use std::env;
+use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,6 +32,7 @@ struct Element {
 
 static ALL: AtomicPtr<Element> = AtomicPtr::new(ptr::null_mut());
 static FREE: PerProcess<Mutex<Vec<&'static Ring>>> = PerProcess::new(Mutex::default);
+static FREE_LARGE: PerProcess<Mutex<Vec<&'static Ring>>> = PerProcess::new(Mutex::default);
 /// Number of events of threads that have no ring: they are about to end, or take a ring.
 static HOMELESS: AtomicU64 = AtomicU64::new(0);
 static EVENTS_OF_RING: AtomicUsize = AtomicUsize::new(0);
@@ -50,8 +53,44 @@ impl Drop for Owned {
     }
 }
 
+/// The current thread records into a ring of at least this number of events until this is dropped. Then it has its own ring
+/// again.
+pub struct LargeRing {
+    own: Option<&'static Ring>,
+    /// It belongs to the thread.
+    _thread: PhantomData<*mut ()>,
+}
+
+impl LargeRing {
+    /// Lets the current thread record into such a ring.
+    #[must_use]
+    pub fn enter(events: usize) -> Self {
+        let mut free = free_large();
+        let known = free.iter().position(|ring| ring.capacity() >= events);
+        let known = known.map(|at| free.swap_remove(at));
+        drop(free);
+        let large = known.unwrap_or_else(|| add(events.max(capacity())));
+        Self {
+            own: LOCAL.with(|local| local.ring.replace(Some(large))),
+            _thread: PhantomData,
+        }
+    }
+}
+
+impl Drop for LargeRing {
+    fn drop(&mut self) {
+        if let Some(large) = LOCAL.with(|local| local.ring.replace(self.own)) {
+            free_large().push(large);
+        }
+    }
+}
+
 fn free() -> MutexGuard<'static, Vec<&'static Ring>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn free_large() -> MutexGuard<'static, Vec<&'static Ring>> {
+    FREE_LARGE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Adds an event of this thread.
@@ -83,16 +122,16 @@ fn take() -> Option<&'static Ring> {
     }
     let ring = OWNED.try_with(|_| ()).is_ok().then(|| {
         let known = free().pop();
-        known.unwrap_or_else(add)
+        known.unwrap_or_else(|| add(capacity()))
     });
     IS_TAKING.set(false);
     ring
 }
 
 /// Makes a ring, and adds it to the list.
-fn add() -> &'static Ring {
+fn add(capacity: usize) -> &'static Ring {
     let mut new = Box::new(Element {
-        ring: Ring::new(capacity()),
+        ring: Ring::new(capacity),
         next: ptr::null(),
     });
     let _free = free();
@@ -143,5 +182,30 @@ mod tests {
             let marked = events.iter().filter(|words| words[3] == MARK);
             assert_eq!(marked.count() as u64, number);
         }
+    }
+
+    #[test]
+    fn a_large_ring_is_used_for_a_while_and_again() {
+        const MARK: u64 = 0x1a46e;
+        let marked = || {
+            let mut events = vec![];
+            read(&mut events);
+            events.iter().filter(|words| words[3] == MARK).count()
+        };
+        // More than another ring has.
+        let count = capacity() + 1;
+        let thread = std::thread::spawn(move || {
+            push([1, 1, 1, MARK]);
+            for _ in 0..2 {
+                let _large = LargeRing::enter(4 * count);
+                (0..count).for_each(|_| push([1, 1, 1, MARK]));
+            }
+            push([1, 1, 1, MARK]);
+        });
+        thread.join().unwrap();
+        assert_eq!(marked(), 2 * count + 2);
+        let free = free_large();
+        let rings = free.iter().filter(|ring| ring.capacity() >= 4 * count);
+        assert_eq!(rings.count(), 1);
     }
 }
