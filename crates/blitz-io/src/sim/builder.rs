@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use super::events;
 use super::explore;
-use super::failure::{Failure, counted};
+use super::failure::Failure;
 use super::joiners::Joiners;
 use super::outcome::Outcome;
 use super::period::Period;
+use super::plural::counted;
 use super::report::Report;
 use super::schedule::{MOST_DEPTH, Schedule};
 use super::settings::Leaks;

@@ -16,9 +16,9 @@ use blitz_io_inspect::{Snapshot, Waiter, of_waiter, short_place};
 use blitz_io_observe::trace;
 
 use super::excerpt::{Part, excerpt};
-use super::failure::counted;
-use super::notes::{Happened, Moment, Notes};
+use super::notes::{EVENTS, Happened, Moment, Notes};
 use super::places::is_internal;
+use super::plural::counted;
 use super::trace::ParseError;
 
 /// The number of the test's own task in a run.
@@ -27,8 +27,6 @@ pub(super) const TEST: u64 = 1;
 pub(super) const VARIABLE: &str = "BLITZ_SIM_EVENTS";
 /// The largest number of tasks, unless all events are shown.
 const TASKS: usize = 8;
-/// The largest number of records, steps and sentences of a run that are kept for its report. A record of the recorder has 32 bytes.
-pub(super) const EVENTS: usize = if cfg!(miri) { 1 << 12 } else { 1 << 20 };
 /// The begin of the sentence about a panic.
 pub(super) const PANICS: &str = "panics at ";
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use blitz_io_inspect::Finding;
 
+use super::plural::counted;
 use super::schedule::Schedule;
 use super::shrink::{self, Shrunk};
 use super::trace::Trace;
@@ -14,14 +15,6 @@ use super::waits::Explained;
 pub(super) const MOST: usize = 200;
 /// The largest number of things that are left and that the text names.
 const NAMED: usize = 8;
-
-/// Returns a number of things in words.
-pub(super) fn counted(count: u64, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
-    }
-}
 
 /// The reason why a run has failed.
 #[derive(Clone, PartialEq, Eq, Debug)]

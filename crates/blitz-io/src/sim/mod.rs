@@ -125,6 +125,7 @@ mod outcome;
 mod panics;
 mod period;
 mod places;
+mod plural;
 mod properties;
 mod report;
 mod run;

@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use blitz_io_inspect::short_place;
 
-use super::events::EVENTS;
 use super::places::{is_internal, is_of_injectors, is_of_std};
 
+/// The largest number of records, steps and sentences of a run that are kept for its report. A record of the recorder has 32 bytes.
+pub(super) const EVENTS: usize = if cfg!(miri) { 1 << 12 } else { 1 << 20 };
 /// The number of faults that are shown.
 const FAULTS: usize = 20;
 /// The number of other events of the network that are shown.
