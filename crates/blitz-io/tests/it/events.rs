@@ -618,7 +618,7 @@ fn channels_for_one_value_and_tokens_have_numbers() {
     ];
     let is_in = |text: &str| {
         let both = |(one, other): &(&str, &str)| text.contains(one) && text.contains(other);
-        waits.iter().position(|pair| both(pair))
+        waits.iter().position(both)
     };
     let found = is_in(failure.events());
     assert!(
