@@ -1,5 +1,7 @@
 //! Calls a function for each item in a task of its own, and loses the order of the items.
 
+#![allow(missing_docs, reason = "the function is explained by the tutorial")]
+
 // ANCHOR: map
 use blitz_io::sync::mpsc;
 
