@@ -14,7 +14,7 @@ mod points;
 mod pool;
 mod properties;
 #[path = "../../../../examples/tutorial/rare.rs"]
-#[allow(dead_code, missing_docs, reason = "it is a program of the tutorial")]
+#[allow(dead_code, reason = "it is a program of the tutorial")]
 mod rare;
 mod replay;
 #[cfg(all(feature = "ipc", unix))]
