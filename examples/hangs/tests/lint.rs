@@ -97,7 +97,10 @@ fn handlers_of_two_connections() {
 fn children_of_a_scope_take_two_locks_in_both_orders() {
     let finding = finds("children_in_two_orders", Lint::LockOrder);
     assert_eq!(finding.certainty, Certain);
-    assert!(finding.text().contains(" of a scope, spawned at "), "{finding:#?}");
+    assert!(
+        finding.text().contains(" of a scope, spawned at "),
+        "{finding:#?}"
+    );
     has_lines(&finding, 4);
     finds_nothing("children_in_one_order");
 }
