@@ -173,22 +173,10 @@ mod tests {
 
     fn wait(id: u64, waiter: Waiter, kind: Kind, task: Option<u64>) -> Wait {
         Wait {
-            id,
-            waiter,
-            thread: 1,
-            kind: kind.name().into(),
-            semantics: kind.semantics(),
-            object: None,
             task,
-            runtime: None,
-            source: None,
-            location: String::new(),
-            since_ms: 0,
             waiting_ms: 1_000,
-            is_timed: false,
             blocks_thread: waiter.task().is_none(),
-            is_direct: true,
-            is_handed: false,
+            ..Wait::example(id, waiter, kind)
         }
     }
 

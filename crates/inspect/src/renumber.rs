@@ -118,22 +118,8 @@ mod tests {
             ..Object::default()
         };
         let wait = Wait {
-            id: 1,
-            waiter: Waiter::Task(4_171),
-            thread: 1,
-            kind: Kind::Mutex.name().into(),
-            semantics: Kind::Mutex.semantics(),
             object: Some(object),
-            task: None,
-            runtime: None,
-            source: None,
-            location: String::new(),
-            since_ms: 0,
-            waiting_ms: 0,
-            is_timed: false,
-            blocks_thread: false,
-            is_direct: true,
-            is_handed: false,
+            ..Wait::example(1, Waiter::Task(4_171), Kind::Mutex)
         };
         let mut snapshot = Snapshot {
             waits: vec![wait],

@@ -127,7 +127,10 @@ mod tests {
             kind: "deadlock".into(),
             summary: String::new(),
             waiters: vec![],
-            waits: waits.iter().map(|&id| wait(id)).collect(),
+            waits: waits
+                .iter()
+                .map(|&id| Wait::example(id, Waiter::Task(id), Kind::Mutex))
+                .collect(),
             further: vec![],
         };
         let (old, new) = (
@@ -140,26 +143,5 @@ mod tests {
         assert_ne!(name, 0);
         assert_eq!(finding(&[probable, new.clone(), old]), name);
         assert_ne!(finding(&[new]), name);
-    }
-
-    fn wait(id: u64) -> Wait {
-        Wait {
-            id,
-            waiter: Waiter::Task(id),
-            thread: 1,
-            kind: Kind::Mutex.name().into(),
-            semantics: Kind::Mutex.semantics(),
-            object: None,
-            task: None,
-            runtime: None,
-            source: None,
-            location: String::new(),
-            since_ms: 0,
-            waiting_ms: 0,
-            is_timed: false,
-            blocks_thread: false,
-            is_direct: true,
-            is_handed: false,
-        }
     }
 }

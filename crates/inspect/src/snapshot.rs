@@ -629,6 +629,31 @@ pub struct Finding {
     pub further: Vec<Wait>,
 }
 
+#[cfg(test)]
+impl Wait {
+    /// Returns a task's wait of this kind, which has just begun.
+    pub(crate) fn example(id: u64, waiter: Waiter, kind: blitz_io_observe::Kind) -> Self {
+        Self {
+            id,
+            waiter,
+            thread: 1,
+            kind: kind.name().into(),
+            semantics: kind.semantics(),
+            object: None,
+            task: None,
+            runtime: None,
+            source: None,
+            location: String::new(),
+            since_ms: 0,
+            waiting_ms: 0,
+            is_timed: false,
+            blocks_thread: false,
+            is_direct: true,
+            is_handed: false,
+        }
+    }
+}
+
 impl Waiter {
     /// Returns the number, if it is a task.
     #[must_use]

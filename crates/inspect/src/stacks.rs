@@ -236,22 +236,11 @@ mod system {
         /// A wait of a thread that no report explains.
         fn unexplained(thread: u64) -> Wait {
             Wait {
-                id: thread,
-                waiter: Waiter::Thread(thread),
                 thread,
-                kind: Kind::UnknownFutex.name().into(),
-                semantics: Kind::UnknownFutex.semantics(),
-                object: None,
-                task: None,
-                runtime: None,
-                source: None,
-                location: String::new(),
-                since_ms: 0,
-                waiting_ms: 0,
                 is_timed: true,
                 blocks_thread: true,
                 is_direct: false,
-                is_handed: false,
+                ..Wait::example(thread, Waiter::Thread(thread), Kind::UnknownFutex)
             }
         }
 
