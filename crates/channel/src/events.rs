@@ -1,7 +1,7 @@
 //! Sentences about the operations of a task on channels: for the report of a simulation. Without the feature `sim`, these functions are
 //! empty.
 
-use blitz_io_observe::{Kind, Object};
+use blitz_io_observe::{Kind, Object, counted};
 
 /// A value has been sent; so many are then in the channel.
 #[inline(always)]
@@ -47,7 +47,7 @@ pub(crate) fn reserved(object: &Object, kind: Kind, values: usize) {
 #[inline(always)]
 pub(crate) fn missed(object: &Object, kind: Kind, values: u64) {
     object.did(kind, || {
-        let values = counted(usize::try_from(values).unwrap_or(usize::MAX), "value");
+        let values = counted(values, "value");
         format!("has missed {values} of {{}}")
     });
 }
@@ -63,9 +63,4 @@ fn now(values: usize) -> String {
         0 => "now empty".to_owned(),
         _ => format!("now {}", counted(values, "value")),
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }

@@ -229,12 +229,6 @@ pub(crate) fn of_members(wait: &Wait) -> Option<String> {
     (count > 1).then(|| format!("{count} {members}"))
 }
 
-/// Returns the number with the noun, which gets its plural.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
-}
-
 /// Returns `true` for the kind of an end of a channel.
 pub(crate) fn is_of_channel(kind: &str) -> bool {
     let families = ["broadcast", "mpmc", "mpsc", "oneshot", "watch"];

@@ -8,10 +8,10 @@
 //! No record says which value has the sender of the `oneshot`, nor what a task did first: make the `oneshot`, or send. So
 //! this is a note in the report, and no finding.
 
-use blitz_io_observe::Kind;
+use blitz_io_observe::{Kind, counted};
 
 use crate::graph::Graph;
-use crate::names::{counted, of_target, of_waiter};
+use crate::names::{of_target, of_waiter};
 use crate::objects::{created_at, of_object};
 use crate::snapshot::{Finding, Resource, Snapshot, Wait, Waiter};
 

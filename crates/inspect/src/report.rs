@@ -4,14 +4,14 @@
 use std::fmt::Write;
 
 use blitz_io_observe::collections::HashSet;
-use blitz_io_observe::{Kind, Mode};
+use blitz_io_observe::{Kind, Mode, counted};
 
 use crate::alike::{Block, blocks, without_waits};
 use crate::graph::Graph;
 use crate::lines::Lines;
 use crate::names::{
-    counted, of_members, of_target, of_time_if_any, of_waiter, role_of_place, role_of_reader,
-    short, since_taken, with_role, within_process,
+    of_members, of_target, of_time_if_any, of_waiter, role_of_place, role_of_reader, short,
+    since_taken, with_role, within_process,
 };
 use crate::objects::{created_at, is_numbered};
 use crate::snapshot::{

@@ -80,6 +80,7 @@ compile_error!("models run without the features that observe");
 mod called_at;
 #[doc(hidden)]
 pub mod collections;
+mod counted;
 pub mod decisions;
 mod kind;
 mod macros;
@@ -89,6 +90,8 @@ mod resource;
 mod thread_id;
 
 pub use called_at::CalledAt;
+#[doc(hidden)]
+pub use counted::counted;
 pub use kind::{EndedBy, Hands, Kind, Mode, SOCKET, Semantics};
 pub use observed::{Observed, Waiting};
 pub use records::*;

@@ -5,13 +5,14 @@ use std::future::Future;
 use std::str::FromStr;
 use std::time::Duration;
 
+use blitz_io_observe::counted;
+
 use super::events;
 use super::explore;
 use super::failure::Failure;
 use super::joiners::Joiners;
 use super::outcome::Outcome;
 use super::period::Period;
-use super::plural::counted;
 use super::report::Report;
 use super::schedule::{MOST_DEPTH, Schedule};
 use super::settings::Leaks;
@@ -358,7 +359,7 @@ fn orders(schedule: Schedule, report: &Report) -> Option<String> {
     };
     let orders = counted(report.runs(), "order");
     let bound = preemptions.map_or(String::new(), |most| {
-        format!(" with at most {}", counted(most.into(), "preemption"))
+        format!(" with at most {}", counted(most, "preemption"))
     });
     Some(if report.has_tried_all {
         format!("all passed: {orders}{bound}")

@@ -13,12 +13,11 @@ use std::time::Duration;
 
 use blitz_io_inspect::trace::{ABOUT_TO, Said, USE, Words};
 use blitz_io_inspect::{Snapshot, Waiter, of_waiter, short_place};
-use blitz_io_observe::trace;
+use blitz_io_observe::{counted, trace};
 
 use super::excerpt::{Part, excerpt};
 use super::notes::{EVENTS, Happened, Moment, Notes};
 use super::places::is_internal;
-use super::plural::counted;
 use super::trace::ParseError;
 
 /// The number of the test's own task in a run.

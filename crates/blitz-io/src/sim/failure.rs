@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use blitz_io_inspect::Finding;
+use blitz_io_observe::counted;
 
-use super::plural::counted;
 use super::schedule::Schedule;
 use super::shrink::{self, Shrunk};
 use super::trace::Trace;

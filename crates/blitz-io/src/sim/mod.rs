@@ -125,7 +125,6 @@ mod outcome;
 mod panics;
 mod period;
 mod places;
-mod plural;
 mod properties;
 mod report;
 mod run;

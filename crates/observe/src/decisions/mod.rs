@@ -60,10 +60,7 @@ pub type DescribeSocket = fn(u64, bool) -> Option<String>;
 /// Returns a number of bytes in words, for a note.
 #[must_use]
 pub fn bytes(count: usize) -> String {
-    match count {
-        1 => "1 byte".to_owned(),
-        _ => format!("{count} bytes"),
-    }
+    crate::counted(count, "byte")
 }
 
 /// `true` if a back end may decide.
