@@ -103,7 +103,8 @@ impl ReadDir {
     /// Cancel safe: no entry is lost.
     #[track_caller]
     pub fn next_entry(&mut self) -> impl Future<Output = io::Result<Option<DirEntry>>> {
-        called(poll_fn(|cx| self.poll_next_entry(cx)))
+        // A block, as Tokio's future is not `Unpin`.
+        called(async move { poll_fn(|cx| self.poll_next_entry(cx)).await })
     }
 
     /// Attempts to return the next entry; returns `None` after the last one.
