@@ -43,7 +43,7 @@ fn a_deadlock_of_parking_lot_names_both_locks() {
     // Each has its holder, with the line.
     let (_, finding) = text.split_once("certain: deadlock").unwrap();
     let (finding, _) = finding.split_once("\n\n").unwrap();
-    assert_eq!(finding.matches("for thread::Mutex 0x").count(), 2, "{text}");
+    assert_eq!(finding.matches("for thread::Mutex #").count(), 2, "{text}");
     assert_eq!(finding.matches("held by thread").count(), 2, "{text}");
     assert_eq!(
         finding.matches(" since tests/threads.rs:").count(),
@@ -67,8 +67,8 @@ fn a_deadlock_of_a_job_and_a_lock_names_both() {
     );
     assert!(text.starts_with("deadlock, in run 1"), "{text}");
     assert!(text.contains("certain: deadlock"), "{text}");
-    assert!(text.contains("for fork-join 0x"), "{text}");
-    assert!(text.contains("for thread::Mutex 0x"), "{text}");
+    assert!(text.contains("for fork-join"), "{text}");
+    assert!(text.contains("for thread::Mutex"), "{text}");
 }
 
 /// Two jobs lose an addition if they run at the same time.
