@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use blitz_io_core::{Node, Spin, WaitQueue, deadline};
-use blitz_io_observe::{self as observe, Kind, Observed, WaitKind};
+use blitz_io_core::{Node, Spin, WaitQueue, coop, deadline};
+use blitz_io_observe::{self as observe, Caller, Calls, Kind, Observed, WaitKind};
 
 use crate::model::model_has_failed;
 
@@ -58,7 +58,7 @@ pub(crate) struct Wait<E: Event> {
 impl<E: Event> Wait<E> {
     pub(crate) fn new(event: E) -> Self {
         Self {
-            record: observe::Wait::new(event.target().observed.made_at()),
+            record: observe::Wait::new(Caller::UNKNOWN),
             event,
             node: Node::new(()),
             is_linked: false,
@@ -97,7 +97,7 @@ impl<E: Event> Future for Wait<E> {
 /// Records that the task waits.
 fn note<E: Event>(event: &E, record: &mut observe::Wait, waker: &Waker) {
     let target = event.target();
-    record.begin(WaitKind::new(target.kind), &target.observed.object, waker);
+    record.begin_called(WaitKind::new(target.kind), &target.observed.object, waker);
 }
 
 impl<E: Event> Drop for Wait<E> {
@@ -107,6 +107,15 @@ impl<E: Event> Drop for Wait<E> {
             self.event.queue().leave(&self.node);
         }
     }
+}
+
+/// Begins a method that blocks the thread, which no task may do. While the result lives, the waits of the thread have the
+/// location of the method's caller.
+#[track_caller]
+#[inline(always)]
+pub(crate) fn may_block() -> Calls {
+    coop::assert_may_block();
+    Caller::here().calls()
 }
 
 /// Blocks the thread until the event has happened. `None` when the deadline comes first.

@@ -236,17 +236,6 @@ pub(crate) fn is_of_channel(kind: &str) -> bool {
     family.is_some_and(|family| families.contains(&family))
 }
 
-/// Returns the role of the location of a wait of this kind. The methods of most channels are `async` functions, which do not
-/// know their callers: such a wait has the line that has made the channel.
-pub(crate) fn role_of_place(kind: &str) -> &'static str {
-    let known = kind.starts_with("mpmc") || kind == Kind::OneshotClosed.name();
-    if is_of_channel(kind) && !known {
-        "created at"
-    } else {
-        "at"
-    }
-}
-
 /// Returns `true` for a line of Rust's own libraries.
 pub(crate) fn is_of_std(line: &str) -> bool {
     let crates = ["alloc", "core", "std"];
@@ -282,20 +271,6 @@ pub fn short(place: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_wait_for_a_channel_has_the_line_of_its_creation() {
-        assert_eq!(role_of_place(Kind::MpscReceive.name()), "created at");
-        assert_eq!(role_of_place(Kind::OneshotReceive.name()), "created at");
-        for kind in [
-            Kind::Mutex,
-            Kind::MpmcReceive,
-            Kind::OneshotClosed,
-            Kind::IpcReceive,
-        ] {
-            assert_eq!(role_of_place(kind.name()), "at", "{kind:?}");
-        }
-    }
 
     #[test]
     fn places_in_packages_are_short() {

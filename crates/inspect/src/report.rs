@@ -10,8 +10,8 @@ use crate::alike::{Block, blocks, without_waits};
 use crate::graph::Graph;
 use crate::lines::Lines;
 use crate::names::{
-    of_members, of_target, of_time_if_any, of_waiter, role_of_place, role_of_reader, short,
-    since_taken, with_role, within_process,
+    of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short, since_taken,
+    with_role, within_process,
 };
 use crate::objects::{created_at, is_numbered};
 use crate::snapshot::{
@@ -151,7 +151,7 @@ fn describe_further(text: &mut Lines, snapshot: &Snapshot, waits: &[Wait]) {
                 spawned.map(|task| format!(", spawned at {}", short(&task.location)))
             }
             at if target.ends_with(short(at)) => None,
-            at => Some(format!(", {} {}", role_of_place(&wait.kind), short(at))),
+            at => Some(format!(", at {}", short(at))),
         };
         let place = place.unwrap_or_default();
         text.line("    ", &format!("{waiter} for {target}{place}"));
@@ -362,7 +362,7 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     let place = Some(short(&wait.location)).filter(|place| !place.is_empty());
     // The name of a `block_on` is its location.
     if let Some(place) = place.filter(|place| !target.ends_with(place) && created != Some(place)) {
-        text.line("    ", &format!("{} {place}", role_of_place(&wait.kind)));
+        text.line("    ", &format!("at {place}"));
     }
     if let Some(awaited) = of_awaited(snapshot, wait) {
         text.line("    ", &awaited);

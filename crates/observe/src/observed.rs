@@ -71,11 +71,11 @@ impl Observed {
         Waiting::new(self.made_at, &self.resource, source)
     }
 
-    /// Announces that this thread may sleep for this. The location is that of the primitive.
+    /// Announces that this thread may sleep for this, in a method that has called [`Caller::calls`].
     #[inline(always)]
     #[must_use]
     pub fn block(&self, kind: Kind, is_timed: bool) -> Blocking {
-        Blocking::new(kind, &self.object, self.made_at, is_timed)
+        Blocking::new(kind, &self.object, Caller::of_call(), is_timed)
     }
 
     /// Returns the location of the primitive.
@@ -115,6 +115,12 @@ impl Waiting {
     #[inline(always)]
     pub fn begin(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
         self.record.begin(kind, object, waker);
+    }
+
+    /// Like [`begin`](Self::begin). The location is that of the method that polls (`CalledAt`).
+    #[inline(always)]
+    pub fn begin_called(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
+        self.record.begin_called(kind, object, waker);
     }
 
     /// Like [`begin`](Self::begin), but for an object that is only a number: a task, or none.

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::{WaitQueue, coop, deadline};
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_observe::Kind;
 use blitz_io_observe::named;
+use blitz_io_observe::{CalledAt, Kind};
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::{Shared, Tail};
 use crate::events;
-use crate::wait::{Event, Target, Wait, block_until};
+use crate::wait::{Event, Target, Wait, block_until, may_block};
 
 /// The end of a broadcast channel that receives.
 ///
@@ -152,8 +152,9 @@ impl<T: Clone> Receiver<T> {
     /// # thread.join().unwrap().unwrap();
     /// # });
     /// ```
-    pub async fn recv(&mut self) -> Result<T, RecvError> {
-        coop::cooperative(Wait::new(self)).await
+    #[track_caller]
+    pub fn recv(&mut self) -> impl Future<Output = Result<T, RecvError>> {
+        CalledAt::new(async move { coop::cooperative(Wait::new(self)).await })
     }
 
     /// Gets the next value if there is one.
@@ -224,7 +225,7 @@ impl<T: Clone> Receiver<T> {
     #[track_caller]
     #[doc(alias = "recv_blocking")]
     pub fn blocking_recv(&mut self) -> Result<T, RecvError> {
-        coop::assert_may_block();
+        let _call = may_block();
         // Without a deadline, it is never given up.
         block_until(self, None).unwrap_or(Err(RecvError::Closed))
     }
@@ -256,7 +257,7 @@ impl<T: Clone> Receiver<T> {
     #[track_caller]
     #[doc(alias = "recv_timeout")]
     pub fn blocking_recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        coop::assert_may_block();
+        let _call = may_block();
         let mut this = self;
         let received = this.look();
         let received = received.or_else(|| block_until(this, deadline::after(timeout)));
@@ -286,7 +287,7 @@ impl<T: Clone> Receiver<T> {
     #[track_caller]
     #[doc(alias = "recv_deadline")]
     pub fn blocking_recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
-        coop::assert_may_block();
+        let _call = may_block();
         let received = block_until(self, Some(deadline));
         Ok(received.ok_or(RecvTimeoutError::Timeout)??)
     }

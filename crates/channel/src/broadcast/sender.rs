@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::{WaitQueue, coop, deadline};
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_observe::Kind;
 use blitz_io_observe::named;
+use blitz_io_observe::{CalledAt, Kind};
 
 use super::Shared;
 use super::error::SendError;
 use super::receiver::Receiver;
 use crate::events;
-use crate::wait::{Event, Target, Wait, block_until};
+use crate::wait::{Event, Target, Wait, block_until, may_block};
 
 /// The end of a broadcast channel that sends. It can be cloned and shared.
 ///
@@ -180,8 +180,11 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.receiver_count(), 0);
     /// # thread.join().unwrap();
     /// ```
-    pub async fn closed(&self) {
-        Wait::new(Closed(&self.shared)).await;
+    #[track_caller]
+    pub fn closed(&self) -> impl Future<Output = ()> {
+        CalledAt::new(async move {
+            Wait::new(Closed(&self.shared)).await;
+        })
     }
 
     /// Waits as [`closed`](Self::closed) does, for a thread: blocks it until there are no
@@ -192,7 +195,7 @@ impl<T> Sender<T> {
     /// In a task, if the runtime is that of this project: it must not be blocked.
     #[track_caller]
     pub fn blocking_closed(&self) {
-        coop::assert_may_block();
+        let _call = may_block();
         block_until(Closed(&self.shared), None);
     }
 
@@ -214,7 +217,7 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
-        coop::assert_may_block();
+        let _call = may_block();
         block_until(Closed(&self.shared), deadline::after(timeout)).is_some()
     }
 
@@ -236,7 +239,7 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn blocking_closed_deadline(&self, deadline: Instant) -> bool {
-        coop::assert_may_block();
+        let _call = may_block();
         block_until(Closed(&self.shared), Some(deadline)).is_some()
     }
 }

@@ -4,7 +4,7 @@ use std::iter::FusedIterator;
 use std::mem;
 
 use blitz_io_core::{coop, debug_fields};
-use blitz_io_observe::Kind;
+use blitz_io_observe::{CalledAt, Kind};
 
 use super::error::{SendError, TrySendError};
 use super::sender::Sender;
@@ -36,9 +36,12 @@ impl<T> Sender<T> {
     /// assert_eq!(rx.recv().await, Some(456));
     /// # });
     /// ```
-    pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
-        self.take_permits(1).await?;
-        Ok(Permit { tx: &self.tx })
+    #[track_caller]
+    pub fn reserve(&self) -> impl Future<Output = Result<Permit<'_, T>, SendError<()>>> {
+        CalledAt::new(async move {
+            self.take_permits(1).await?;
+            Ok(Permit { tx: &self.tx })
+        })
     }
 
     /// Waits for room for `n` values, and keeps it.
@@ -64,10 +67,16 @@ impl<T> Sender<T> {
     /// assert_eq!(rx.recv().await, Some(2));
     /// # });
     /// ```
-    pub async fn reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
-        let permits = self.permits(n).ok_or(SendError(()))?;
-        self.take_permits(permits).await?;
-        Ok(PermitIterator { tx: &self.tx, n })
+    #[track_caller]
+    pub fn reserve_many(
+        &self,
+        n: usize,
+    ) -> impl Future<Output = Result<PermitIterator<'_, T>, SendError<()>>> {
+        CalledAt::new(async move {
+            let permits = self.permits(n).ok_or(SendError(()))?;
+            self.take_permits(permits).await?;
+            Ok(PermitIterator { tx: &self.tx, n })
+        })
     }
 
     /// Waits for room for one value, and keeps it and the sender.
@@ -92,10 +101,13 @@ impl<T> Sender<T> {
     /// # drop(tx);
     /// # });
     /// ```
-    pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
-        self.take_permits(1).await?;
-        let tx = Some(self.tx);
-        Ok(OwnedPermit { tx })
+    #[track_caller]
+    pub fn reserve_owned(self) -> impl Future<Output = Result<OwnedPermit<T>, SendError<()>>> {
+        CalledAt::new(async move {
+            self.take_permits(1).await?;
+            let tx = Some(self.tx);
+            Ok(OwnedPermit { tx })
+        })
     }
 
     /// Keeps room for one value if there is some and no sender waits for it.

@@ -5,11 +5,12 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use blitz_io_core::{coop, deadline};
-use blitz_io_observe::{Named, Object};
+use blitz_io_core::deadline;
+use blitz_io_observe::{CalledAt, Named, Object};
 
 use super::error::{RecvTimeoutError, TryRecvError};
 use super::rx::Rx;
+use crate::wait::may_block;
 
 /// The methods that receivers of bounded and of unbounded channels share.
 macro_rules! receiver {
@@ -43,8 +44,11 @@ macro_rules! receiver {
             /// assert_eq!(rx.recv().await, None);
             /// # });
             /// ```
-            pub async fn recv(&mut self) -> Option<T> {
-                poll_fn(|cx| self.rx.poll(cx)).await
+            #[track_caller]
+            pub fn recv(&mut self) -> impl Future<Output = Option<T>> {
+                CalledAt::new(async move {
+                    poll_fn(|cx| self.rx.poll(cx)).await
+                })
             }
 
             /// Receives as many values as there are, up to `limit`, at the end of
@@ -67,8 +71,11 @@ macro_rules! receiver {
             /// assert_eq!(numbers, [1, 2, 3]);
             /// # });
             /// ```
-            pub async fn recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
-                poll_fn(|cx| self.rx.poll_many(cx, buffer, limit)).await
+            #[track_caller]
+            pub fn recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> impl Future<Output = usize> {
+                CalledAt::new(async move {
+                    poll_fn(|cx| self.rx.poll_many(cx, buffer, limit)).await
+                })
             }
 
             /// Receives the next value if there is one. Waits a moment for a value that is just
@@ -116,7 +123,7 @@ macro_rules! receiver {
             #[track_caller]
             #[doc(alias = "recv_blocking")]
             pub fn blocking_recv(&mut self) -> Option<T> {
-                coop::assert_may_block();
+                let _call = may_block();
                 self.rx.blocking(None).ok()
             }
 
@@ -149,7 +156,7 @@ macro_rules! receiver {
                 &mut self,
                 timeout: Duration,
             ) -> Result<T, RecvTimeoutError> {
-                coop::assert_may_block();
+                let _call = may_block();
                 self.rx.blocking(deadline::after(timeout))
             }
 
@@ -179,7 +186,7 @@ macro_rules! receiver {
                 &mut self,
                 deadline: Instant,
             ) -> Result<T, RecvTimeoutError> {
-                coop::assert_may_block();
+                let _call = may_block();
                 self.rx.blocking(Some(deadline))
             }
 
@@ -200,7 +207,7 @@ macro_rules! receiver {
             /// ```
             #[track_caller]
             pub fn blocking_recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
-                coop::assert_may_block();
+                let _call = may_block();
                 self.rx.blocking_many(buffer, limit)
             }
 

@@ -199,7 +199,8 @@ impl<T> Rx<T> {
         match self.announce() {
             Announced::Sleep => {
                 let kind = WaitKind::new(Kind::MpscReceive);
-                self.waiting.begin(kind, &self.chan.observed.object, waker);
+                self.waiting
+                    .begin_called(kind, &self.chan.observed.object, waker);
                 Poll::Pending
             }
             Announced::Value if step_is_done(|| self.cursor.is_filled()) => {

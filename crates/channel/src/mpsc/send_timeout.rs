@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use blitz_io_core::coop;
 use blitz_io_core::timers::{self, Timer};
+use blitz_io_observe::CalledAt;
 
 use super::error::SendTimeoutError;
 use super::sender::Sender;
@@ -45,27 +46,30 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.send_timeout(2, timeout).await, Err(SendTimeoutError::Timeout(2)));
     /// # }
     /// ```
-    pub async fn send_timeout(
+    #[track_caller]
+    pub fn send_timeout(
         &self,
         value: T,
         timeout: Duration,
-    ) -> Result<(), SendTimeoutError<T>> {
-        let timers = timers::installed();
-        timers.assert_here();
-        if let Some(claim) = self.tx.claim_in_budget() {
-            self.tx.fill(claim, value);
-            return Ok(());
-        }
-        let mut room = pin!(self.tx.reserve(1));
-        let mut timer = timers.timer(timeout);
-        match poll_fn(|cx| poll_in_time(room.as_mut(), &mut timer, cx)).await {
-            Some(Ok(())) => {
-                self.tx.send_permitted(value);
-                Ok(())
+    ) -> impl Future<Output = Result<(), SendTimeoutError<T>>> {
+        CalledAt::new(async move {
+            let timers = timers::installed();
+            timers.assert_here();
+            if let Some(claim) = self.tx.claim_in_budget() {
+                self.tx.fill(claim, value);
+                return Ok(());
             }
-            Some(Err(_)) => Err(SendTimeoutError::Closed(value)),
-            None => Err(SendTimeoutError::Timeout(value)),
-        }
+            let mut room = pin!(self.tx.reserve(1));
+            let mut timer = timers.timer(timeout);
+            match poll_fn(|cx| poll_in_time(room.as_mut(), &mut timer, cx)).await {
+                Some(Ok(())) => {
+                    self.tx.send_permitted(value);
+                    Ok(())
+                }
+                Some(Err(_)) => Err(SendTimeoutError::Closed(value)),
+                None => Err(SendTimeoutError::Timeout(value)),
+            }
+        })
     }
 }
 

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use blitz_io_core::{coop, deadline};
-use blitz_io_observe::{Named, Object};
+use blitz_io_core::deadline;
+use blitz_io_observe::{CalledAt, Named, Object};
 
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::tx::{Tx, WeakTx};
+use crate::wait::may_block;
 
 /// The methods that senders of bounded and of unbounded channels share.
 macro_rules! sender {
@@ -44,8 +45,11 @@ macro_rules! sender {
             /// tx.closed().await;
             /// # });
             /// ```
-            pub async fn closed(&self) {
-                self.tx.closed().await;
+            #[track_caller]
+            pub fn closed(&self) -> impl Future<Output = ()> {
+                CalledAt::new(async move {
+                    self.tx.closed().await;
+                })
             }
 
             /// Blocks the thread until the receiver closes the channel or is dropped.
@@ -64,7 +68,7 @@ macro_rules! sender {
             /// ```
             #[track_caller]
             pub fn blocking_closed(&self) {
-                coop::assert_may_block();
+                let _call = may_block();
                 self.tx.closed_until(None);
             }
 
@@ -86,7 +90,7 @@ macro_rules! sender {
             /// ```
             #[track_caller]
             pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
-                coop::assert_may_block();
+                let _call = may_block();
                 self.tx.closed_until(deadline::after(timeout))
             }
 
@@ -107,7 +111,7 @@ macro_rules! sender {
             /// ```
             #[track_caller]
             pub fn blocking_closed_deadline(&self, deadline: Instant) -> bool {
-                coop::assert_may_block();
+                let _call = may_block();
                 self.tx.closed_until(Some(deadline))
             }
 
@@ -262,21 +266,24 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.send("again").await.unwrap_err().0, "again");
     /// # });
     /// ```
-    pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        if let Some(claim) = self.tx.claim_in_budget() {
-            self.tx.fill(claim, value);
-            return Ok(());
-        }
-        match self.tx.reserve(1).await {
-            Ok(()) => {
-                self.tx.send_permitted(value);
-                Ok(())
+    #[track_caller]
+    pub fn send(&self, value: T) -> impl Future<Output = Result<(), SendError<T>>> {
+        CalledAt::new(async move {
+            if let Some(claim) = self.tx.claim_in_budget() {
+                self.tx.fill(claim, value);
+                return Ok(());
             }
-            Err(_) => {
-                self.tx.refuses(&TrySendError::Closed(()));
-                Err(SendError(value))
+            match self.tx.reserve(1).await {
+                Ok(()) => {
+                    self.tx.send_permitted(value);
+                    Ok(())
+                }
+                Err(_) => {
+                    self.tx.refuses(&TrySendError::Closed(()));
+                    Err(SendError(value))
+                }
             }
-        }
+        })
     }
 
     /// Sends a value if there is room and no sender waits for it.
@@ -333,7 +340,7 @@ impl<T> Sender<T> {
     #[track_caller]
     #[doc(alias = "send_blocking")]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
-        coop::assert_may_block();
+        let _call = may_block();
         let sent = self.tx.send_blocking(value, || None);
         sent.map_err(|error| SendError(error.into_inner()))
     }
@@ -368,7 +375,7 @@ impl<T> Sender<T> {
         value: T,
         timeout: Duration,
     ) -> Result<(), SendTimeoutError<T>> {
-        coop::assert_may_block();
+        let _call = may_block();
         self.tx.send_blocking(value, || deadline::after(timeout))
     }
 
@@ -398,7 +405,7 @@ impl<T> Sender<T> {
         value: T,
         deadline: Instant,
     ) -> Result<(), SendTimeoutError<T>> {
-        coop::assert_may_block();
+        let _call = may_block();
         self.tx.send_blocking(value, || Some(deadline))
     }
 

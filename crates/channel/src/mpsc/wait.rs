@@ -341,7 +341,7 @@ impl<T> Reserve<'_, T> {
         let Poll::Ready(result) = self.poll_permits(cx) else {
             let kind = WaitKind::new(Kind::MpscSend);
             self.waiting
-                .begin(kind, &self.chan.observed.object, cx.waker());
+                .begin_called(kind, &self.chan.observed.object, cx.waker());
             return Poll::Pending;
         };
         self.waiting.end();

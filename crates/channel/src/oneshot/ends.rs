@@ -287,7 +287,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         // SAFETY: the record is the receiver's. No other code has the sender yet, so it does not look at the
         // origin yet.
         unsafe {
-            storage.cell().record.put(Wait::new(Caller::here()));
+            storage.cell().record.put(Wait::new(Caller::UNKNOWN));
             storage.cell().origin.put(Origin::of_object());
         };
         Self {
@@ -583,11 +583,13 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
 impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
     type Output = Result<T, RecvError>;
 
+    // The caller is the `.await`, for the record.
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let kind = WaitKind::new(Kind::OneshotReceive);
+        let (kind, caller) = (WaitKind::new(Kind::OneshotReceive), Caller::here());
         self.poll_recorded(cx, |record, origin, waker| {
-            record.begin_made(kind, origin, waker)
+            record.begin_made_awaited(kind, origin, caller, waker)
         })
     }
 }

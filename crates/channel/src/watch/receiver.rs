@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_observe::Kind;
 use blitz_io_observe::named;
+use blitz_io_observe::{CalledAt, Kind};
 
 use super::error::{RecvError, RecvTimeoutError};
 use super::{CLOSED, Changed, Shared, Version, lock};
 use crate::events;
 use crate::model::model_has_failed;
-use crate::wait::{Wait, block_until};
+use crate::wait::{Wait, block_until, may_block};
 
 /// The end that looks at the value, and waits for it to change. It can be cloned. Each receiver
 /// has its own record of the version that it has seen.
@@ -153,11 +153,14 @@ impl<T> Receiver<T> {
     /// assert!(rx.changed().await.is_err());
     /// # });
     /// ```
-    pub async fn changed(&mut self) -> Result<(), RecvError> {
-        let word = coop::cooperative(Wait::new(self.next_change())).await;
-        let seen = mark_seen(&mut self.version, word);
-        sees(&self.shared, seen.is_ok());
-        seen
+    #[track_caller]
+    pub fn changed(&mut self) -> impl Future<Output = Result<(), RecvError>> {
+        CalledAt::new(async move {
+            let word = coop::cooperative(Wait::new(self.next_change())).await;
+            let seen = mark_seen(&mut self.version, word);
+            sees(&self.shared, seen.is_ok());
+            seen
+        })
     }
 
     /// Waits until the value is as wanted, beginning with the present one. The last value that
@@ -184,8 +187,12 @@ impl<T> Receiver<T> {
     /// assert_eq!(*rx.wait_for(|&value| value > 8).await.unwrap(), 9);
     /// # });
     /// ```
-    pub async fn wait_for(&mut self, f: impl FnMut(&T) -> bool) -> Result<Ref<'_, T>, RecvError> {
-        coop::cooperative(self.wait_until(f)).await
+    #[track_caller]
+    pub fn wait_for(
+        &mut self,
+        f: impl FnMut(&T) -> bool,
+    ) -> impl Future<Output = Result<Ref<'_, T>, RecvError>> {
+        CalledAt::new(async move { coop::cooperative(self.wait_until(f)).await })
     }
 
     async fn wait_until(&mut self, mut f: impl FnMut(&T) -> bool) -> Result<Ref<'_, T>, RecvError> {
@@ -221,7 +228,7 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn blocking_changed(&mut self) -> Result<(), RecvError> {
-        coop::assert_may_block();
+        let _call = may_block();
         self.changed_until(None).unwrap_or(Err(RecvError(())))
     }
 
@@ -250,7 +257,7 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn blocking_changed_timeout(&mut self, timeout: Duration) -> Result<(), RecvTimeoutError> {
-        coop::assert_may_block();
+        let _call = may_block();
         in_time(self.changed_until(deadline::after(timeout)))
     }
 
@@ -276,7 +283,7 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn blocking_changed_deadline(&mut self, deadline: Instant) -> Result<(), RecvTimeoutError> {
-        coop::assert_may_block();
+        let _call = may_block();
         in_time(self.changed_until(Some(deadline)))
     }
 
@@ -303,7 +310,7 @@ impl<T> Receiver<T> {
         &mut self,
         f: impl FnMut(&T) -> bool,
     ) -> Result<Ref<'_, T>, RecvError> {
-        coop::assert_may_block();
+        let _call = may_block();
         self.wait_for_until(f, None).unwrap_or(Err(RecvError(())))
     }
 
@@ -334,7 +341,7 @@ impl<T> Receiver<T> {
         f: impl FnMut(&T) -> bool,
         timeout: Duration,
     ) -> Result<Ref<'_, T>, RecvTimeoutError> {
-        coop::assert_may_block();
+        let _call = may_block();
         in_time(self.wait_for_until(f, deadline::after(timeout)))
     }
 
@@ -363,7 +370,7 @@ impl<T> Receiver<T> {
         f: impl FnMut(&T) -> bool,
         deadline: Instant,
     ) -> Result<Ref<'_, T>, RecvTimeoutError> {
-        coop::assert_may_block();
+        let _call = may_block();
         in_time(self.wait_for_until(f, Some(deadline)))
     }
 

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
 use blitz_io_futex::atomic::Ordering;
-use blitz_io_observe::Kind;
 use blitz_io_observe::named;
+use blitz_io_observe::{CalledAt, Kind};
 
 use super::error::SendError;
 use super::receiver::{Receiver, Ref};
 use super::{Closed, Shared, channel, lock};
 use crate::events;
 use crate::model::model_has_failed;
-use crate::wait::{Wait, block_until};
+use crate::wait::{Wait, block_until, may_block};
 
 /// The end that changes the value. There can be several: it can be cloned.
 #[derive(Debug)]
@@ -180,8 +180,11 @@ impl<T> Sender<T> {
     /// tx.closed().await;
     /// # });
     /// ```
-    pub async fn closed(&self) {
-        coop::cooperative(Wait::new(Closed(&self.shared))).await;
+    #[track_caller]
+    pub fn closed(&self) -> impl Future<Output = ()> {
+        CalledAt::new(async move {
+            coop::cooperative(Wait::new(Closed(&self.shared))).await;
+        })
     }
 
     /// Blocks the thread until there is no receiver.
@@ -199,7 +202,7 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn blocking_closed(&self) {
-        coop::assert_may_block();
+        let _call = may_block();
         block_until(Closed(&self.shared), None);
     }
 
@@ -219,7 +222,7 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
-        coop::assert_may_block();
+        let _call = may_block();
         block_until(Closed(&self.shared), deadline::after(timeout)).is_some()
     }
 
@@ -241,7 +244,7 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn blocking_closed_deadline(&self, deadline: Instant) -> bool {
-        coop::assert_may_block();
+        let _call = may_block();
         block_until(Closed(&self.shared), Some(deadline)).is_some()
     }
 

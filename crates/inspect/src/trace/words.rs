@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use blitz_io_observe::{Kind, Mode, number_of_child};
 
 use super::recording::{Ender, Event, For, Recording, Target, What};
-use crate::names::{is_of_channel, role_of_place};
+use crate::names::is_of_channel;
 use crate::snapshot::{Waiter, id_of_child};
 
 /// The begin of the sentence about an operation that a task begins unless it is preempted there.
@@ -470,11 +470,7 @@ impl<'a> Writer<'a> {
                     Some(side) => format!("until its socket is {side}"),
                     None => format!("for {}", self.target(wait)),
                 };
-                let kind = self.recording.kind(wait.kind).1;
-                format!(
-                    "waits {target}{}",
-                    self.with(role_of_place(kind), wait.location)
-                )
+                format!("waits {target}{}", self.at(wait.location))
             }
             What::Block(wait) => format!(
                 "blocks its thread for {}{}",
@@ -601,13 +597,8 @@ impl<'a> Writer<'a> {
     }
 
     fn at(&self, location: usize) -> String {
-        self.with("at", location)
-    }
-
-    /// Returns a location with its role, after a comma.
-    fn with(&self, role: &str, location: usize) -> String {
         let text = self.place(location);
-        text.map_or_else(String::new, |text| format!(", {role} {text}"))
+        text.map_or_else(String::new, |text| format!(", at {text}"))
     }
 
     /// Returns a location in the program.

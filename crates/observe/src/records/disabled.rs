@@ -233,6 +233,12 @@ impl Caller {
     }
 
     /// Returns the empty location.
+    #[inline(always)]
+    pub(crate) fn of_call() -> Self {
+        Self
+    }
+
+    /// Returns the empty location.
     pub const UNKNOWN: Self = Self;
 
     /// Does nothing.
@@ -412,6 +418,10 @@ impl Wait {
     /// Does nothing.
     #[inline(always)]
     pub fn begin_made(&mut self, _kind: WaitKind, _origin: Origin, _waker: &Waker) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn begin_made_awaited(&mut self, _: WaitKind, _: Origin, _: Caller, _: &Waker) {}
 
     /// Does nothing.
     #[inline(always)]

@@ -42,7 +42,7 @@ impl Caller {
 
     /// Returns the location at which this thread has called a method of a source.
     #[inline]
-    pub(super) fn of_call() -> Self {
+    pub(crate) fn of_call() -> Self {
         Self(LOCAL.with(|local| local.caller.get()))
     }
 

@@ -132,11 +132,31 @@ impl Wait {
     #[inline]
     pub fn begin_awaited(&mut self, kind: WaitKind, number: u64, caller: Caller, waker: &Waker) {
         if self.is_new(waker) {
-            self.end();
-            let caller = caller.of_program().0.or(Caller::of_call().0);
-            self.word = Self::new(Caller(caller)).word;
+            self.awaited_at(caller);
             self.begin_new(kind, Target::Number(number), waker.data().addr());
         }
+    }
+
+    /// Like [`begin_awaited`](Self::begin_awaited), but for an object of which only the origin is known.
+    #[inline]
+    pub fn begin_made_awaited(
+        &mut self,
+        kind: WaitKind,
+        origin: Origin,
+        caller: Caller,
+        waker: &Waker,
+    ) {
+        if self.is_new(waker) {
+            self.awaited_at(caller);
+            self.begin_new(kind, Target::Made(origin), waker.data().addr());
+        }
+    }
+
+    /// Ends the record. The next one has the location of this `.await`, or of the method that it belongs to.
+    fn awaited_at(&mut self, caller: Caller) {
+        self.end();
+        let caller = caller.of_program().0.or(Caller::of_call().0);
+        self.word = Self::new(Caller(caller)).word;
     }
 
     /// Like [`begin`](Self::begin), but for an object of which only the origin is known.
