@@ -325,6 +325,12 @@ fn is_listed(program: &str, kind: &str, object: Option<&str>, waiters: usize, fi
             .and_then(|object| object.name.as_deref());
         assert_eq!(name, object, "{wait:#?}");
         assert!(wait.location.contains(file), "{wait:#?}");
+        // The line of the call, not that of the creation.
+        let object = wait.object.as_ref();
+        assert!(
+            object.is_none_or(|object| object.created_at != wait.location),
+            "{wait:#?}"
+        );
     }
     // If it is certain that these waits last, then because no thread is left.
     let is_fine =
