@@ -192,6 +192,11 @@ fn halve<B: Body>(worker: &Worker, run: &Run<'_, B>, pieces: Range<usize>) {
     );
 }
 
+#[track_caller]
+fn check_chunk(len: usize) {
+    assert!(len != 0, "a chunk has at least one item");
+}
+
 /// The calling thread takes part even if it is outside.
 impl ThreadPool {
     fn pieces(&self, range: Range<usize>, grain: usize) -> Pieces {
@@ -281,13 +286,14 @@ impl ThreadPool {
     /// # Panics
     ///
     /// Panics if `len` is 0, or if `f` panics.
+    #[track_caller]
     pub fn for_each_chunk<T: Send>(
         &self,
         slice: &mut [T],
         len: usize,
         f: impl Fn(usize, &mut [T]) + Sync,
     ) {
-        assert!(len != 0, "a chunk has at least one item");
+        check_chunk(len);
         let pieces = self.pieces(0..slice.len(), len);
         let start = AtomicPtr::new(slice.as_mut_ptr());
         let run = |(): &mut (), piece, items: Range<usize>| {
@@ -487,7 +493,10 @@ pub fn for_each_init<S>(
 /// });
 /// assert_eq!(squares[31], 961);
 /// ```
+#[track_caller]
 pub fn for_each_chunk<T: Send>(slice: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) + Sync) {
+    // A closure would not pass the caller's place on.
+    check_chunk(len);
     with_current(|pool| pool.for_each_chunk(slice, len, f));
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use blitz_io_pool::{
     for_each, for_each_chunk, for_each_init, map_reduce, map_reduce_ordered, try_for_each,
 };
+use blitz_io_testing::file_of_panic;
 
 use crate::join::pool;
 
@@ -87,6 +88,16 @@ fn chunks_cover_the_slice() {
 #[should_panic(expected = "at least one item")]
 fn a_chunk_of_no_items_is_refused() {
     for_each_chunk(&mut [1, 2], 0, |_, _| {});
+}
+
+#[test]
+fn a_panic_over_an_argument_names_the_callers_file() {
+    let two = pool(2);
+    let places = [
+        file_of_panic(|| for_each_chunk(&mut [1, 2], 0, |_, _| {})),
+        file_of_panic(|| two.for_each_chunk(&mut [1, 2], 0, |_, _| {})),
+    ];
+    assert_eq!(places, [file!(); 2]);
 }
 
 #[test]
