@@ -409,9 +409,8 @@ pub fn for_each(range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
 /// Calls `f` with every number of `range` until one call returns an error, `None` or
 /// [`ControlFlow::Break`], and returns that. Pieces that have not begun by then are skipped.
 ///
-/// If several calls return such a result, this returns the one that came first, and drops the
-/// others. Which one that is depends on the threads: it may have a higher number than another
-/// one that would have failed, too.
+/// Of several such results, this function returns the first and drops the others. The threads
+/// decide which one is first; another item that fails may have a lower number.
 ///
 /// See [`for_each`] for `grain`.
 ///

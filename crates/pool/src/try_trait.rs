@@ -1,4 +1,4 @@
-//! What a function returns that may end a loop early.
+//! The trait of results that may end a loop early.
 
 use std::ops::ControlFlow;
 

@@ -6,8 +6,8 @@ use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, join};
 
-/// Joins two closures that panic, and returns the message of the panic. The second one says whether the thread was
-/// unwinding, and holds a lock when it panics.
+/// Joins two closures that panic, and returns the message of the panic. The second one records `thread::panicking()`,
+/// and holds a lock when it panics.
 fn panic_twice() -> (&'static str, Option<bool>, bool) {
     let (mut seen, lock) = (None, Mutex::new(()));
     let second = || {
