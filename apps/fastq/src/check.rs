@@ -139,7 +139,7 @@ impl Options {
             if name.is_empty() {
                 continue;
             }
-            let target = Target::new(&path(name))
+            let target = Target::new(path(name))
                 .map_err(|error| Failure::file(name, "create it", &error))?;
             if keep_existing && path(name).exists() {
                 return Err(Failure::options(format!(

@@ -22,7 +22,7 @@ pub struct Output {
 
 impl Output {
     pub fn create(name: &str) -> Result<Self, Failure> {
-        Self::open(name, Target::new(&crate::file_names::path(name)))
+        Self::open(name, Target::new(crate::file_names::path(name)))
     }
 
     pub fn stdout() -> Result<Self, Failure> {

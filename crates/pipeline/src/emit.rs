@@ -5,12 +5,19 @@ use std::fmt;
 
 /// Takes the values that a stage makes of an item.
 pub struct Emit<'a, T> {
+    /// Number of sinks of the pipeline.
+    sinks: usize,
     to: &'a mut dyn FnMut(usize, T),
 }
 
 impl<'a, T> Emit<'a, T> {
-    pub(crate) fn new(to: &'a mut dyn FnMut(usize, T)) -> Self {
-        Self { to }
+    pub(crate) fn new(sinks: usize, to: &'a mut dyn FnMut(usize, T)) -> Self {
+        Self { sinks, to }
+    }
+
+    /// Returns how many sinks the pipeline has.
+    pub(crate) fn sinks(&self) -> usize {
+        self.sinks
     }
 
     /// Passes a value on to the next stage, or to the (first) sink.
@@ -25,7 +32,9 @@ impl<'a, T> Emit<'a, T> {
     ///
     /// Panics if the pipeline has no such sink.
     #[inline]
+    #[track_caller]
     pub fn push_to(&mut self, sink: usize, value: T) {
+        assert!(sink < self.sinks, "there is no sink {sink}");
         (self.to)(sink, value);
     }
 }

@@ -58,6 +58,7 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
     /// # Panics
     ///
     /// Panics if `workers` is 0.
+    #[track_caller]
     pub fn workers(mut self, workers: usize) -> Self {
         assert!(workers > 0, "a pipeline has at least one worker");
         self.workers = workers;
@@ -73,6 +74,7 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
     /// # Panics
     ///
     /// Panics if `workers` is 0.
+    #[track_caller]
     pub fn in_stages(mut self, workers: usize) -> Self {
         assert!(
             workers > 0,
@@ -88,6 +90,7 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
     /// # Panics
     ///
     /// Panics if `items` is 0.
+    #[track_caller]
     pub fn capacity(mut self, items: usize) -> Self {
         assert!(items > 0, "a pipeline has room for at least one item");
         self.capacity = Some(items);

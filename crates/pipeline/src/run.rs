@@ -57,11 +57,10 @@ impl<P, T, E, S, K> Run<P, T, E, S, K> {
             part.take().expect("all parts of a claimed item were read")
         };
         let mut push = |sink: usize, value| {
-            assert!(sink < self.results.len(), "there is no sink {sink}");
             // SAFETY: the step is the caller's, and all results of the item belong to it.
             unsafe { self.results[sink].get(item) }.push(value);
         };
-        match work(&mut take, &mut Emit::new(&mut push)) {
+        match work(&mut take, &mut Emit::new(self.results.len(), &mut push)) {
             Ok(()) => true,
             Err(error) => {
                 self.failed(item, Place::Stage, error);

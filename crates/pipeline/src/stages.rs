@@ -100,6 +100,9 @@ fn one<'a, T, E, S>(source: S) -> Stages<'a, T, T, E, S> {
 ///
 /// Each item costs about as much as a lock; see [`batches`] for small items.
 ///
+/// `E` is the type of errors. If neither a stage nor the sink says it, the program does, as in
+/// `iter::<_, Infallible>(…)`.
+///
 /// ```
 /// use blitz_io::pipeline;
 ///
@@ -141,6 +144,7 @@ where
 ///     .unwrap();
 /// assert_eq!(sums, [6, 22, 17]);
 /// ```
+#[track_caller]
 pub fn batches<'a, I, E>(items: I, size: usize) -> Stages<'a, Vec<I::Item>, Vec<I::Item>, E>
 where
     I: IntoIterator,
@@ -184,6 +188,7 @@ where
 /// # Panics
 ///
 /// Panics if there are no sources.
+#[track_caller]
 pub fn joined<'a, P, E, F, const N: usize>(sources: [F; N]) -> Stages<'a, P, [P; N], E>
 where
     F: FnMut() -> Result<Option<P>, E> + Send + 'a,
@@ -202,6 +207,7 @@ where
 /// # Panics
 ///
 /// Panics if there are no sources.
+#[track_caller]
 pub fn async_joined<'a, P, E, const N: usize>(
     sources: [AsyncSource<'a, P, E>; N],
 ) -> Stages<'a, P, [P; N], E, AsyncSource<'a, P, E>>
@@ -212,6 +218,7 @@ where
     many(sources.into())
 }
 
+#[track_caller]
 fn many<'a, P, E, S, const N: usize>(sources: Vec<S>) -> Stages<'a, P, [P; N], E, S> {
     assert!(N > 0, "a pipeline has at least one source");
     Stages {
@@ -323,15 +330,13 @@ where
         let work: MakeWork<'a, P, U, E> = Box::new(move || {
             let (mut before, mut state, stage) = (before(), state(), stage.clone());
             Box::new(move |take, emit| {
-                let mut failed = Ok(());
-                before(
-                    take,
-                    &mut Emit::new(&mut |_, value| {
-                        if failed.is_ok() {
-                            failed = stage(&mut state, value, emit);
-                        }
-                    }),
-                )?;
+                let (mut failed, sinks) = (Ok(()), emit.sinks());
+                let mut next = |_, value| {
+                    if failed.is_ok() {
+                        failed = stage(&mut state, value, emit);
+                    }
+                };
+                before(take, &mut Emit::new(sinks, &mut next))?;
                 failed
             })
         });
@@ -407,6 +412,7 @@ where
     /// # Panics
     ///
     /// Panics if there are no sinks.
+    #[track_caller]
     pub fn sinks<U, F>(
         self,
         split: impl Fn(T, &mut Emit<'_, U>) -> Result<(), E> + Send + Sync + 'a,
@@ -445,6 +451,7 @@ where
     /// # Panics
     ///
     /// Panics if there are no sinks.
+    #[track_caller]
     pub fn async_sinks<U: Send + 'a>(
         self,
         split: impl Fn(T, &mut Emit<'_, U>) -> Result<(), E> + Send + Sync + 'a,

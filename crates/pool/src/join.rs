@@ -8,11 +8,11 @@
 //! A recursion that has been found to be [fine](crate::policy), and that already has forks for
 //! other workers to steal, does not fork: it costs as much as the calls alone.
 
+use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 
-use blitz_io_core::OnDrop;
 use blitz_io_observe::decisions;
 
 use crate::context::FnContext;
@@ -204,11 +204,29 @@ where
     A: FnOnce(&Worker, bool) -> RA,
     B: FnOnce(&Worker, bool) -> RB,
 {
-    let unwinding = OnDrop(move || run_quietly(worker, b));
     // SAFETY: by this function's contract, the caller does not use `a` afterwards.
-    let result = unsafe { take(a)(worker, injected) };
-    std::mem::forget(unwinding);
-    result
+    let first = || unsafe { take(a)(worker, injected) };
+    run_before(first, || run_quietly(worker, b))
+}
+
+/// Runs `first`. If it panics, calls `run_second` and then resumes the panic.
+///
+/// The panic is caught in between. While a thread unwinds, `thread::panicking()` is true in every job
+/// that it runs, and the job's panic would poison no lock.
+#[inline(always)]
+fn run_before<R>(first: impl FnOnce() -> R, run_second: impl FnOnce()) -> R {
+    match panic::catch_unwind(AssertUnwindSafe(first)) {
+        Ok(result) => result,
+        Err(payload) => resume_after(payload, run_second),
+    }
+}
+
+/// A function of its own: it keeps the payload in registers that the frame of a `join` need not save.
+#[cold]
+#[inline(never)]
+fn resume_after(payload: Box<dyn Any + Send>, run_second: impl FnOnce()) -> ! {
+    run_second();
+    panic::resume_unwind(payload)
 }
 
 /// Forks the second closure and runs the first one. It is not inlined, so that the frames
@@ -249,11 +267,9 @@ where
             )
         };
     };
-    let forked = &*job;
-    let unwinding = OnDrop(move || finish(worker, forked, position));
     // SAFETY: by this function's contract, the caller does not use `a` afterwards.
-    let result_a = unsafe { take(a)(worker, injected) };
-    std::mem::forget(unwinding);
+    let first = || unsafe { take(a)(worker, injected) };
+    let result_a = run_before(first, || finish(worker, &job, position));
     if worker.take_back(position) || get_back(worker, &job, position) {
         worker.joined(StackJob::<JoinLatch, B, RB>::site());
         // SAFETY: this worker has taken it back, so no other thread has it.

@@ -60,6 +60,7 @@ mod sleep;
 mod slots;
 mod spawn;
 mod thread_pool;
+mod try_trait;
 mod worker;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
@@ -82,6 +83,7 @@ pub use thread_pool::{
     ThreadPool, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
     yield_local, yield_now,
 };
+pub use try_trait::Try;
 pub use worker::Yield;
 
 /// Internals for the models in `tests/`.

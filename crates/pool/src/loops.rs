@@ -24,6 +24,7 @@ use crate::loop_slot::Reserved;
 use crate::registry::Registry;
 use crate::slots::Slots;
 use crate::thread_pool::{ThreadPool, with_current};
+use crate::try_trait::Try;
 use crate::worker::Worker;
 
 /// The work of a participant.
@@ -121,19 +122,14 @@ impl<B: Body> Run<'_, B> {
         }
     }
 
-    fn finish(mut self) -> ControlFlow<()> {
+    fn finish(mut self) {
         if let Some(payload) = self.panic.get_mut().take() {
             panic::resume_unwind(payload);
-        }
-        if self.stop.into_inner() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
         }
     }
 }
 
-fn run_loop<B: Body>(registry: &Arc<Registry>, pieces: Pieces, body: &B) -> ControlFlow<()> {
+fn run_loop<B: Body>(registry: &Arc<Registry>, pieces: Pieces, body: &B) {
     let run = Run {
         body,
         pieces,
@@ -196,6 +192,11 @@ fn halve<B: Body>(worker: &Worker, run: &Run<'_, B>, pieces: Range<usize>) {
     );
 }
 
+#[track_caller]
+fn check_chunk(len: usize) {
+    assert!(len != 0, "a chunk has at least one item");
+}
+
 /// The calling thread takes part even if it is outside.
 impl ThreadPool {
     fn pieces(&self, range: Range<usize>, grain: usize) -> Pieces {
@@ -226,25 +227,32 @@ impl ThreadPool {
         self.for_each_init(range, grain, || (), |(), item| f(item));
     }
 
-    /// Calls `f` with every number of `range` until one call returns
+    /// Calls `f` with every number of `range` until one call returns an error, `None` or
     /// [`ControlFlow::Break`], on this pool's workers and in the calling thread; see
     /// [`try_for_each`](crate::try_for_each()).
     ///
     /// # Panics
     ///
     /// Panics if `f` panics.
-    pub fn try_for_each(
+    pub fn try_for_each<R: Try + Send>(
         &self,
         range: Range<usize>,
         grain: usize,
-        f: impl Fn(usize) -> ControlFlow<()> + Sync,
-    ) -> ControlFlow<()> {
-        let run = |(): &mut (), _, mut items: Range<usize>| items.try_for_each(&f);
-        run_loop(
-            &self.registry,
-            self.pieces(range, grain),
-            &(|| (), run, |()| ()),
-        )
+        f: impl Fn(usize) -> R + Sync,
+    ) -> R {
+        let first = Lock::new(None);
+        let call = |item| {
+            let result = f(item);
+            if !result.is_break() {
+                return ControlFlow::Continue(());
+            }
+            first.lock().get_or_insert(result);
+            ControlFlow::Break(())
+        };
+        let run = |(): &mut (), _, mut items: Range<usize>| items.try_for_each(call);
+        let pieces = self.pieces(range, grain);
+        run_loop(&self.registry, pieces, &(|| (), run, |()| ()));
+        first.lock().take().unwrap_or_else(R::from_output)
     }
 
     /// Calls `f` with every number of `range` and with a state that each participating
@@ -265,7 +273,7 @@ impl ThreadPool {
             items.for_each(|item| f(state, item));
             ControlFlow::Continue(())
         };
-        let _ = run_loop(
+        run_loop(
             &self.registry,
             self.pieces(range, grain),
             &(init, run, drop),
@@ -278,13 +286,14 @@ impl ThreadPool {
     /// # Panics
     ///
     /// Panics if `len` is 0, or if `f` panics.
+    #[track_caller]
     pub fn for_each_chunk<T: Send>(
         &self,
         slice: &mut [T],
         len: usize,
         f: impl Fn(usize, &mut [T]) + Sync,
     ) {
-        assert!(len != 0, "a chunk has at least one item");
+        check_chunk(len);
         let pieces = self.pieces(0..slice.len(), len);
         let start = AtomicPtr::new(slice.as_mut_ptr());
         let run = |(): &mut (), piece, items: Range<usize>| {
@@ -296,7 +305,7 @@ impl ThreadPool {
             f(piece, chunk);
             ControlFlow::Continue(())
         };
-        let _ = run_loop(&self.registry, pieces, &(|| (), run, |()| ()));
+        run_loop(&self.registry, pieces, &(|| (), run, |()| ()));
     }
 
     /// Applies `map` to every number of `range` and combines the results with `reduce`, on
@@ -334,7 +343,7 @@ impl ThreadPool {
             let mut total = total.lock();
             *total = both(total.take(), part);
         };
-        let _ = run_loop(
+        run_loop(
             &self.registry,
             self.pieces(range, grain),
             &(|| None, run, end),
@@ -364,7 +373,7 @@ impl ThreadPool {
             }
             ControlFlow::Continue(())
         };
-        let _ = run_loop(&self.registry, pieces, &(|| (), run, |()| ()));
+        run_loop(&self.registry, pieces, &(|| (), run, |()| ()));
         parts.into_iter().reduce(reduce)
     }
 }
@@ -397,14 +406,17 @@ pub fn for_each(range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
     with_current(|pool| pool.for_each(range, grain, f));
 }
 
-/// Calls `f` with every number of `range` until one call returns [`ControlFlow::Break`];
-/// pieces that have not begun by then are skipped.
+/// Calls `f` with every number of `range` until one call returns an error, `None` or
+/// [`ControlFlow::Break`], and returns that. Pieces that have not begun by then are skipped.
+///
+/// Of several such results, this function returns the first and drops the others. The threads
+/// decide which one is first; another item that fails may have a lower number.
 ///
 /// See [`for_each`] for `grain`.
 ///
 /// # Panics
 ///
-/// Panics if `f` panics.
+/// Panics if `f` panics, even if another call has returned an error.
 ///
 /// # Examples
 ///
@@ -412,17 +424,24 @@ pub fn for_each(range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
 /// use blitz_io::pool;
 /// use std::ops::ControlFlow;
 ///
+/// let lines = ["1", "2", "three", "4"];
+/// let checked = pool::try_for_each(0..lines.len(), 0, |n| match lines[n].parse::<u32>() {
+///     Ok(_) => Ok(()),
+///     Err(error) => Err(format!("line {}: {error}", n + 1)),
+/// });
+/// assert_eq!(checked.unwrap_err(), "line 3: invalid digit found in string");
+///
 /// let found = pool::try_for_each(0..1_000_000, 0, |n| match n {
-///     777 => ControlFlow::Break(()),
+///     777 => ControlFlow::Break(n),
 ///     _ => ControlFlow::Continue(()),
 /// });
-/// assert!(found.is_break());
+/// assert_eq!(found, ControlFlow::Break(777));
 /// ```
-pub fn try_for_each(
+pub fn try_for_each<R: Try + Send>(
     range: Range<usize>,
     grain: usize,
-    f: impl Fn(usize) -> ControlFlow<()> + Sync,
-) -> ControlFlow<()> {
+    f: impl Fn(usize) -> R + Sync,
+) -> R {
     with_current(|pool| pool.try_for_each(range, grain, f))
 }
 
@@ -473,15 +492,22 @@ pub fn for_each_init<S>(
 /// });
 /// assert_eq!(squares[31], 961);
 /// ```
+#[track_caller]
 pub fn for_each_chunk<T: Send>(slice: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) + Sync) {
+    // A closure would not pass the caller's place on.
+    check_chunk(len);
     with_current(|pool| pool.for_each_chunk(slice, len, f));
 }
 
 /// Applies `map` to every number of `range` and combines the results with `reduce`, in any
 /// order. Returns `None` if the range is empty.
 ///
-/// See [`for_each`] for `grain`, and [`map_reduce_ordered`] for a result that is the same
-/// every time where `reduce` is not associative, as with floats.
+/// If `reduce` is not commutative, as with texts or "the first of two", call
+/// [`map_reduce_ordered`]: here the right operand may belong to lower numbers than the left
+/// one. Call it as well if `reduce` is not associative, as with floats, and the result is to be the
+/// same every time.
+///
+/// See [`for_each`] for `grain`.
 ///
 /// # Panics
 ///
@@ -502,10 +528,10 @@ pub fn map_reduce<R: Send>(
     with_current(|pool| pool.map_reduce(range, grain, map, reduce))
 }
 
-/// Does the same as [`map_reduce`], but combines the results in the order of the range:
-/// first within pieces of `grain` numbers, then the pieces. So the result depends on
-/// `grain` alone, and not on the number of threads or on their speed. A `grain` of 0 means
-/// 1024.
+/// Does the same as [`map_reduce`], but combines the results in the order of the range, so
+/// `reduce` need not be commutative: first within pieces of `grain` numbers, then the pieces.
+/// The result depends on `grain` alone, and not on the number of threads or on their
+/// speed. A `grain` of 0 means 1024.
 ///
 /// Allocates room for one result per piece.
 ///
@@ -517,6 +543,9 @@ pub fn map_reduce<R: Send>(
 ///
 /// ```
 /// use blitz_io::pool;
+/// let text = pool::map_reduce_ordered(0..10, 2, |n| n.to_string(), |a, b| a + &b);
+/// assert_eq!(text.unwrap(), "0123456789");
+///
 /// let sum = || pool::map_reduce_ordered(1..100_000, 1000, |n| 1.0 / n as f64, |a, b| a + b);
 /// assert_eq!(sum().unwrap().to_bits(), sum().unwrap().to_bits());
 /// ```

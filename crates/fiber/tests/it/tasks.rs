@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use blitz_io::runtime::{self, Runtime};
 use blitz_io::sync::{Barrier, Notify, mpsc, oneshot};
 use blitz_io::{fiber, task};
+use blitz_io_testing::file_of_panic;
 
 fn runtimes() -> [Runtime; 3] {
     let multi = |workers| {
@@ -294,7 +295,7 @@ fn a_function_larger_than_the_stack_fits() {
 fn outside_of_a_runtime_there_is_an_error() {
     let error = fiber::Builder::new().spawn(|| ()).unwrap_err();
     assert!(error.to_string().contains("no reactor running"), "{error}");
-    assert!(std::panic::catch_unwind(|| fiber::spawn(|| ())).is_err());
+    assert_eq!(file_of_panic(|| fiber::spawn(|| ())), file!());
 }
 
 fn depth(left: usize) -> usize {

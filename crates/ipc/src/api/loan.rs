@@ -83,6 +83,7 @@ impl<'a> Loan<'a> {
     ///
     /// Panics in a queue, where each message goes to one receiver only, and if `count` is
     /// 2^62 or more.
+    #[track_caller]
     pub fn send_gap(self, count: u64) -> Result<(), SendError> {
         let kind = self.sender.endpoint.segment.settings.kind;
         assert!(kind.delivery() == Delivery::Every, "a queue has no gaps");

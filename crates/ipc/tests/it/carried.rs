@@ -3,6 +3,7 @@
 use std::thread;
 
 use blitz_io_ipc::{Builder, Channel, MessageState, Queue, RecvError, Route, SendError, WhenFull};
+use blitz_io_testing::file_of_panic;
 
 fn place() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -48,6 +49,19 @@ fn a_queue_has_no_gaps() {
         .sender("q")
         .unwrap();
     _ = sender.loan(0).unwrap().send_gap(1);
+}
+
+#[test]
+fn a_gap_that_is_refused_names_the_callers_file() {
+    let place = place();
+    let queue = Queue::builder().directory(place.path());
+    let channel = Channel::builder().directory(place.path());
+    let (mut queue, mut channel) = (queue.sender("g").unwrap(), channel.sender("h").unwrap());
+    let places = [
+        file_of_panic(|| queue.loan(0).unwrap().send_gap(1)),
+        file_of_panic(|| channel.loan(0).unwrap().send_gap(u64::MAX)),
+    ];
+    assert_eq!(places, [file!(); 2]);
 }
 
 fn imports(builder: Builder) {

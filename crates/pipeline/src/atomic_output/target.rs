@@ -41,8 +41,11 @@ impl Target {
     ///
     /// Fails if the directory does not exist, if `path` names a directory, or if too many
     /// links follow each other.
-    pub fn new(path: &Path) -> io::Result<Self> {
-        let mut path = path.to_owned();
+    pub fn new(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::follow(path.as_ref().to_owned())
+    }
+
+    fn follow(mut path: PathBuf) -> io::Result<Self> {
         for _ in 0..LINKS {
             let file = name(&path)?;
             if let Some(number) = system::descriptor(directory(&path), &file) {

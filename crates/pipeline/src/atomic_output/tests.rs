@@ -114,7 +114,7 @@ fn links_stay_and_the_file_behind_them_is_replaced() {
 fn names_of_one_file_are_one_target() {
     let place = tempdir().unwrap();
     let path = |name: &str| place.path().join(name);
-    let target = |name: &str| Target::new(&path(name)).unwrap();
+    let target = |name: &str| Target::new(path(name)).unwrap();
     symlink("x", path("link")).unwrap();
     fs::create_dir(path("inner")).unwrap();
     for same in ["./x", "inner/../x", "link"] {
@@ -129,7 +129,7 @@ fn names_of_one_file_are_one_target() {
     fs::hard_link(path("x"), path("hard")).unwrap();
     let identity = |name: &str| target(name).identity().unwrap();
     assert_eq!(identity("link"), identity("hard"));
-    let null = Target::new(Path::new("/dev/null")).unwrap();
+    let null = Target::new("/dev/null").unwrap();
     assert!(null.is_direct() && null.identity().unwrap().is_device());
     assert_eq!(
         Target::stdout(),

@@ -58,6 +58,12 @@ const BGZF_CONTENT: usize = 0xff00;
 /// The most content that a BGZF block may hold.
 const BGZF_MAX: usize = 1 << 16;
 
+#[track_caller]
+fn level_of(level: u32) -> CompressionLvl {
+    let level = CompressionLvl::new(level.min(99) as i32).ok();
+    level.expect("a level of compression is at most 12")
+}
+
 /// Compresses blocks into gzip members.
 pub struct Compressor(libdeflater::Compressor);
 
@@ -68,9 +74,12 @@ impl Compressor {
     ///
     /// Panics if the level is greater than 12.
     #[must_use]
+    #[track_caller]
     pub fn new(level: u32) -> Self {
-        let level = CompressionLvl::new(level.min(99) as i32).ok();
-        let level = level.expect("a level of compression is at most 12");
+        Self::with(level_of(level))
+    }
+
+    fn with(level: CompressionLvl) -> Self {
         Self(libdeflater::Compressor::new(level))
     }
 
@@ -381,10 +390,12 @@ impl<'a, P: Send + 'a, S> Stages<'a, P, Vec<u8>, Error, S> {
     ///
     /// # Panics
     ///
-    /// Panics when the run begins, if the level is greater than 12.
+    /// Panics if the level is greater than 12.
+    #[track_caller]
     pub fn gzip_blocks(self, level: u32) -> Self {
+        let level = level_of(level);
         self.map_with(
-            move || Compressor::new(level),
+            move || Compressor::with(level),
             |compressor, block| compressor.gzip(&block),
         )
     }
@@ -394,10 +405,12 @@ impl<'a, P: Send + 'a, S> Stages<'a, P, Vec<u8>, Error, S> {
     ///
     /// # Panics
     ///
-    /// Panics when the run begins, if the level is greater than 12.
+    /// Panics if the level is greater than 12.
+    #[track_caller]
     pub fn bgzf(self, level: u32) -> Self {
+        let level = level_of(level);
         self.map_with(
-            move || Compressor::new(level),
+            move || Compressor::with(level),
             |compressor, block| compressor.bgzf(&block),
         )
     }

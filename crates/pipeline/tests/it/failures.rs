@@ -3,7 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use blitz_io_pipeline::{Control, Error, Place, iter, joined, source};
+use blitz_io_pipeline::{Control, Error, Place, async_joined, batches, iter, joined, source};
+use blitz_io_testing::file_of_panic;
 
 #[test]
 fn the_first_failure_in_input_order_is_reported() {
@@ -251,7 +252,7 @@ fn a_run_that_was_cancelled_before_does_nothing() {
 fn pushing_to_a_sink_that_is_not_there_panics() {
     let _ = iter::<_, ()>(0..1)
         .flat_map(|n, emit| {
-            emit.push_to(1, n);
+            emit.push_to(0, n);
             Ok(())
         })
         .sinks(
@@ -274,4 +275,30 @@ fn no_workers_panic() {
 #[should_panic = "room for at least one item"]
 fn no_capacity_panics() {
     let _ = iter::<_, ()>(0..1).for_each(|_| ()).capacity(0);
+}
+
+/// Each closure panics over one of its own arguments.
+#[test]
+fn a_panic_over_an_argument_names_the_callers_file() {
+    let numbers = || iter::<_, ()>(0..1);
+    let none = || Vec::<fn(i32) -> Result<(), ()>>::new();
+    let push_away = || {
+        let stages = numbers().flat_map(|n, emit| {
+            emit.push_to(1, n);
+            Ok(())
+        });
+        let _ = stages.for_each(|_| ()).workers(1).run();
+    };
+    let places = [
+        file_of_panic(|| numbers().for_each(|_| ()).workers(0)),
+        file_of_panic(|| numbers().for_each(|_| ()).in_stages(0)),
+        file_of_panic(|| numbers().for_each(|_| ()).capacity(0)),
+        file_of_panic(|| batches::<_, ()>(0..1, 0)),
+        file_of_panic(|| joined::<(), (), fn() -> _, 0>([])),
+        file_of_panic(|| async_joined::<(), (), 0>([])),
+        file_of_panic(|| numbers().sinks(|_, _| Ok(()), none())),
+        file_of_panic(|| numbers().on_tasks().async_sinks::<()>(|_, _| Ok(()), [])),
+        file_of_panic(push_away),
+    ];
+    assert_eq!(places, [file!(); 9]);
 }

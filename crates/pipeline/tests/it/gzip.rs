@@ -3,8 +3,11 @@
 
 use std::io::{self, ErrorKind};
 
-use blitz_io_pipeline::gzip::{BGZF_END, bgzf_blocks, blocks, content_len, inflate, is_bgzf};
+use blitz_io_pipeline::gzip::{
+    BGZF_END, Compressor, bgzf_blocks, blocks, content_len, inflate, is_bgzf,
+};
 use blitz_io_pipeline::{Error, source};
+use blitz_io_testing::file_of_panic;
 
 fn text(length: usize) -> Vec<u8> {
     let mut x = 1_u32;
@@ -184,4 +187,15 @@ fn headers_have_names_comments_and_more() {
     for cut in 1..begun {
         assert_eq!(gunzip(&all[..cut]), Err(ErrorKind::UnexpectedEof));
     }
+}
+
+#[test]
+fn a_level_that_there_is_not_is_refused_where_it_is_said() {
+    let stages = || source(|| Ok::<_, io::Error>(None::<Vec<u8>>));
+    let places = [
+        file_of_panic(|| Compressor::new(13)),
+        file_of_panic(|| stages().gzip_blocks(13)),
+        file_of_panic(|| stages().bgzf(u32::MAX)),
+    ];
+    assert_eq!(places, [file!(); 3]);
 }

@@ -123,10 +123,11 @@ fn a_panic_goes_on_in_the_caller_and_the_pool_survives() {
 
 #[test]
 fn both_closures_run_if_one_panics_in_a_fine_recursion() {
-    /// Counts the leaves. The one with the number 0 on `level` panics.
+    /// Counts the leaves. The one with the number 0 on `level` panics, and no other sees that.
     fn leaves(level: u32, panics: bool, count: &AtomicUsize) {
         if level == 0 {
-            count.fetch_add(1, Ordering::Relaxed);
+            let unseen = usize::from(!thread::panicking());
+            count.fetch_add(unseen, Ordering::Relaxed);
             assert!(!panics, "a leaf");
             return;
         }
@@ -148,6 +149,97 @@ fn both_closures_run_if_one_panics_in_a_fine_recursion() {
             assert_eq!(message(result), "a leaf");
             assert_eq!(count.into_inner(), 2 << 10);
         }
+    }
+}
+
+/// Joins `second` with a closure that panics, and returns the message of the panic.
+fn join_panicking(second: impl FnOnce() + Send) -> &'static str {
+    let both = || {
+        join(|| panic!("first"), second);
+    };
+    message(panic::catch_unwind(AssertUnwindSafe(both)))
+}
+
+#[test]
+fn the_second_closure_and_its_jobs_do_not_run_while_the_first_ones_panic_unwinds() {
+    let seen = Mutex::new(Vec::new());
+    let look = || seen.lock().unwrap().push(thread::panicking());
+    let second = || {
+        look();
+        join(look, look);
+        blitz_io_pool::scope(|scope| scope.spawn(|_| look()));
+        blitz_io_pool::for_each(0..2, 1, |_| look());
+    };
+    for threads in [1, 2] {
+        let pool = pool(threads);
+        assert_eq!(pool.install(|| join_panicking(second)), "first");
+    }
+    assert_eq!(join_panicking(second), "first", "from outside");
+    assert_eq!(seen.into_inner().unwrap(), [false; 18]);
+}
+
+#[test]
+fn other_jobs_of_the_worker_do_not_run_while_a_panic_unwinds() {
+    let seen = Mutex::new(Vec::new());
+    // The worker runs the spawned job before it finds the fork of the join below that.
+    let result = panic::catch_unwind(AssertUnwindSafe(|| {
+        pool(1).scope(|scope| {
+            let first = || {
+                scope.spawn(|_| seen.lock().unwrap().push(thread::panicking()));
+                panic!("first");
+            };
+            join(first, || ());
+        });
+    }));
+    assert_eq!(message(result), "first");
+    assert_eq!(seen.into_inner().unwrap(), [false]);
+}
+
+#[test]
+fn a_panic_of_both_closures_poisons_the_lock_of_the_second() {
+    for threads in [1, 2] {
+        let (pool, lock) = (pool(threads), Mutex::new(()));
+        let second = || {
+            let _held = lock.lock().unwrap();
+            panic!("second");
+        };
+        assert_eq!(pool.install(|| join_panicking(second)), "first");
+        assert!(lock.is_poisoned());
+    }
+    let lock = Mutex::new(());
+    let second = || {
+        let _held = lock.lock().unwrap();
+        panic!("second");
+    };
+    assert_eq!(join_panicking(second), "first", "from outside");
+    assert!(lock.is_poisoned());
+}
+
+#[test]
+fn no_level_of_a_recursion_unwinds_while_its_second_closure_runs() {
+    /// Panics below `levels` joins, each of which runs `second`, too.
+    fn recurse(levels: usize, second: &(dyn Fn() + Sync)) {
+        assert!(levels > 0, "the last one");
+        join(|| recurse(levels - 1, second), second);
+    }
+    // More levels than a deque has room for.
+    for (threads, levels) in [(1, 100), (2, 100), (1, 6_000)] {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .stack_size(64 << 20)
+            .build()
+            .unwrap();
+        let (ran, unwinding) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let second = || {
+            ran.fetch_add(1, Ordering::Relaxed);
+            unwinding.fetch_add(usize::from(thread::panicking()), Ordering::Relaxed);
+        };
+        let result = panic::catch_unwind(AssertUnwindSafe(|| {
+            pool.install(|| recurse(levels, &second));
+        }));
+        assert_eq!(message(result), "the last one");
+        assert_eq!(ran.into_inner(), levels);
+        assert_eq!(unwinding.into_inner(), 0);
     }
 }
 

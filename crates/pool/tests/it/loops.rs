@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use blitz_io_pool::{
     for_each, for_each_chunk, for_each_init, map_reduce, map_reduce_ordered, try_for_each,
 };
+use blitz_io_testing::file_of_panic;
 
 use crate::join::pool;
 
@@ -90,6 +91,16 @@ fn a_chunk_of_no_items_is_refused() {
 }
 
 #[test]
+fn a_panic_over_an_argument_names_the_callers_file() {
+    let two = pool(2);
+    let places = [
+        file_of_panic(|| for_each_chunk(&mut [1, 2], 0, |_, _| {})),
+        file_of_panic(|| two.for_each_chunk(&mut [1, 2], 0, |_, _| {})),
+    ];
+    assert_eq!(places, [file!(); 2]);
+}
+
+#[test]
 fn a_state_belongs_to_one_thread_at_a_time() {
     let made = AtomicUsize::new(0);
     let three = pool(3);
@@ -140,7 +151,64 @@ fn a_loop_that_is_ended_early_leaves_the_rest_out() {
     });
     assert!(result.is_break());
     assert!(ran.into_inner() <= blitz_io_pool::current_num_threads() + 1);
-    assert!(try_for_each(0..10, 1, |_| ControlFlow::Continue(())).is_continue());
+    let all = try_for_each(0..10, 1, |_| ControlFlow::<()>::Continue(()));
+    assert!(all.is_continue());
+}
+
+#[test]
+fn a_loop_that_is_ended_early_returns_why() {
+    /// Fails for one number, with a reason that is not `Copy`.
+    fn check(n: usize) -> Result<(), String> {
+        if n == 50 {
+            return Err(format!("number {n}"));
+        }
+        Ok(())
+    }
+    for threads in [1, 3] {
+        let pool = pool(threads);
+        let failed = Err("number 50".to_owned());
+        assert_eq!(pool.try_for_each(0..100, 1, check), failed);
+        assert_eq!(pool.install(|| try_for_each(0..100, 7, check)), failed);
+        assert_eq!(pool.try_for_each(0..50, 1, check), Ok(()));
+        // A question mark decides the type.
+        let nested = pool.try_for_each(0..100, 1, |n| {
+            check(n)?;
+            Ok(())
+        });
+        assert_eq!(nested, failed);
+
+        let broken = pool.try_for_each(0..100, 1, |n| match n {
+            50 => ControlFlow::Break(n),
+            _ => ControlFlow::Continue(()),
+        });
+        assert_eq!(broken, ControlFlow::Break(50));
+        let none = |n| (n != 50).then_some(());
+        assert_eq!(pool.try_for_each(0..100, 1, none), None);
+        assert_eq!(pool.try_for_each(0..50, 1, none), Some(()));
+        assert_eq!(pool.try_for_each(0..0, 1, none), Some(()));
+    }
+}
+
+#[test]
+fn of_two_errors_the_first_is_returned_and_a_panic_is_before_both() {
+    let one = pool(1);
+    let first = one.install(|| try_for_each(0..100, 1, |n| if n < 3 { Ok(()) } else { Err(n) }));
+    assert_eq!(first, Err(3), "one thread takes them in order");
+    // Both have begun before either fails.
+    let (two, both) = (pool(1), std::sync::Barrier::new(2));
+    let fail = |n| {
+        both.wait();
+        assert_ne!(n, 1, "the panic");
+        Err(n)
+    };
+    let both = AssertUnwindSafe(|| two.try_for_each(0..2, 1, fail));
+    let payload = panic::catch_unwind(both).unwrap_err();
+    assert!(
+        payload
+            .downcast_ref::<String>()
+            .unwrap()
+            .contains("the panic")
+    );
 }
 
 #[test]
@@ -191,7 +259,7 @@ fn a_pool_has_each_loop_and_the_caller_takes_part() {
     });
     let all = two.try_for_each(0..3, 1, |_| {
         meet(&arrived[1]);
-        ControlFlow::Continue(())
+        ControlFlow::<()>::Continue(())
     });
     assert!(all.is_continue());
     let state = || both.fetch_add(1, Ordering::SeqCst);
