@@ -45,6 +45,8 @@ def problem(path, declaration):
         return "`_timeout` takes a Duration"
     if re.search(r"\w_deadline$", name) and not re.match(r"(is|set)_", name) and "Instant" not in declaration:
         return "`_deadline` takes an Instant"
+    if re.match(r"sync::", path) and re.search(r"_(timeout|deadline)$", name) and not re.match(r"(blocking|is|set)_", name):
+        return "a function of `sync` that blocks begins with `blocking_`"
     return None
 
 

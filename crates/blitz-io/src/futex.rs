@@ -1,5 +1,11 @@
-//! The futex, as [`blitz_io_futex`] describes it: puts threads to sleep on a 32-bit word until it changes,
-//! and wakes them.
+//! Puts threads to sleep on a 32-bit word until it changes, and wakes them.
+//!
+//! * **A wait may end spuriously.** Check the condition again, in a loop.
+//! * **Change the word first, wake afterwards.** A wake that comes before the change is lost.
+//! * **A wait orders no memory.** Load the word with `Acquire` after the wait.
+//! * **A wake never reads its word**, which may have been freed by then.
+//!
+//! The package [blitz-io-futex](https://docs.rs/blitz-io-futex) has more on each.
 //!
 //! With the feature `inspect`, which this page is made with, the functions of this module leave a record
 //! while their thread sleeps: the address, the value, the caller's location. Methods of [`Scope`] and
@@ -16,7 +22,8 @@ pub use blitz_io_futex::{
     parking, system, wake_all, wake_n, wake_one,
 };
 
-/// Sleeps while `word` holds `expected`; may return spuriously. See [`blitz_io_futex::wait`].
+/// Sleeps while `word` holds `expected`; may return spuriously. See
+/// [`blitz_io_futex::wait`](https://docs.rs/blitz-io-futex/latest/blitz_io_futex/fn.wait.html).
 ///
 /// ```
 /// use blitz_io::futex::{atomic::AtomicU32, wait};
@@ -28,7 +35,8 @@ pub fn wait(word: &AtomicU32, expected: u32) {
     wait_deadline(word, expected, None);
 }
 
-/// Sleeps while `word` holds `expected`, until `deadline`. See [`blitz_io_futex::wait_deadline`].
+/// Sleeps while `word` holds `expected`, until `deadline`. See
+/// [`blitz_io_futex::wait_deadline`](https://docs.rs/blitz-io-futex/latest/blitz_io_futex/fn.wait_deadline.html).
 ///
 /// ```
 /// use std::time::Instant;
@@ -57,7 +65,7 @@ pub fn wait_deadline(
 }
 
 /// Sleeps until `word` no longer holds `previous`, and returns its new value. See
-/// [`blitz_io_futex::block_until_different`].
+/// [`blitz_io_futex::block_until_different`](https://docs.rs/blitz-io-futex/latest/blitz_io_futex/fn.block_until_different.html).
 ///
 /// ```
 /// use blitz_io::futex::{atomic::AtomicU32, block_until_different};
@@ -80,11 +88,11 @@ pub fn block_until_different(previous: u32, word: &AtomicU32) -> u32 {
 }
 
 /// Sleeps while each word holds the value beside it, until `deadline`. The record has the first word. See
-/// [`blitz_io_futex::wait_any`].
+/// [`blitz_io_futex::wait_any`](https://docs.rs/blitz-io-futex/latest/blitz_io_futex/fn.wait_any.html).
 ///
 /// # Errors
 ///
-/// Those of [`blitz_io_futex::wait_any`].
+/// Those of [`blitz_io_futex::wait_any`](https://docs.rs/blitz-io-futex/latest/blitz_io_futex/fn.wait_any.html).
 ///
 /// ```
 /// use blitz_io::futex::{WaitAny, atomic::AtomicU32, wait_any};

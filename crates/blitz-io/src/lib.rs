@@ -328,6 +328,7 @@
 //! | `sim-threads` | `threads = "all"` of `#[sim]`, and `sim::Builder::run_threads`: tests on real threads under the simulator of `blitz sim` |
 //! | `taskdump` | `runtime::Handle::dump`, with the interface of Tokio's task dumps |
 //! | **Compatibility** | |
+//! | `loom` | nothing without `--cfg loom`; with it, [`futex`], [`sync`] and [`thread`] are on the types of the model checker loom, for models of your own primitives |
 //! | `portable` | a table of locks instead of the system's futex, for sandboxes that forbid it |
 //! | `send_guard` | guards of the locks of [`thread`] can be sent to another thread, as with parking_lot's feature of that name |
 //! | **Tokio's names** | aliases, so that a program keeps its list of features |

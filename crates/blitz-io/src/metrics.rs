@@ -115,7 +115,7 @@ mod waits;
 /// A counter: its name, its labels, and the number of what it counts.
 type Series = (&'static str, Vec<Label>, u64);
 
-/// Exports figures through the facade. See the [module](self).
+/// Exports figures through the facade `metrics`, at each call of `record` or in a task that `spawn` starts.
 ///
 /// A program needs one: two of them count the same twice.
 #[derive(Default)]

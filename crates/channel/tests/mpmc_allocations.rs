@@ -32,9 +32,9 @@ fn waiting_allocates_nothing() {
     for (sender, receiver) in [bounded(0), bounded(1), bounded(1000), unbounded()] {
         let count = ALLOCATOR.fewest(|| {
             waiting_tasks(&sender, &receiver);
-            let _ = receiver.recv_timeout(Duration::from_micros(300));
+            let _ = receiver.blocking_recv_timeout(Duration::from_micros(300));
             if sender.capacity() == Some(0) {
-                let _ = sender.send_timeout(1, Duration::from_micros(300));
+                let _ = sender.blocking_send_timeout(1, Duration::from_micros(300));
             }
             for n in 0..20 {
                 let _ = sender.try_send(n);

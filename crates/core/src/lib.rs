@@ -40,11 +40,12 @@ pub use affinity::Affinity;
 pub use attempts::Attempts;
 pub use backoff::Backoff;
 pub use biased_lock::BiasedLock;
-#[cfg(unix)]
-pub use blitz_io_futex::nanos_of;
 pub use blitz_io_futex::per_process::{PerProcess, StaticPerProcess, generation, watch_forks};
+pub use blitz_io_futex::source::Watched;
+#[cfg(unix)]
+pub use blitz_io_futex::system_clock::nanos_of;
 pub use blitz_io_futex::{
-    Watched, const_unless_loom, debug_fields, debug_is_name, default_is_new, error_text, fences,
+    const_unless_loom, debug_fields, debug_is_name, default_is_new, error_text, fences,
 };
 pub use blitz_io_observe::ThreadId;
 pub use cache_padded::CachePadded;

@@ -51,7 +51,16 @@
 #![cfg_attr(docsrs, feature(doc_cfg), doc(auto_cfg(hide(loom))))]
 
 #[cfg(all(loom, not(feature = "loom")))]
-compile_error!("`--cfg loom` needs the feature `loom` too: see .ci/loom");
+compile_error!(
+    "`--cfg loom` needs the feature `loom` too: \
+    `blitz-io = { default-features = false, features = [\"loom\"] }`"
+);
+#[cfg(all(loom, feature = "loom", feature = "_unmodelled"))]
+compile_error!(
+    "under `--cfg loom`, blitz-io has `futex`, `sync` and `thread` alone: use it with \
+    `default-features = false, features = [\"loom\"]`, and keep other features for \
+    `[target.'cfg(not(loom))'.dependencies]`"
+);
 
 pub mod atomic;
 // Not part of the public interface.
@@ -67,12 +76,16 @@ pub mod per_process;
 mod result;
 mod scope;
 #[cfg_attr(loom, path = "source/model.rs")]
-mod source;
+// Not part of the public interface.
+#[doc(hidden)]
+pub mod source;
 mod split_word;
 mod sys;
 pub mod system;
+// Not part of the public interface.
 #[cfg(unix)]
-mod system_clock;
+#[doc(hidden)]
+pub mod system_clock;
 mod wait;
 mod wait_any;
 mod word;
@@ -82,12 +95,6 @@ pub use scope::{Scope, Unsupported};
 pub use split_word::{Group, SplitWord};
 pub use wait::{block_until_different, wait, wait_deadline, wake_all, wake_n, wake_one};
 pub use wait_any::{WAIT_ANY_MAX, WaitAny, WaitAnyError, wait_any};
-
-#[doc(hidden)]
-pub use source::{Mutex, MutexGuard, Watched, yield_now};
-#[cfg(unix)]
-#[doc(hidden)]
-pub use system_clock::nanos_of;
 
 /// Runs the examples of the README as tests.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::atomic::AtomicU32;
 use crate::{Scope, Unsupported, sys};
 
-/// The largest number of words that one [`wait_any`] accepts, on every system. It is
+/// The largest number of words that one `wait_any` accepts, on every system. It is
 /// Linux's limit.
 pub const WAIT_ANY_MAX: usize = 128;
 
@@ -39,7 +39,7 @@ impl WaitAny {
     }
 }
 
-/// The reason why [`wait_any`] could not start.
+/// The reason why `wait_any` could not start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub enum WaitAnyError {

@@ -101,7 +101,7 @@ fn merge(snapshot: &mut Snapshot, root: u64, outer: u64) {
     }
 }
 
-/// See [`panic_on_deadlock`].
+/// The future of [`panic_on_deadlock`].
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct DeadlockPanics<F> {
     root: Root<F>,

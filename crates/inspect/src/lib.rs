@@ -3,9 +3,9 @@
 //!
 //! Three steps, each on plain data:
 //!
-//! 1. `snapshot` copies the records of this process (`snapshot.rs`).
-//! 2. [`findings`] judges a [`Snapshot`], and is a pure function (`findings.rs`).
-//! 3. [`report`] writes both for people (`report.rs`).
+//! 1. `snapshot` copies the records of this process.
+//! 2. [`findings`] judges a [`Snapshot`], and is a pure function.
+//! 3. [`report`] writes both for people.
 //!
 //! A snapshot also has the time that was spent waiting for each object, how full the channels are, and
 //! the figures of the runtimes.

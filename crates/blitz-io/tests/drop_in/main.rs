@@ -45,6 +45,8 @@ mod select_with_crossbeam {
     include!("select.rs");
 }
 
+// So are crossbeam's for a wait with a time limit.
+#[allow(deprecated)]
 mod select_with_ours {
     use blitz_io::sync::mpmc;
 

@@ -13,7 +13,7 @@ use super::channel::Channel;
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::futures::Recv;
 use super::sender::shared_by_both_ends;
-use blitz_io_core::debug_is_name;
+use blitz_io_core::debug_fields;
 
 /// The end that receives. Clones of it receive from the same channel; each value
 /// goes to one of them.
@@ -154,7 +154,9 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn blocking_recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        self.recv_timeout(timeout)
+        coop::assert_may_block();
+        let received = self.channel.recv_until(after(timeout));
+        received.map_err(RecvTimeoutError::after)
     }
 
     /// Receives as [`blocking_recv`](Receiver::blocking_recv) does, but waits no longer than until
@@ -178,48 +180,43 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn blocking_recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
-        self.recv_deadline(deadline)
+        coop::assert_may_block();
+        let received = self.channel.recv_until(Some(deadline));
+        received.map_err(RecvTimeoutError::after)
     }
 
     /// The name of [`blocking_recv_timeout`](Receiver::blocking_recv_timeout) in crossbeam-channel.
     ///
     /// # Errors
     ///
-    /// If `timeout` elapses, or the channel is empty and closed.
+    /// As [`blocking_recv_timeout`](Receiver::blocking_recv_timeout).
     ///
     /// # Panics
     ///
     /// In a task, if the runtime is that of this project: it must not be blocked.
-    ///
-    /// ```
-    /// use blitz_io::sync::mpmc::{self, RecvTimeoutError};
-    /// use std::time::Duration;
-    ///
-    /// let (_sender, receiver) = mpmc::unbounded::<()>();
-    /// let result = receiver.recv_timeout(Duration::from_millis(1));
-    /// assert_eq!(result, Err(RecvTimeoutError::Timeout));
-    /// ```
     #[track_caller]
+    #[deprecated(
+        note = "blocks the thread: use `blocking_recv_timeout`, and in a task `time::timeout(timeout, receiver.recv())`"
+    )]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        coop::assert_may_block();
-        let received = self.channel.recv_until(after(timeout));
-        received.map_err(RecvTimeoutError::after)
+        self.blocking_recv_timeout(timeout)
     }
 
     /// The name of [`blocking_recv_deadline`](Receiver::blocking_recv_deadline) in crossbeam-channel.
     ///
     /// # Errors
     ///
-    /// As [`recv_timeout`](Receiver::recv_timeout).
+    /// As [`blocking_recv_deadline`](Receiver::blocking_recv_deadline).
     ///
     /// # Panics
     ///
     /// In a task, if the runtime is that of this project: it must not be blocked.
     #[track_caller]
+    #[deprecated(
+        note = "blocks the thread: use `blocking_recv_deadline`, and in a task `time::timeout_at(deadline, receiver.recv())`"
+    )]
     pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
-        coop::assert_may_block();
-        let received = self.channel.recv_until(Some(deadline));
-        received.map_err(RecvTimeoutError::after)
+        self.blocking_recv_deadline(deadline)
     }
 }
 

@@ -12,7 +12,7 @@ use blitz_io_observe::{Caller, Kind};
 use super::channel::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::futures::{Closed, Send};
-use blitz_io_core::debug_is_name;
+use blitz_io_core::debug_fields;
 
 /// The end that sends. Clones of it send into the same channel.
 ///
@@ -145,7 +145,9 @@ impl<T> Sender<T> {
         value: T,
         timeout: Duration,
     ) -> Result<(), SendTimeoutError<T>> {
-        self.send_timeout(value, timeout)
+        coop::assert_may_block();
+        let sent = self.channel.send_until(value, after(timeout));
+        sent.map_err(SendTimeoutError::after)
     }
 
     /// Sends as [`blocking_send`](Sender::blocking_send) does, but waits no longer than until
@@ -172,7 +174,9 @@ impl<T> Sender<T> {
         value: T,
         deadline: Instant,
     ) -> Result<(), SendTimeoutError<T>> {
-        self.send_deadline(value, deadline)
+        coop::assert_may_block();
+        let sent = self.channel.send_until(value, Some(deadline));
+        sent.map_err(SendTimeoutError::after)
     }
 
     /// The name of [`blocking_send_timeout`](Sender::blocking_send_timeout) in crossbeam-channel. That
@@ -180,41 +184,34 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// If `timeout` elapses, or the channel is closed. The error returns the value.
+    /// As [`blocking_send_timeout`](Sender::blocking_send_timeout).
     ///
     /// # Panics
     ///
     /// In a task, if the runtime is that of this project: it must not be blocked.
-    ///
-    /// ```
-    /// use blitz_io::sync::mpmc::{self, SendTimeoutError};
-    /// use std::time::Duration;
-    ///
-    /// let (sender, _receiver) = mpmc::bounded(0);
-    /// let result = sender.send_timeout(7, Duration::from_millis(1));
-    /// assert_eq!(result, Err(SendTimeoutError::Timeout(7)));
-    /// ```
     #[track_caller]
+    #[deprecated(
+        note = "blocks the thread: use `blocking_send_timeout`, and in a task `time::timeout(timeout, sender.send(value))`"
+    )]
     pub fn send_timeout(&self, value: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
-        coop::assert_may_block();
-        let sent = self.channel.send_until(value, after(timeout));
-        sent.map_err(SendTimeoutError::after)
+        self.blocking_send_timeout(value, timeout)
     }
 
     /// The name of [`blocking_send_deadline`](Sender::blocking_send_deadline) in crossbeam-channel.
     ///
     /// # Errors
     ///
-    /// As [`send_timeout`](Sender::send_timeout).
+    /// As [`blocking_send_deadline`](Sender::blocking_send_deadline).
     ///
     /// # Panics
     ///
     /// In a task, if the runtime is that of this project: it must not be blocked.
     #[track_caller]
+    #[deprecated(
+        note = "blocks the thread: use `blocking_send_deadline`, and in a task `time::timeout_at(deadline, sender.send(value))`"
+    )]
     pub fn send_deadline(&self, value: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
-        coop::assert_may_block();
-        let sent = self.channel.send_until(value, Some(deadline));
-        sent.map_err(SendTimeoutError::after)
+        self.blocking_send_deadline(value, deadline)
     }
 
     /// Sends a value without waiting. If there is no room, the oldest value in the
@@ -391,7 +388,14 @@ macro_rules! shared_by_both_ends {
             }
         }
 
-        debug_is_name!(impl<T> $end<T>);
+        debug_fields!(impl<T> $end<T>, |this| {
+            capacity: this.capacity(),
+            len: this.len(),
+            senders: this.sender_count(),
+            receivers: this.receiver_count(),
+            closed: this.is_closed(),
+            ..
+        });
     };
 }
 

@@ -268,28 +268,37 @@ fn deadlines() {
     let (sender, receiver) = bounded(1);
     let began = Instant::now();
     let past = began.checked_sub(ms(10)).unwrap_or(began);
-    assert_eq!(receiver.recv_deadline(past), Err(RecvTimeoutError::Timeout));
-    assert_eq!(receiver.recv_timeout(ms(0)), Err(RecvTimeoutError::Timeout));
+    assert_eq!(
+        receiver.blocking_recv_deadline(past),
+        Err(RecvTimeoutError::Timeout)
+    );
+    assert_eq!(
+        receiver.blocking_recv_timeout(ms(0)),
+        Err(RecvTimeoutError::Timeout)
+    );
     sender.try_send(1).unwrap();
     assert_eq!(
-        sender.send_deadline(2, past),
+        sender.blocking_send_deadline(2, past),
         Err(SendTimeoutError::Timeout(2))
     );
     let began = Instant::now();
     assert_eq!(
-        sender.send_timeout(2, ms(10)),
+        sender.blocking_send_timeout(2, ms(10)),
         Err(SendTimeoutError::Timeout(2))
     );
     assert!(began.elapsed() >= ms(10));
-    assert_eq!(receiver.recv_deadline(past), Ok(1));
+    assert_eq!(receiver.blocking_recv_deadline(past), Ok(1));
     let began = Instant::now();
     assert_eq!(
-        receiver.recv_timeout(ms(10)),
+        receiver.blocking_recv_timeout(ms(10)),
         Err(RecvTimeoutError::Timeout)
     );
     assert!(began.elapsed() >= ms(10));
     drop(sender);
-    assert_eq!(receiver.recv_timeout(LONG), Err(RecvTimeoutError::Closed));
+    assert_eq!(
+        receiver.blocking_recv_timeout(LONG),
+        Err(RecvTimeoutError::Closed)
+    );
 }
 
 #[test]
@@ -297,11 +306,14 @@ fn a_rendezvous_that_nobody_comes_to_leaves_nothing_behind() {
     let (sender, receiver) = bounded(0);
     assert_eq!(sender.try_send(1), Err(TrySendError::Full(1)));
     assert_eq!(
-        sender.send_timeout(2, ms(5)),
+        sender.blocking_send_timeout(2, ms(5)),
         Err(SendTimeoutError::Timeout(2))
     );
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
-    assert_eq!(receiver.recv_timeout(ms(5)), Err(RecvTimeoutError::Timeout));
+    assert_eq!(
+        receiver.blocking_recv_timeout(ms(5)),
+        Err(RecvTimeoutError::Timeout)
+    );
     assert_eq!(sender.try_send(3), Err(TrySendError::Full(3)));
     assert_eq!(sender.force_send(4), Ok(Some(4)));
 }
@@ -310,13 +322,13 @@ fn a_rendezvous_that_nobody_comes_to_leaves_nothing_behind() {
 fn a_rendezvous_takes_place() {
     let (sender, receiver) = bounded(0);
     let thread = thread::spawn(move || {
-        let value = receiver.recv_timeout(LONG);
+        let value = receiver.blocking_recv_timeout(LONG);
         thread::sleep(ms(20));
         let comes = Instant::now();
-        (comes, value, receiver.recv_timeout(LONG))
+        (comes, value, receiver.blocking_recv_timeout(LONG))
     });
-    sender.send_timeout(1, LONG).unwrap();
-    sender.send_timeout(2, LONG).unwrap();
+    sender.blocking_send_timeout(1, LONG).unwrap();
+    sender.blocking_send_timeout(2, LONG).unwrap();
     let sent = Instant::now();
     let (comes, first, second) = thread.join().unwrap();
     assert!(sent >= comes, "the sender did not wait");
@@ -567,7 +579,7 @@ fn time_outs_between_threads_lose_nothing() {
             for _ in 0..2 {
                 scope.spawn(|| {
                     loop {
-                        match receiver.recv_timeout(Duration::from_micros(100)) {
+                        match receiver.blocking_recv_timeout(Duration::from_micros(100)) {
                             Ok(n) => received.fetch_add(n, Ordering::Relaxed),
                             Err(RecvTimeoutError::Timeout) => continue,
                             Err(RecvTimeoutError::Closed) => break,
@@ -580,7 +592,8 @@ fn time_outs_between_threads_lose_nothing() {
                 scope.spawn(move || {
                     for n in 1..=EACH {
                         let mut value = n;
-                        while let Err(error) = sender.send_timeout(value, Duration::from_micros(50))
+                        while let Err(error) =
+                            sender.blocking_send_timeout(value, Duration::from_micros(50))
                         {
                             assert!(error.is_timeout());
                             value = error.into_inner();
@@ -604,9 +617,11 @@ fn ends_are_what_they_should_be() {
     is_shared(&sender.send(1));
     is_shared(&receiver.recv());
     is_shared(&sender.closed());
+    sender.try_send(1).unwrap();
+    let shown = "{ capacity: Some(1), len: 1, senders: 1, receivers: 1, closed: false, .. }";
     assert_eq!(
         format!("{sender:?} {receiver:?}"),
-        "Sender { .. } Receiver { .. }"
+        format!("Sender {shown} Receiver {shown}")
     );
     assert_eq!(format!("{:?}", sender.downgrade()), "WeakSender { .. }");
 }

@@ -103,7 +103,7 @@ fn it_sleeps_until_something_is_possible() {
         let (_other_sender, other) = bounded::<()>(capacity);
         let thread = thread::spawn(move || {
             thread::sleep(ms(20));
-            sender.send_timeout(7, LONG).unwrap();
+            sender.blocking_send_timeout(7, LONG).unwrap();
         });
         let mut select = Select::new();
         select.recv(&other);
@@ -123,8 +123,8 @@ fn readiness_wakes_a_sleeper() {
             let receiver = receiver.clone();
             move || {
                 thread::sleep(ms(10));
-                let got = receiver.recv_timeout(LONG);
-                (got, receiver.recv_timeout(LONG))
+                let got = receiver.blocking_recv_timeout(LONG);
+                (got, receiver.blocking_recv_timeout(LONG))
             }
         });
         if capacity > 0 {
@@ -134,7 +134,7 @@ fn readiness_wakes_a_sleeper() {
         select.send(&sender);
         for n in 0..(2 - capacity) {
             assert_eq!(select.ready_timeout(LONG), Ok(0));
-            sender.send_timeout(n + 2, LONG).unwrap();
+            sender.blocking_send_timeout(n + 2, LONG).unwrap();
         }
         let values = thread.join().unwrap();
         assert_eq!(
@@ -336,11 +336,11 @@ fn a_selection_that_is_not_completed_panics_and_loses_nothing() {
 
     // A receiver whose promised value does not come, as the selection gave up, gets another one.
     let (sender, receiver) = bounded(0);
-    let thread = thread::spawn(move || receiver.recv_timeout(LONG));
+    let thread = thread::spawn(move || receiver.blocking_recv_timeout(LONG));
     let mut select = Select::new();
     select.send(&sender);
     abandon(&mut select);
-    sender.send_timeout(2, LONG).unwrap();
+    sender.blocking_send_timeout(2, LONG).unwrap();
     assert_eq!(thread.join().unwrap(), Ok(2));
 }
 
@@ -354,7 +354,7 @@ fn a_receiver_that_is_overdue_goes_with_the_promise() {
         let (sender, receiver) = bounded(0);
         let thread = thread::spawn({
             let receiver = receiver.clone();
-            move || receiver.recv_timeout(ms(10))
+            move || receiver.blocking_recv_timeout(ms(10))
         });
         let mut select = Select::new();
         select.send(&sender);
@@ -489,7 +489,10 @@ fn many_selections_lose_nothing() {
                     for n in 1..=EACH {
                         if n % 2 == 0 {
                             let value = drops.counted(n);
-                            channels[(id + n) % 3].0.send_timeout(value, LONG).unwrap();
+                            channels[(id + n) % 3]
+                                .0
+                                .blocking_send_timeout(value, LONG)
+                                .unwrap();
                             continue;
                         }
                         let mut select = Select::new();
@@ -511,7 +514,7 @@ fn many_selections_lose_nothing() {
                     }
                     while count.load(Ordering::SeqCst) < 3 * EACH {
                         let value = if id == 0 {
-                            channels[0].1.recv_timeout(ms(1)).ok()
+                            channels[0].1.blocking_recv_timeout(ms(1)).ok()
                         } else {
                             select.select_timeout(ms(1)).ok().map(|operation| {
                                 let receiver = &channels[operation.index()].1;

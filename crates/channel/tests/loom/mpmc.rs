@@ -201,7 +201,7 @@ fn a_receive_times_out(capacity: usize) {
         let (sender, receiver) = channel(capacity);
         let thread = thread::spawn({
             let receiver = receiver.clone();
-            move || match receiver.recv_deadline(soon()) {
+            move || match receiver.blocking_recv_deadline(soon()) {
                 Ok(value) => value,
                 Err(RecvTimeoutError::Timeout) => receiver.blocking_recv().unwrap(),
                 Err(RecvTimeoutError::Closed) => panic!("closed with a value in it"),
@@ -218,7 +218,7 @@ fn a_send_times_out(capacity: usize) {
     model(2, move || {
         let (sender, receiver) = channel(capacity);
         let thread = thread::spawn(move || {
-            if let Err(error) = sender.send_deadline(1, soon()) {
+            if let Err(error) = sender.blocking_send_deadline(1, soon()) {
                 sender.blocking_send(error.into_inner()).unwrap();
             }
         });

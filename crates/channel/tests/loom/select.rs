@@ -120,7 +120,7 @@ fn a_promise_is_broken(sends: bool) {
         let (sender, receiver) = channel(0);
         let thread = thread::spawn({
             let receiver = receiver.clone();
-            move || receiver.recv_deadline(soon())
+            move || receiver.blocking_recv_deadline(soon())
         });
         let mut select = Select::new();
         select.send(&sender);

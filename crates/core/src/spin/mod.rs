@@ -40,7 +40,7 @@
 //! turns would only give it more of the same ones. So it is in a simulation, whose tasks all run on this
 //! thread: nothing happens while it yields, except that it loses its time slice.
 
-pub use blitz_io_futex::yield_now;
+pub use blitz_io_futex::source::yield_now;
 
 use std::cell::Cell;
 use std::sync::OnceLock;

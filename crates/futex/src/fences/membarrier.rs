@@ -106,7 +106,7 @@ fn membarrier(command: c_int) -> bool {
 pub fn mechanism() -> &'static str {
     register_once();
     while switch::state() == REGISTERING {
-        crate::yield_now();
+        crate::source::yield_now();
     }
     if switch::state() == LIGHT {
         "membarrier"

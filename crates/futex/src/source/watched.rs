@@ -1,7 +1,7 @@
 //! A cell without a lock. A state beside it says which thread may use it when. In a model, loom's cell has its
 //! place, which checks that.
 
-/// A cell without a lock; see the module documentation.
+/// A cell without a lock: its user makes sure that no other thread uses it at the same time.
 #[derive(Debug, Default)]
 pub struct Watched<T>(std::cell::UnsafeCell<T>);
 

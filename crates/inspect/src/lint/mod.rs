@@ -35,6 +35,7 @@ mod leaks;
 pub use finding::{Finding, Lint};
 #[cfg(feature = "records")]
 #[doc(hidden)]
+#[doc(hidden)]
 pub use leaks::runtime_ends;
 pub use run::{Edge, Event, Growth, Leak, Lost, Permits, Run, Side, Step, Storm, Write};
 pub use sarif::sarif;

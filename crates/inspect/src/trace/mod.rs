@@ -6,11 +6,13 @@
 //!
 //! [`Recording::of_all`] makes one of the recordings of several processes.
 //!
-//! 1. `lives.rs` puts the events together: what each thread and task did at each moment.
-//! 2. `split.rs` divides the time of each request into pieces, each with its cause.
-//! 3. `report.rs` adds them up; `path.rs` makes a tree of a request.
+//! A judgement has three steps:
 //!
-//! [`predict`] says what the latencies would be if the program were changed (`what_if`).
+//! 1. It puts the events together: what each thread and task did at each moment.
+//! 2. It divides the time of each request into pieces, each with its cause.
+//! 3. It adds them up, and makes a tree of each request.
+//!
+//! [`predict`] says what the latencies would be if the program were changed.
 
 mod cause;
 mod children;

@@ -7,5 +7,6 @@ pub mod memory;
 pub mod model;
 pub mod protocol;
 pub mod ring;
+#[doc(hidden)]
 pub mod step;
 pub mod wait;

@@ -723,7 +723,7 @@ pub mod trace {
     #[inline(always)]
     pub fn awaits_processes<P: Iterator<Item = u32>>(_about: impl FnOnce() -> (u64, P)) {}
 
-    /// See `requests.rs`.
+    /// A request, which ends when this is dropped. Without the feature `inspect` it has no effect.
     #[derive(Debug)]
     pub struct Request;
 
@@ -734,7 +734,7 @@ pub mod trace {
     }
 
     impl Request {
-        /// Returns the future.
+        /// Returns the future, which with the feature `inspect` works for this request.
         #[inline(always)]
         pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
             future
@@ -764,7 +764,7 @@ pub mod trace {
         }
     }
 
-    /// The future itself.
+    /// A future that works for a request. Without the feature `inspect` it is the future that was given.
     pub type Instrumented<F> = F;
 }
 

@@ -1,7 +1,6 @@
 //! Unix signals.
 //!
-//! All listeners of a driver share a pipe, through which the handlers of signals wake them: see
-//! `pipe.rs`.
+//! All listeners of a driver share a pipe, through which the handlers of signals wake them.
 
 use std::io;
 use std::sync::Arc;

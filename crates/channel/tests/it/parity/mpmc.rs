@@ -209,7 +209,7 @@ fn what_ends_are() {
     good::<Receiver<std::cell::Cell<i32>>>();
     let (sender, receiver) = bounded::<i32>(1);
     assert_eq!(
-        format!("{sender:?} {receiver:?} {:?} {:?}", sender.downgrade(), receiver.downgrade()),
-        "Sender { .. } Receiver { .. } WeakSender { .. } WeakReceiver { .. }"
+        format!("{:?} {:?}", sender.downgrade(), receiver.downgrade()),
+        "WeakSender { .. } WeakReceiver { .. }"
     );
 }

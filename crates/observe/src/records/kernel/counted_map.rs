@@ -25,7 +25,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::PoisonError;
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
-use blitz_io_futex::{Mutex, MutexGuard};
+use blitz_io_futex::source::{Mutex, MutexGuard};
 
 /// Without random keys: see `collections.rs`.
 type Entries<T> = HashMap<u64, T, BuildHasherDefault<DefaultHasher>>;

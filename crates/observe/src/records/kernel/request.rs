@@ -29,8 +29,8 @@
 
 use blitz_io_futex::atomic::{AtomicU64, Ordering};
 
-use blitz_io_futex::Watched;
 use blitz_io_futex::const_unless_loom;
+use blitz_io_futex::source::Watched;
 
 const IDLE: u64 = 0;
 const FILLING: u64 = u64::MAX;

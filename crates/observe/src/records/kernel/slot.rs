@@ -42,10 +42,10 @@ use std::ptr;
 
 use blitz_io_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering, fence};
 
-use blitz_io_futex::Watched;
 use blitz_io_futex::const_unless_loom;
 use blitz_io_futex::fences;
 use blitz_io_futex::per_process::{generation, watch_forks};
+use blitz_io_futex::source::Watched;
 
 const FREE: u8 = 0;
 const SET: u8 = 1;
@@ -100,7 +100,7 @@ impl Reader {
     fn wait_until_left(&self, slot: *const ()) {
         fence(Ordering::SeqCst);
         while self.is_at(slot) {
-            blitz_io_futex::yield_now();
+            blitz_io_futex::source::yield_now();
         }
     }
 

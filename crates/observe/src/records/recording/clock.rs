@@ -17,9 +17,9 @@ use std::time::Instant;
 
 use super::local::LOCAL;
 use super::simulator;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use blitz_io_futex::nanos_of;
 use blitz_io_futex::per_process::PerProcess;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use blitz_io_futex::system_clock::nanos_of;
 
 /// The time between two updates.
 const STEP: Duration = Duration::from_millis(250);

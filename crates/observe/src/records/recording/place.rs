@@ -10,7 +10,7 @@ use super::block::Block;
 use super::scope_facts::ScopeFacts;
 use super::{Kind, Origin, Waiter};
 use crate::records::kernel::slot::Slot;
-use blitz_io_futex::Watched;
+use blitz_io_futex::source::Watched;
 
 /// One place for a record.
 pub(super) struct Place {

@@ -205,6 +205,7 @@ impl LocalRuntime {
 
 /// Makes a runtime with a paused clock like a new one, for the next run of a simulation. Returns `false` if something is
 /// left of its use: a task, a timer, a thread, a handle or a waker.
+#[doc(hidden)]
 #[cfg(feature = "sim")]
 #[must_use]
 pub fn restart(runtime: &LocalRuntime) -> bool {

@@ -167,7 +167,7 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// The side of a `JoinSet`, of which the models run only the list.
+// The side of a `JoinSet`, of which the models run only the list.
 #[cfg(not(loom))]
 impl<T> JoinHandle<T> {
     /// Sets the waker that is woken when the task is complete, or wakes it now if the task
