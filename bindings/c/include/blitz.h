@@ -1566,6 +1566,8 @@ int blitz_ipc_observer_open(const char *name,
 // Sends a message of `len` bytes. Suspends the calling fiber, or blocks the calling thread, while
 // the ring is full (with `BLITZ_IPC_BLOCK`).
 //
+// Messages that no receiver has taken are lost when the last participant frees its end.
+//
 // Returns `BLITZ_OK`; `BLITZ_EFULL` with `BLITZ_IPC_FAIL`; `BLITZ_ESIZE` if the message is too
 // long; `BLITZ_ECANCELED`; `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`;
 // `BLITZ_ECORRUPT`; or an error of the system. After an error nothing was sent.
@@ -1588,6 +1590,16 @@ BLITZ_MUST_USE
 int blitz_ipc_try_send(struct blitz_ipc_sender *sender,
                        const void *message,
                        size_t len);
+
+// Waits until the receivers of a queue have released every message that was sent before this call, by
+// any sender, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`). If there is
+// no receiver, waits for one. Suspends the calling fiber, or blocks the calling thread. A sender that
+// may be the last participant calls this before it is freed: the messages that are left are lost then.
+//
+// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT` if messages are left; `BLITZ_EINVAL` for NULL, or in a route or
+// channel; `BLITZ_ECANCELED`; `BLITZ_EBUSY`; `BLITZ_EFORKED`; `BLITZ_ECORRUPT`; or an error of the
+// system.
+BLITZ_MUST_USE int blitz_ipc_drained(struct blitz_ipc_sender *sender, uint64_t deadline_ns);
 
 // Borrows room for a message of `len` bytes in shared memory, to write it in place, until
 // `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`; 0 does not wait).
@@ -1618,6 +1630,8 @@ int blitz_ipc_loan_drop(struct blitz_ipc_sender *sender);
 //
 // `count` gets its number of bytes. Returns `BLITZ_OK`, or `BLITZ_ECLOSED` if there is no message and
 // no sender. That is not the end: a sender may join later, and this receiver then gets its messages.
+// It waits until the first sender has joined; in a queue also one that left before this receiver
+// joined. In a queue `BLITZ_ECLOSED` also means that every message was released.
 // Returns `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error` has its
 // length), `BLITZ_ELAGGED` if messages were dropped before, `BLITZ_ECANCELED`, `BLITZ_EBUSY`,
 // `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, `BLITZ_ECORRUPT`, or an error of the

@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 
 use blitz_io::ipc::{
     self, Builder, Doorbell, Error, Loan, Message, Receiver, RecvError, SendError, SendOptions,
-    Sender, WhenFull,
+    Sender, WaitError, WhenFull,
 };
 
 use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted, text};
@@ -235,6 +235,17 @@ fn of_recv(error: RecvError) -> c_int {
     }
 }
 
+#[cold]
+fn of_wait(error: WaitError) -> c_int {
+    match error {
+        WaitError::TimedOut => BLITZ_ETIMEDOUT,
+        WaitError::Forked => record(BLITZ_EFORKED, error),
+        WaitError::Corrupt => record(BLITZ_ECORRUPT, error),
+        WaitError::Io(error) => of_io(&error.into()),
+        _ => record(-libc::EIO, error),
+    }
+}
+
 /// Joins the segment `name` as a sender, and makes it if there is none. Processes that use the same
 /// name of the same user share a segment.
 ///
@@ -320,6 +331,8 @@ fn new_receiver(receiver: Receiver) -> *mut blitz_ipc_receiver {
 /// Sends a message of `len` bytes. Suspends the calling fiber, or blocks the calling thread, while
 /// the ring is full (with `BLITZ_IPC_BLOCK`).
 ///
+/// Messages that no receiver has taken are lost when the last participant frees its end.
+///
 /// Returns `BLITZ_OK`; `BLITZ_EFULL` with `BLITZ_IPC_FAIL`; `BLITZ_ESIZE` if the message is too
 /// long; `BLITZ_ECANCELED`; `BLITZ_EBUSY`; `BLITZ_EINVAL` for NULL; `BLITZ_EFORKED`;
 /// `BLITZ_ECORRUPT`; or an error of the system. After an error nothing was sent.
@@ -386,6 +399,40 @@ pub unsafe extern "C" fn blitz_ipc_try_send(
         held.end()?
             .try_send(bytes(message.cast(), len)?)
             .map_err(of_send)
+    })
+}
+
+/// Waits until the receivers of a queue have released every message that was sent before this call, by
+/// any sender, until `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`). If there is
+/// no receiver, waits for one. Suspends the calling fiber, or blocks the calling thread. A sender that
+/// may be the last participant calls this before it is freed: the messages that are left are lost then.
+///
+/// Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT` if messages are left; `BLITZ_EINVAL` for NULL, or in a route or
+/// channel; `BLITZ_ECANCELED`; `BLITZ_EBUSY`; `BLITZ_EFORKED`; `BLITZ_ECORRUPT`; or an error of the
+/// system.
+#[doc = safety!()]
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn blitz_ipc_drained(
+    sender: *mut blitz_ipc_sender,
+    deadline_ns: u64,
+) -> c_int {
+    entry(|| {
+        let mut held = arg(sender)?.held.enter()?;
+        let sender = held.end()?;
+        if sender.kind() != ipc::Kind::Queue {
+            return Err(invalid("only a queue is drained"));
+        }
+        let limit = Limit::at(deadline_ns);
+        let drained = if is_fiber() {
+            wait::on(sender.drained_async(), limit)?
+        } else {
+            match limit {
+                Limit::Never => sender.drained(),
+                Limit::At(deadline) => sender.drained_deadline(deadline),
+            }
+        };
+        drained.map_err(of_wait)
     })
 }
 
@@ -469,6 +516,8 @@ pub unsafe extern "C" fn blitz_ipc_loan_drop(sender: *mut blitz_ipc_sender) -> c
 ///
 /// `count` gets its number of bytes. Returns `BLITZ_OK`, or `BLITZ_ECLOSED` if there is no message and
 /// no sender. That is not the end: a sender may join later, and this receiver then gets its messages.
+/// It waits until the first sender has joined; in a queue also one that left before this receiver
+/// joined. In a queue `BLITZ_ECLOSED` also means that every message was released.
 /// Returns `BLITZ_ESIZE` if the message is longer than `len` (it stays, and `blitz_last_error` has its
 /// length), `BLITZ_ELAGGED` if messages were dropped before, `BLITZ_ECANCELED`, `BLITZ_EBUSY`,
 /// `BLITZ_EINVAL` for NULL, `BLITZ_EFORKED`, `BLITZ_ECORRUPT`, or an error of the

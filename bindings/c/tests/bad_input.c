@@ -105,6 +105,7 @@ static void *null_body(void *argument) {
     EXPECT(BLITZ_EINVAL, blitz_ipc_send(NULL, NULL, 0));
     EXPECT(BLITZ_EINVAL, blitz_ipc_send_until(NULL, NULL, 0, 0));
     EXPECT(BLITZ_EINVAL, blitz_ipc_try_send(NULL, NULL, 0));
+    EXPECT(BLITZ_EINVAL, blitz_ipc_drained(NULL, 0));
     EXPECT(BLITZ_EINVAL, blitz_ipc_loan(NULL, 0, 0, NULL));
     EXPECT(BLITZ_EINVAL, blitz_ipc_loan_send(NULL, 0));
     EXPECT(BLITZ_EINVAL, blitz_ipc_loan_drop(NULL));

@@ -83,6 +83,43 @@ static void a_queue_hands_each_to_one(void) {
     for (int i = 0; i < 2; i++) blitz_ipc_receiver_free(receivers[i]);
 }
 
+static void *wait_until_drained(void *argument) {
+    OK(blitz_ipc_drained(argument, after_ms(60000)));
+    return NULL;
+}
+
+// A worker that joins late takes what is left; the sender waits until nothing is.
+static void a_queue_ends_for_late_receivers(void) {
+    blitz_ipc_settings settings = settings_of(BLITZ_IPC_QUEUE);
+    blitz_ipc_receiver *early, *late;
+    blitz_ipc_sender *sender;
+    struct worker worker;
+    int value = 7;
+    size_t count;
+    new_name();
+    OK(blitz_ipc_sender_open(name, &settings, &sender));
+    OK(blitz_ipc_drained(sender, BLITZ_NEVER));
+    OK(blitz_ipc_send(sender, &value, sizeof value));
+    EXPECT(BLITZ_ETIMEDOUT, blitz_ipc_drained(sender, 0));
+    start(&worker, wait_until_drained, sender);
+    OK(blitz_ipc_receiver_open(name, &settings, &early));
+    OK(blitz_ipc_recv(early, &value, sizeof value, &count));
+    finish(&worker);
+    OK(blitz_ipc_send(sender, &value, sizeof value));
+    blitz_ipc_sender_free(sender);
+    OK(blitz_ipc_receiver_open(name, &settings, &late));
+    OK(blitz_ipc_recv(late, &value, sizeof value, &count));
+    EXPECT(BLITZ_ECLOSED, blitz_ipc_recv(late, &value, sizeof value, &count));
+    EXPECT(BLITZ_ECLOSED, blitz_ipc_recv(early, &value, sizeof value, &count));
+    blitz_ipc_receiver_free(early);
+    blitz_ipc_receiver_free(late);
+    settings = settings_of(BLITZ_IPC_ROUTE);
+    new_name();
+    OK(blitz_ipc_sender_open(name, &settings, &sender));
+    EXPECT(BLITZ_EINVAL, blitz_ipc_drained(sender, 0));
+    blitz_ipc_sender_free(sender);
+}
+
 static void *watch_slowly(void *argument) {
     int value;
     size_t count;
@@ -311,6 +348,7 @@ int main(void) {
     static const struct test tests[] = {
         {"every_receiver_gets_all", every_receiver_gets_all},
         {"a_queue_hands_each_to_one", a_queue_hands_each_to_one},
+        {"a_queue_ends_for_late_receivers", a_queue_ends_for_late_receivers},
         {"an_observer_lags", an_observer_lags},
         {"participants_are_counted", participants_are_counted},
         {"loans_and_messages_in_place", loans_and_messages_in_place},

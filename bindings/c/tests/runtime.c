@@ -3,6 +3,49 @@
 
 #include <stdatomic.h>
 
+// The book shows these. A compiler refuses one that the header declares otherwise.
+// ANCHOR: signatures
+// Fibers and functions that block
+int blitz_spawn(blitz_runtime *runtime, const blitz_fiber_settings *settings, void *(*function)(void *argument),
+                void *argument, blitz_task **task);
+int blitz_spawn_blocking(blitz_runtime *runtime, void *(*function)(void *argument), void *argument, blitz_task **task);
+int blitz_task_join(blitz_task *task, uint64_t deadline_ns, void **result);
+int blitz_task_cancel(blitz_task *task);
+bool blitz_is_fiber(void);
+int blitz_fiber_mask_cancel(bool begins);
+int blitz_runtime_new(const blitz_runtime_settings *settings, blitz_runtime **runtime);
+int blitz_pool_new(size_t threads, blitz_pool **pool);
+
+// Channels
+int blitz_mpsc_new(size_t size, size_t capacity, blitz_sender **sender, blitz_receiver **receiver);
+int blitz_send(blitz_sender *sender, const void *value);
+int blitz_recv(blitz_receiver *receiver, void *value);
+void blitz_sender_free(blitz_sender *sender);
+void blitz_receiver_free(blitz_receiver *receiver);
+
+// Time and descriptors
+uint64_t blitz_now_ns(void);
+int blitz_sleep_ns(uint64_t nanoseconds);
+int blitz_sleep_until(uint64_t deadline_ns);
+int blitz_fd_wait(int fd, uint32_t events, uint64_t deadline_ns, uint32_t *ready);
+
+// Locks
+int blitz_semaphore_release_within(blitz_semaphore *semaphore, uint32_t permits, uint32_t bound);
+int blitz_park(const void *key, const blitz_park_callbacks *callbacks, void *argument, size_t park_token,
+               uint64_t deadline_ns, size_t *unpark_token);
+int blitz_unpark_one(const void *key, blitz_unpark_callback callback, void *argument, blitz_unpark_result *result);
+int blitz_unpark_all(const void *key, size_t unpark_token, size_t *unparked);
+int blitz_unpark_filter(const void *key, uint32_t (*filter)(void *argument, size_t park_token),
+                        blitz_unpark_callback callback, void *argument, blitz_unpark_result *result);
+int blitz_unpark_requeue(const void *from, const void *to, uint32_t (*validate)(void *argument),
+                         blitz_unpark_callback callback, void *argument, blitz_unpark_result *result);
+
+// Errors and versions
+const char *blitz_strerror(int error);
+const char *blitz_last_error(void);
+int blitz_check_abi(uint32_t version);
+// ANCHOR_END: signatures
+
 static void *add_one(void *argument) {
     CHECK(blitz_is_fiber() && blitz_fiber_id() != 0);
     return (char *)argument + 1;

@@ -644,6 +644,7 @@ pub extern fn blitz_ipc_send_until(
     deadline_ns: u64,
 ) c_int;
 pub extern fn blitz_ipc_try_send(sender: *blitz_ipc_sender, message: [*]const u8, len: usize) c_int;
+pub extern fn blitz_ipc_drained(sender: *blitz_ipc_sender, deadline_ns: u64) c_int;
 pub extern fn blitz_ipc_loan(
     sender: *blitz_ipc_sender,
     len: usize,

@@ -105,6 +105,13 @@ pub const Sender = struct {
         return errors.check(Error, c.blitz_ipc_try_send(sender.raw, message.ptr, message.len));
     }
 
+    /// Waits until the receivers of a queue have released every message that was sent before, until
+    /// the deadline at most. What is left is lost when the last participant leaves, so a sender that
+    /// may be the last one calls this before `deinit`.
+    pub fn drained(sender: Sender, deadline: Deadline) Error!void {
+        return errors.check(Error, c.blitz_ipc_drained(sender.raw, deadline.ns()));
+    }
+
     /// Borrows room for a message of `len` bytes in shared memory, to write it in place, waiting until
     /// the deadline at most. It holds bytes of an older message. It is valid until `sendLoan` or
     /// `dropLoan`.
@@ -174,8 +181,8 @@ pub const Receiver = struct {
     }
 
     /// Receives a message into the buffer, waiting until there is one, and returns the part of the
-    /// buffer that it fills. `error.Closed` means that there is no message and no sender;
-    /// `error.WrongSize` that the message is longer than the buffer, and stays.
+    /// buffer that it fills. `error.Closed` means that there is no message and no sender, in a queue
+    /// also if all senders left before this receiver joined; `error.WrongSize` that the message is longer than the buffer, and stays.
     pub fn recv(receiver: Receiver, buffer: []u8) Error![]u8 {
         var count: usize = undefined;
         try errors.check(Error, c.blitz_ipc_recv(receiver.raw, buffer.ptr, buffer.len, &count));
@@ -285,6 +292,26 @@ test "a route carries messages, in place and copied" {
     try receiver.release();
     sender.deinit();
     try std.testing.expectError(error.Closed, receiver.recv(&buffer));
+}
+
+test "a queue is drained, and ends for a late receiver too" {
+    var name: [64]u8 = undefined;
+    const segment = testName(&name, "drained");
+    const options: Options = .{ .kind = .queue, .capacity = 2, .max_len = 8 };
+    var early = try Receiver.open(segment, options);
+    defer early.deinit();
+    var sender = try Sender.open(segment, options);
+    var buffer: [8]u8 = undefined;
+    try sender.send("one");
+    try std.testing.expectError(error.TimedOut, sender.drained(.passed));
+    _ = try early.recv(&buffer);
+    try sender.drained(.never);
+    try sender.send("two");
+    sender.deinit();
+    var late = try Receiver.open(segment, options);
+    defer late.deinit();
+    try std.testing.expectEqualStrings("two", try late.recv(&buffer));
+    try std.testing.expectError(error.Closed, late.recv(&buffer));
 }
 
 test "each message of a queue goes to one receiver" {

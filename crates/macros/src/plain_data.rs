@@ -10,7 +10,9 @@
 //!     price: f64,                      ⇒       is_plain::<u64>();
 //!     volume: u64,                             assert!(size_of::<f64>() + size_of::<u64>() == size_of::<Trade>());
 //! }                                        };
-//!                                          unsafe impl blitz_io::ipc::PlainData for Trade {}
+//!                                          unsafe impl blitz_io::ipc::PlainData for Trade {
+//!                                              const FINGERPRINT: … = …;
+//!                                          }
 //! ```
 //!
 //! A type with parameters cannot have such a constant, so it is rejected.
@@ -40,6 +42,10 @@ fn implement(input: &DeriveInput) -> Result<TokenStream> {
     let root = root.unwrap_or_else(|| crate_path::ipc(input.ident.span()));
     let name = &input.ident;
     let types: Vec<_> = fields.iter().map(|field| &field.ty).collect();
+    let names = fields
+        .members()
+        .map(|member| member.to_token_stream().to_string());
+    let own_name = name.to_string();
     // With the field's span, so that the compiler's error names the field.
     let plain = types
         .iter()
@@ -57,7 +63,12 @@ fn implement(input: &DeriveInput) -> Result<TokenStream> {
         // SAFETY: the constant above does not compile unless every field is plain data and
         // there is no padding.
         #[automatically_derived]
-        unsafe impl #root::PlainData for #name {}
+        unsafe impl #root::PlainData for #name {
+            const FINGERPRINT: #root::Fingerprint = #root::Fingerprint::of_struct(
+                #own_name,
+                &[#((#names, <#types as #root::PlainData>::FINGERPRINT)),*],
+            );
+        }
     })
 }
 

@@ -125,6 +125,22 @@ public:
         return detail::status_of(blitz_ipc_try_send(native_handle(), &message, sizeof(T)));
     }
 
+    // Waits until the receivers of a queue have released every message that was sent before; throws in
+    // a route or channel. What is left is lost when the last participant leaves, so a sender that may
+    // be the last one calls this before its destructor.
+    void drained() {
+        detail::check(
+            detail::waiting([&] { return blitz_ipc_drained(native_handle(), BLITZ_NEVER); }));
+    }
+
+    // Waits as `drained` does unless `duration` passes before, which is `status::timed_out`.
+    template <class Rep, class Period>
+    [[nodiscard]] status drained_for(const std::chrono::duration<Rep, Period>& duration) {
+        return detail::status_of(detail::waiting_for(duration, [&](auto deadline) {
+            return blitz_ipc_drained(native_handle(), deadline);
+        }));
+    }
+
     // Room for a message in shared memory. Without `send` nothing is sent.
     class loan {
     public:
@@ -194,7 +210,8 @@ public:
     }
 
     // Receives a message. Suspends the calling fiber, or blocks the calling thread, until there is
-    // one. `status::closed` means that there is neither a message nor a sender.
+    // one. `status::closed` means that there is neither a message nor a sender, in a queue also if
+    // all senders left before this receiver joined.
     [[nodiscard]] received<T> recv() {
         return recv_with([this](void* bytes, std::size_t* count) {
             return detail::waiting(

@@ -38,6 +38,7 @@ type Failure = Error<io::Error>;
 
 pub fn compress(arguments: &Arguments, compress: &Compress, format: Format) -> Result<Exit, Exit> {
     let inputs = input::inputs(&compress.files)?;
+    tell_of_compressed(&inputs);
     let mut run = Run::begin(arguments, inputs, &compress.output)?;
     if run.output.is_terminal() {
         return Err(Exit::usage(
@@ -73,6 +74,26 @@ pub fn compress(arguments: &Arguments, compress: &Compress, format: Format) -> R
         Format::Gzip => Vec::new(),
     };
     run.end(&last)
+}
+
+/// Tells of an input that is compressed already, beside others: its name is probably meant to be
+/// that of the output.
+fn tell_of_compressed(inputs: &[Input]) {
+    if inputs.len() < 2 {
+        return;
+    }
+    let is_compressed = |input: &&Input| {
+        let ending = input.path().extension();
+        ending.is_some_and(|ending| ["gz", "bgz", "tgz"].iter().any(|known| ending == *known))
+    };
+    for input in inputs.iter().filter(is_compressed) {
+        standard::tell(format_args!(
+            "note: {} is compressed already, and is read as one of {} inputs; --output names the \
+             file to write\n",
+            input.name(),
+            inputs.len()
+        ));
+    }
 }
 
 pub fn decompress(arguments: &Arguments, decompress: &Decompress) -> Result<Exit, Exit> {

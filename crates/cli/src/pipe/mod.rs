@@ -22,6 +22,7 @@ Examples:
   blitz pipe gunzip logs.gz | less        decompress either of them
   blitz pipe sha256 *.iso                 checksums, as sha256sum prints them
 
+Several files become one output, one after the other, as with gzip -c and cat.
 The output appears under its name when it is complete, in place of what was there.
 
 Exit statuses:

@@ -175,6 +175,22 @@ fn several_inputs_are_one_after_the_other() {
     }
 }
 
+/// Users of gzip expect that it is the output, or an output of its own.
+#[test]
+fn an_input_that_is_compressed_already_is_told_of_beside_others() {
+    let place = Place::new();
+    let (a, b) = (place.file("a", b"one "), place.file("b.gz", b"two"));
+    let out = place.name("out");
+    let ran = expect(0, &["pipe", "gzip", "-o", &out, &a, &b]);
+    let note = "b.gz is compressed already, and is read as one of 2 inputs";
+    assert!(ran.err.contains(note), "{}", ran.err);
+    assert_eq!(expect(0, &["pipe", "gunzip", &out]).out, "one two");
+    for quiet in [&[&*a, &*a][..], &[&*b]] {
+        let ran = expect(0, &[&["pipe", "gzip", "-o", &out], quiet].concat());
+        assert_eq!(ran.err, "");
+    }
+}
+
 #[test]
 fn what_workers_write_at_its_place_is_what_one_writes_in_turn() {
     let place = Place::new();

@@ -41,13 +41,13 @@ use crate::kernel::event_count::EventCount;
 use crate::kernel::memory::record;
 use crate::kernel::protocol::barrier::Parties;
 use crate::kernel::protocol::semaphore::Permits;
-use crate::kernel::ring::{Awaited, Corrupt, INACTIVE};
+use crate::kernel::ring::{Awaited, Corrupt, INACTIVE, SENDER};
 use crate::kernel::wait::{End, Failure};
 
 /// The role of a participant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
-    Sender = 1,
+    Sender = SENDER as isize,
     Receiver = 2,
 }
 
@@ -254,23 +254,13 @@ impl Segment {
         memory.record(me, record::PID).store(pid, Ordering::Relaxed);
         let word = memory.record(me, record::STARTED);
         word.store(started, Ordering::Relaxed);
-        memory.record(me, record::ROLE).swap(role as u64);
-        if role == Role::Sender {
-            self.count_sender();
-            if self.ring.notify_joined_sender() {
-                self.ring_doorbells(Awaited::Room);
+        match role {
+            Role::Sender if self.ring.join_sender(me) => self.ring_doorbells(Awaited::Room),
+            Role::Sender => {}
+            Role::Receiver => {
+                memory.role(me).swap(role as u64);
             }
         }
-    }
-
-    /// Counts a sender that has joined, after its role is in its record: a receiver that
-    /// sees the new count and no sender knows that the sender has left.
-    fn count_sender(&self) {
-        let seen = self
-            .ring
-            .memory
-            .header(crate::kernel::memory::header::SENDERS_SEEN);
-        seen.add(1);
     }
 
     /// Returns `true` if a participant, dead or alive, has joined with this record and has not left.
@@ -307,10 +297,8 @@ impl Segment {
         if self.settings.kind == Kind::Barrier {
             self.parties().break_up();
         }
-        // It may have been killed before it counted itself. If it had, the second count does
-        // no harm: receivers only look whether the count has changed.
-        if self.is_sender(dead) {
-            self.count_sender();
+        if self.ring.is_sender(dead) {
+            self.ring.count_sender();
         }
         self.reap(dead);
     }
@@ -389,13 +377,6 @@ impl Segment {
         crate::api::doorbell::ring(self, what);
     }
 
-    /// Returns `true` if this record is that of a sender, as far as this is known without asking
-    /// the kernel.
-    fn is_sender(&self, participant: usize) -> bool {
-        let role = self.ring.memory.record(participant, record::ROLE);
-        participant < self.settings.senders && role.load(Ordering::Acquire) != 0
-    }
-
     /// Returns the processes of the receivers for a sender, and those of the senders for a receiver, as they have
     /// written them.
     fn peers_of(&self, me: usize) -> impl Iterator<Item = u32> + '_ {
@@ -411,58 +392,6 @@ impl Segment {
         };
         let joined = peers.filter(move |&peer| word(peer, record::ROLE) != 0);
         joined.filter_map(move |peer| u32::try_from(word(peer, record::PID)).ok())
-    }
-
-    /// Returns the first sender, if there is one.
-    fn find_sender(&self) -> Option<usize> {
-        (0..self.settings.senders).find(|&participant| self.is_sender(participant))
-    }
-
-    /// Returns a count that goes up after a sender has joined, and before one that has died
-    /// is reaped.
-    pub(crate) fn senders_seen(&self) -> u64 {
-        let seen = self
-            .ring
-            .memory
-            .header(crate::kernel::memory::header::SENDERS_SEEN);
-        seen.load(Ordering::Acquire)
-    }
-}
-
-/// Detects that there has been a sender and that none is left.
-pub(crate) struct Senders {
-    had_one: bool,
-    seen_at_join: u64,
-    /// The sender that the last search found, which has probably not left.
-    last: usize,
-}
-
-impl Senders {
-    pub(crate) fn new(segment: &Segment) -> Self {
-        let seen_at_join = segment.senders_seen();
-        let found = segment.find_sender();
-        Self {
-            had_one: found.is_some(),
-            seen_at_join,
-            last: found.unwrap_or(0),
-        }
-    }
-
-    pub(crate) fn are_gone(&mut self, segment: &Segment) -> bool {
-        let seen = segment.senders_seen();
-        self.had_one = self.had_one || seen != self.seen_at_join;
-        if !self.had_one || segment.is_sender(self.last) {
-            return false;
-        }
-        match segment.find_sender() {
-            Some(found) => {
-                self.last = found;
-                false
-            }
-            // During the search, a sender may have joined in a record that the search had
-            // passed, and then the sender of a later record may have left.
-            None => segment.senders_seen() == seen,
-        }
     }
 }
 

@@ -353,8 +353,9 @@ pub enum RecvError {
     /// The deadline passed before a message came.
     TimedOut,
     /// All messages have been received and every sender has left or died. In a queue, every
-    /// message is also consumed, so that none can come back. A later receive finds the
-    /// messages of a new sender.
+    /// message is also consumed, so that none can come back, and it does not matter whether the
+    /// receiver joined before the senders left. A later receive finds the messages of a new
+    /// sender.
     Disconnected,
     /// This many messages were dropped because the ring was full.
     Lagged(u64),
@@ -368,12 +369,18 @@ pub enum RecvError {
         /// The message's length in bytes.
         len: usize,
     },
-    /// The message is not a value of the requested type.
+    /// The message is not a value of the requested type: its length differs.
     WrongLength {
         /// The message's length in bytes.
         len: usize,
         /// The length of the type.
         expected: usize,
+    },
+    /// The message was sent as a value of another type of the same length: the
+    /// [fingerprints](crate::Fingerprint) of the types differ.
+    WrongType {
+        /// The name of the requested type.
+        expected: &'static str,
     },
     /// The descriptor to wait on could not be made, or waiting for it failed.
     Io(IoError),
@@ -400,6 +407,11 @@ impl fmt::Display for RecvError {
                     "the message has {len} bytes, and a value of this type {expected}"
                 )
             }
+            Self::WrongType { expected } => write!(
+                f,
+                "the message was sent as another type than {expected}: the struct's name, or the \
+                 name, type or order of a field differs; declare it alike in all programs"
+            ),
             Self::Io(error) => write!(f, "cannot wait: {error}"),
             Self::Forked => f.write_str(FORKED),
             Self::Corrupt => f.write_str(CORRUPT),

@@ -11,12 +11,12 @@ use blitz_io_observe::Caller;
 use crate::api::awaited;
 #[cfg(unix)]
 use crate::api::doorbell::Doorbell;
-use crate::api::endpoint::{Endpoint, Role, Senders};
+use crate::api::endpoint::{Endpoint, Role};
 use crate::api::error::{Error, NotifyError, WaitError};
 use crate::api::kind::Kind;
 use crate::api::primitive::{Primitive, PrimitiveBuilder};
 use crate::kernel::protocol::event::{self, Seen};
-use crate::kernel::ring::Awaited;
+use crate::kernel::ring::{Awaited, Senders};
 use crate::kernel::wait::{self, Settled, Wait, Waiter};
 
 /// Notifications with ids, from any process to all listeners.
@@ -101,7 +101,7 @@ impl PrimitiveBuilder<Event> {
         let endpoint = self.join(name, Role::Receiver)?;
         let segment = &endpoint.segment;
         Ok(Listener {
-            notifiers: Senders::new(segment),
+            notifiers: Senders::new(&segment.ring),
             seen: Seen::new(&segment.ring.memory, segment.settings.entries()),
             endpoint,
         })
@@ -293,7 +293,7 @@ impl Waiter for Listener {
     }
 
     fn settle(&mut self) -> Result<Settled<Notification>, WaitError> {
-        let is_over = self.notifiers.are_gone(&self.endpoint.segment);
+        let is_over = self.notifiers.are_gone(&self.endpoint.segment.ring);
         // The last notifier may have notified before it left.
         match self.attempt()? {
             Some(found) => Ok(Settled::Done(found)),

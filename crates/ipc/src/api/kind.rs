@@ -52,7 +52,8 @@ impl Kind {
     pub(crate) fn delivery(self) -> Delivery {
         match self {
             Self::Queue => Delivery::One,
-            // Without messages it makes no difference.
+            // To an event it matters only which notifiers count (`ring/senders.rs`), and to a
+            // semaphore or barrier nothing.
             _ => Delivery::Every,
         }
     }

@@ -85,6 +85,13 @@ kind! {
     ///
     /// If a receiver dies while it holds a message, another receiver gets the message.
     ///
+    /// The messages are in shared memory, and are lost when the last participant leaves. A
+    /// producer that sends and ends before a worker has joined loses them, though each send
+    /// returned `Ok`. Two remedies:
+    ///
+    /// * The producer calls [`Sender::drained`] before it ends.
+    /// * Another process keeps the queue: it joins as a receiver and receives nothing.
+    ///
     /// ```
     /// use blitz_io::ipc::{Queue, RecvError};
     /// # if blitz_io::ipc::is_supported() {

@@ -2,7 +2,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use crate::api::error::SendError;
-use crate::api::mark::Mark;
+use crate::api::fingerprint::Fingerprint;
+use crate::api::mark::{self, Mark};
 use crate::api::ring_sender::RingSender;
 use crate::kernel::ring::Delivery;
 
@@ -39,7 +40,7 @@ impl<'a> Loan<'a> {
     ///
     /// [`SendError::Forked`] and [`SendError::Corrupt`].
     pub fn send(self) -> Result<(), SendError> {
-        let word = self.len as u64;
+        let word = mark::word_of(self.len, Fingerprint::UNKNOWN);
         self.publish(word)
     }
 
@@ -105,7 +106,7 @@ impl<'a> Loan<'a> {
         if !self.in_place {
             self.sender.write_buffer(self.position, self.len);
         }
-        self.sender.publish_word(self.position, word)
+        self.sender.publish(self.position, word)
     }
 
     /// Shortens the message to its first `len` bytes.

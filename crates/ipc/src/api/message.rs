@@ -43,6 +43,10 @@ impl<'a> Message<'a> {
         self.receiver.held_position().1
     }
 
+    pub(crate) fn fingerprint(&self) -> u32 {
+        self.receiver.held_fingerprint()
+    }
+
     /// Returns the message to the segment, as if it had not been received.
     ///
     /// A message of a queue goes to the next receiver that looks for one, and keeps its

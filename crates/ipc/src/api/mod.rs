@@ -9,9 +9,11 @@ mod barrier;
 mod builder;
 #[cfg(unix)]
 mod doorbell;
+mod drain;
 mod endpoint;
 mod error;
 mod event;
+mod fingerprint;
 mod inspect;
 mod kind;
 mod kinds;
@@ -48,6 +50,7 @@ pub use builder::Builder;
 pub use doorbell::Doorbell;
 pub use error::{Error, IoError, NotifyError, RecvError, SendError, WaitError};
 pub use event::{Event, Listener, Notification, Notifier};
+pub use fingerprint::Fingerprint;
 pub use inspect::{
     Participant, SegmentInfo, clean, clean_in, clean_where, is_supported, left_out, list, list_in,
 };

@@ -2,7 +2,9 @@ use std::mem;
 use std::time::{Duration, Instant};
 
 use crate::api::error::{RecvError, SendError};
-use crate::{Message, Receiver, SendOptions, Sender};
+use crate::api::fingerprint::Fingerprint;
+use crate::kernel::wait::Wait;
+use crate::{Message, Receiver, Sender};
 
 /// A type whose values are plain bytes, and whose every pattern of bytes is a value.
 ///
@@ -15,13 +17,22 @@ use crate::{Message, Receiver, SendOptions, Sender};
 ///
 /// The type has no padding, no pointers or other values that mean something in one process
 /// only, and no invalid values (as `bool`, `char` and enums have).
-pub unsafe trait PlainData: Copy + Send + 'static {}
+pub unsafe trait PlainData: Copy + Send + 'static {
+    /// The fingerprint of the type: of its name, and of the names and types of its fields. The
+    /// derive macro and [`plain_data!`](crate::plain_data) set it. By default it is unknown.
+    ///
+    /// If sender and receiver know the fingerprints of their types, and these differ, the receiver
+    /// gets [`RecvError::WrongType`].
+    const FINGERPRINT: Fingerprint = Fingerprint::UNKNOWN;
+}
 
 macro_rules! plain {
     ($($type:ty)*) => {
         $(
             // SAFETY: bytes, each pattern of which is a value.
-            unsafe impl PlainData for $type {}
+            unsafe impl PlainData for $type {
+                const FINGERPRINT: Fingerprint = Fingerprint::of_primitive(stringify!($type));
+            }
         )*
     };
 }
@@ -29,7 +40,9 @@ macro_rules! plain {
 plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
 
 // SAFETY: the elements follow one another without padding.
-unsafe impl<T: PlainData, const N: usize> PlainData for [T; N] {}
+unsafe impl<T: PlainData, const N: usize> PlainData for [T; N] {
+    const FINGERPRINT: Fingerprint = Fingerprint::of_array(T::FINGERPRINT, N);
+}
 
 /// Declares structures that are [`PlainData`], as its derive macro does, without a
 /// procedural macro.
@@ -103,7 +116,15 @@ macro_rules! plain_data {
 
             // SAFETY: the constant above does not compile unless every field is plain data
             // and there is no padding.
-            unsafe impl $crate::PlainData for $name {}
+            unsafe impl $crate::PlainData for $name {
+                const FINGERPRINT: $crate::Fingerprint = $crate::Fingerprint::of_struct(
+                    ::core::stringify!($name),
+                    &[$((
+                        ::core::stringify!($field),
+                        <$type as $crate::PlainData>::FINGERPRINT,
+                    ),)*],
+                );
+            }
         )*
     };
 }
@@ -116,7 +137,8 @@ impl Sender {
     /// As [`send`](Self::send).
     #[inline]
     pub fn send_value<T: PlainData>(&mut self, value: &T) -> Result<(), SendError> {
-        self.send(bytes_of(value))
+        self.ring
+            .send(bytes_of(value), T::FINGERPRINT, Wait::Forever)
     }
 
     /// Sends a copy of `value` if there is room, as [`try_send`](Self::try_send) does with
@@ -127,7 +149,7 @@ impl Sender {
     /// As [`try_send`](Self::try_send).
     #[inline]
     pub fn try_send_value<T: PlainData>(&mut self, value: &T) -> Result<(), SendError> {
-        self.try_send(bytes_of(value))
+        self.ring.send(bytes_of(value), T::FINGERPRINT, Wait::No)
     }
 
     /// Sends as [`send_value`](Self::send_value) does, but waits no longer than `timeout`.
@@ -140,7 +162,8 @@ impl Sender {
         value: &T,
         timeout: Duration,
     ) -> Result<(), SendError> {
-        self.send_timeout(bytes_of(value), timeout)
+        let wait = Wait::after(timeout);
+        self.ring.send(bytes_of(value), T::FINGERPRINT, wait)
     }
 
     /// Sends as [`send_value`](Self::send_value) does, but waits no longer than until
@@ -155,8 +178,8 @@ impl Sender {
         value: &T,
         deadline: Instant,
     ) -> Result<(), SendError> {
-        self.with(SendOptions::new().deadline(deadline))
-            .send(bytes_of(value))
+        let wait = Wait::Until(deadline);
+        self.ring.send(bytes_of(value), T::FINGERPRINT, wait)
     }
 
     /// Sends as [`send_value`](Self::send_value) does, without blocking the runtime of
@@ -175,7 +198,7 @@ impl Sender {
     /// A future that is dropped before it is ready has sent nothing.
     #[cfg(all(feature = "async", unix))]
     pub async fn send_value_async<T: PlainData>(&mut self, value: &T) -> Result<(), SendError> {
-        self.send_async(bytes_of(value)).await
+        self.send_async_as(bytes_of(value), T::FINGERPRINT).await
     }
 }
 
@@ -184,8 +207,9 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// [`RecvError::WrongLength`] if the message is longer or shorter than a `T`; the
-    /// message is then lost. Otherwise as [`recv`](Self::recv).
+    /// [`RecvError::WrongLength`] if the message is longer or shorter than a `T`, and
+    /// [`RecvError::WrongType`] if it was sent as a value of another type; the message is then
+    /// lost. Otherwise as [`recv`](Self::recv).
     #[inline]
     pub fn recv_value<T: PlainData>(&mut self) -> Result<T, RecvError> {
         self.recv()?.value()
@@ -261,10 +285,23 @@ impl Message<'_> {
     ///
     /// # Errors
     ///
-    /// [`RecvError::WrongLength`] if the message is longer or shorter than a `T`.
+    /// [`RecvError::WrongLength`] if the message is longer or shorter than a `T`, and
+    /// [`RecvError::WrongType`] if it was sent as a value of another type. A message that was not
+    /// sent as a value (by [`Sender::send`], or from C) is taken for every type of its length.
     #[inline]
     pub fn value<T: PlainData>(&self) -> Result<T, RecvError> {
-        value_of(self)
+        let value = value_of(self)?;
+        if !T::FINGERPRINT.matches(self.fingerprint()) {
+            return Err(wrong_type::<T>());
+        }
+        Ok(value)
+    }
+}
+
+#[cold]
+fn wrong_type<T>() -> RecvError {
+    RecvError::WrongType {
+        expected: std::any::type_name::<T>(),
     }
 }
 

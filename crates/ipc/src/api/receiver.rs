@@ -50,8 +50,12 @@ impl Receiver {
     /// # Errors
     ///
     /// [`RecvError::Disconnected`] when every message has been received and every sender
-    /// that had joined has left or died. A receiver waits until the first sender has
-    /// joined; a receiver that joins after the last sender has left waits for the next one.
+    /// that had joined has left or died. A receiver waits until the first sender has joined:
+    ///
+    /// * In a queue, the first one of the segment. So a receiver that joins after the last
+    ///   sender has left receives what is left, and then gets this error as all others do.
+    /// * In a route or channel, the first one that takes part when the receiver joins, or joins
+    ///   later. So a receiver that joins after the last sender has left waits for the next one.
     ///
     /// The receiver of a queue also waits while another receiver holds a message, because
     /// it gets that message if the other one dies. So a thread must not wait here while it

@@ -7,11 +7,11 @@
 use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe as observe;
 
-use crate::api::endpoint::{Endpoint, Senders};
+use crate::api::endpoint::Endpoint;
 use crate::api::error::RecvError;
 use crate::api::kind::WhenFull;
-use crate::api::mark::Mark;
-use crate::kernel::ring::{Awaited, Corrupt, Cursor, Delivery, Look, Take};
+use crate::api::mark::{self, Mark};
+use crate::kernel::ring::{Awaited, Corrupt, Cursor, Delivery, Look, Senders, Take};
 use crate::kernel::wait::{Settled, Waiter};
 
 /// The receiving end of a ring.
@@ -43,6 +43,8 @@ struct Held {
     copied: bool,
     /// `true` if it came from another machine.
     imported: bool,
+    /// The bits of its type's [`Fingerprint`](crate::Fingerprint).
+    fingerprint: u32,
 }
 
 impl Waiter for RingReceiver {
@@ -76,7 +78,7 @@ impl Waiter for RingReceiver {
 
     /// Settles the wait, as "The end of a queue" at the top of `ring/mod.rs` explains.
     fn settle(&mut self) -> Result<Settled<()>, RecvError> {
-        let is_over = self.senders.are_gone(&self.endpoint.segment);
+        let is_over = self.senders.are_gone(&self.endpoint.segment.ring);
         // The last sender may have sent before it left.
         if let Some(()) = self.attempt()? {
             return Ok(Settled::Done(()));
@@ -103,7 +105,7 @@ impl RingReceiver {
     /// Creates an end. If it `observes` a route or channel, it holds no sender up.
     pub(crate) fn new(endpoint: Endpoint, history: bool, observes: bool) -> Self {
         let segment = &endpoint.segment;
-        let senders = Senders::new(segment);
+        let senders = Senders::new(&segment.ring);
         let Cursor { first, safe } = match segment.settings.kind.delivery() {
             Delivery::Every if observes => segment.ring.observe(endpoint.me, history),
             Delivery::Every => {
@@ -210,15 +212,17 @@ impl RingReceiver {
     fn hold(&mut self, position: u64) -> Result<(), RecvError> {
         let ring = &self.endpoint.segment.ring;
         let length = ring.memory.length(ring.index(position));
-        let len = length.load(Ordering::Relaxed);
-        if len > self.endpoint.segment.settings.max_len as u64 {
-            return self.hold_marked(position, len);
-        }
+        let word = length.load(Ordering::Relaxed);
+        let max_len = self.endpoint.segment.settings.max_len;
+        let Some((len, fingerprint)) = mark::local_message(word, max_len) else {
+            return self.hold_marked(position, word);
+        };
         self.held = Some(Held {
             position,
-            len: len as usize,
+            len,
             copied: false,
             imported: false,
+            fingerprint,
         });
         Ok(())
     }
@@ -238,6 +242,7 @@ impl RingReceiver {
                     len: len as usize,
                     copied: false,
                     imported: true,
+                    fingerprint: 0,
                 });
                 Ok(())
             }
@@ -258,6 +263,7 @@ impl RingReceiver {
             len: 0,
             copied: false,
             imported: false,
+            fingerprint: 0,
         });
         Ok(())
     }
@@ -295,6 +301,11 @@ impl RingReceiver {
     pub(crate) fn held_position(&self) -> (u64, bool) {
         self.held
             .map_or((0, false), |held| (held.position, held.imported))
+    }
+
+    /// Returns the bits of the fingerprint of the held message's type.
+    pub(crate) fn held_fingerprint(&self) -> u32 {
+        self.held.map_or(0, |held| held.fingerprint)
     }
 
     pub(crate) fn next_position(&self) -> u64 {

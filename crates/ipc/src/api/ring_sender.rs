@@ -15,7 +15,9 @@ use blitz_io_observe::Caller;
 use crate::api::awaited;
 use crate::api::endpoint::Endpoint;
 use crate::api::error::SendError;
+use crate::api::fingerprint::Fingerprint;
 use crate::api::kind::WhenFull;
+use crate::api::mark;
 use crate::kernel::ring::{Awaited, Claim, Corrupt, Exclusive};
 use crate::kernel::wait::{self, Wait, Waiter};
 
@@ -71,12 +73,17 @@ impl RingSender {
         }
     }
 
-    /// Sends a copy of `message`.
+    /// Sends a copy of `message`, which is a value of the type with this fingerprint.
     #[inline]
     #[track_caller]
-    pub(crate) fn send(&mut self, message: &[u8], wait: Wait) -> Result<(), SendError> {
+    pub(crate) fn send(
+        &mut self,
+        message: &[u8],
+        fingerprint: Fingerprint,
+        wait: Wait,
+    ) -> Result<(), SendError> {
         let position = self.claim(message.len(), wait)?;
-        self.write_and_publish(position, message)
+        self.write_and_publish(position, message, fingerprint)
     }
 
     /// Claims the position of a message of `len` bytes.
@@ -169,12 +176,13 @@ impl RingSender {
         &mut self,
         position: u64,
         message: &[u8],
+        fingerprint: Fingerprint,
     ) -> Result<(), SendError> {
         let ring = &self.endpoint.segment.ring;
         let exclusive = ring.is_exclusive(position, &mut self.exclusive);
         let index = ring.index(position);
         ring.memory.write(index, message, exclusive);
-        self.publish(position, message.len())
+        self.publish(position, mark::word_of(message.len(), fingerprint))
     }
 
     /// Copies the first `len` bytes of a loan that was written into the buffer.
@@ -192,16 +200,9 @@ impl RingSender {
         &mut self.buffer
     }
 
-    /// Makes the claimed message visible.
+    /// Makes the claimed message visible, with this word for its length: see `mark.rs`.
     #[inline]
-    pub(crate) fn publish(&mut self, position: u64, len: usize) -> Result<(), SendError> {
-        self.publish_word(position, len as u64)
-    }
-
-    /// Makes the claimed message visible, with this word instead of its length: see
-    /// `mark.rs`.
-    #[inline]
-    pub(crate) fn publish_word(&mut self, position: u64, word: u64) -> Result<(), SendError> {
+    pub(crate) fn publish(&mut self, position: u64, word: u64) -> Result<(), SendError> {
         self.claimed = None;
         let ring = &self.endpoint.segment.ring;
         let length = ring.memory.length(ring.index(position));

@@ -32,7 +32,7 @@ use crate::api::error::Error;
 use crate::api::kind::WhenFull;
 use crate::api::settings::{MAGIC, Settings};
 use crate::api::sys::{self, Mapping, SegmentFile};
-use crate::api::trust::Trust;
+use crate::api::trust::{self, Trust};
 use crate::kernel::memory::{Layout, Memory, header, word_at};
 use crate::kernel::ring::{MAX_PARTICIPANTS, Phase, Ring, Stamp};
 
@@ -191,6 +191,7 @@ impl Segment {
         let ring = Ring::new(
             memory,
             settings.capacity as u64,
+            settings.senders,
             settings.participants(),
             settings.kind.delivery(),
             settings.when_full == WhenFull::DropOldest,
@@ -264,8 +265,8 @@ fn open_or_make(path: &Path, missing: Missing<'_>) -> Result<SegmentFile, Error>
     };
     SegmentFile::open(path, mode).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => not_found(path),
-        _ => layout
-            .and_then(|layout| no_space(&error, &layout))
+        _ => trust::is_link(path)
+            .or_else(|| layout.and_then(|layout| no_space(&error, &layout)))
             .unwrap_or_else(|| Error::from_io("open", path, error)),
     })
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use blitz_io_observe::Caller;
 
 use crate::api::error::SendError;
+use crate::api::fingerprint::Fingerprint;
 use crate::api::loan::Loan;
 use crate::api::sender::Sender;
 use crate::kernel::wait::Wait;
@@ -99,9 +100,9 @@ impl<'a> SendWith<'a> {
         #[cfg(unix)]
         if self.options.arms {
             let position = ring.claim_or_arm(message.len())?;
-            return ring.write_and_publish(position, message);
+            return ring.write_and_publish(position, message, Fingerprint::UNKNOWN);
         }
-        ring.send(message, self.options.wait)
+        ring.send(message, Fingerprint::UNKNOWN, self.options.wait)
     }
 
     /// Claims the place of the next message, as [`Sender::loan`] does.
@@ -146,7 +147,7 @@ impl<'a> SendWith<'a> {
         let ring = &mut self.sender.ring;
         async move {
             let position = ring.claim_when(message.len(), readable, caller).await?;
-            ring.write_and_publish(position, message)
+            ring.write_and_publish(position, message, Fingerprint::UNKNOWN)
         }
     }
 

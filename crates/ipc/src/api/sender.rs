@@ -1,22 +1,26 @@
 use std::fmt;
 #[cfg(unix)]
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[cfg(all(feature = "async", unix))]
 use blitz_io_observe::Caller;
 
+#[cfg(all(feature = "async", unix))]
+use crate::api::awaited;
 #[cfg(unix)]
 use crate::api::doorbell::Doorbell;
+use crate::api::drain::Drain;
 use crate::api::endpoint::Endpoint;
-use crate::api::error::SendError;
+use crate::api::error::{SendError, WaitError};
+use crate::api::fingerprint::Fingerprint;
 use crate::api::kind::Kind;
 use crate::api::loan::Loan;
 use crate::api::ring_sender::RingSender;
 use crate::api::send_with::{SendOptions, SendWith};
 use crate::api::settings::Settings;
-use crate::kernel::ring::MessageState;
-use crate::kernel::wait::Wait;
+use crate::kernel::ring::{Delivery, MessageState};
+use crate::kernel::wait::{self, Wait};
 
 /// The sending end of a [`Route`](crate::Route), [`Channel`](crate::Channel) or
 /// [`Queue`](crate::Queue).
@@ -24,6 +28,9 @@ use crate::kernel::wait::Wait;
 /// It can be moved to another thread; several threads use several senders. Dropping it
 /// leaves the segment. If the process is killed while it sends, its message is absent, and
 /// the other participants notice within a twentieth of a second.
+///
+/// A sender that leaves as the last participant takes the segment with it, and the messages that
+/// no receiver has taken: see [`drained`](Self::drained).
 pub struct Sender {
     pub(crate) ring: RingSender,
 }
@@ -41,6 +48,9 @@ impl Sender {
     /// With [`WhenFull::DropOldest`](crate::WhenFull::DropOldest) it still waits while another participant uses the
     /// oldest message: a sender that writes it, or a receiver of a queue that has taken it.
     ///
+    /// After this the message is in the segment, which keeps it as long as there is a
+    /// participant. No receiver need have taken it: see [`drained`](Self::drained).
+    ///
     /// # Errors
     ///
     /// [`SendError::TooLong`], [`SendError::Forked`], [`SendError::Corrupt`], and
@@ -48,7 +58,7 @@ impl Sender {
     #[inline]
     #[track_caller]
     pub fn send(&mut self, message: &[u8]) -> Result<(), SendError> {
-        self.ring.send(message, Wait::Forever)
+        self.ring.send(message, Fingerprint::UNKNOWN, Wait::Forever)
     }
 
     /// Sends a copy of `message` if there is room.
@@ -58,7 +68,7 @@ impl Sender {
     /// [`SendError::Full`] if there is none; otherwise as [`send`](Self::send).
     #[inline]
     pub fn try_send(&mut self, message: &[u8]) -> Result<(), SendError> {
-        self.ring.send(message, Wait::No)
+        self.ring.send(message, Fingerprint::UNKNOWN, Wait::No)
     }
 
     /// Sends as [`send`](Self::send) does, but waits no longer than `timeout`.
@@ -69,7 +79,8 @@ impl Sender {
     /// [`send`](Self::send).
     #[track_caller]
     pub fn send_timeout(&mut self, message: &[u8], timeout: Duration) -> Result<(), SendError> {
-        self.ring.send(message, Wait::after(timeout))
+        self.ring
+            .send(message, Fingerprint::UNKNOWN, Wait::after(timeout))
     }
 
     /// Sends a copy of `message` when there is room, waiting in the runtime of blitz-io
@@ -90,10 +101,21 @@ impl Sender {
     #[cfg(all(feature = "async", unix))]
     #[track_caller]
     pub fn send_async(&mut self, message: &[u8]) -> impl Future<Output = Result<(), SendError>> {
+        self.send_async_as(message, Fingerprint::UNKNOWN)
+    }
+
+    /// Sends as [`send_async`](Self::send_async) does a value of the type with this fingerprint.
+    #[cfg(all(feature = "async", unix))]
+    #[track_caller]
+    pub(crate) fn send_async_as(
+        &mut self,
+        message: &[u8],
+        fingerprint: Fingerprint,
+    ) -> impl Future<Output = Result<(), SendError>> {
         let caller = Caller::here();
         async move {
             let position = self.ring.claim_in_runtime(message.len(), caller).await?;
-            self.ring.write_and_publish(position, message)
+            self.ring.write_and_publish(position, message, fingerprint)
         }
     }
 
@@ -234,6 +256,100 @@ impl Sender {
     /// ```
     pub fn message_state(&self, position: u64) -> MessageState {
         self.ring.endpoint.segment.ring.state(position)
+    }
+
+    /// Blocks until receivers have consumed every message of a queue that was sent before this
+    /// call, by any sender. If there is no receiver, it waits for one.
+    ///
+    /// Messages that no receiver has consumed are lost when the last participant leaves the
+    /// segment. So a sender that may be the last one calls this before it is dropped.
+    ///
+    /// ```
+    /// # if blitz_io::ipc::is_supported() {
+    /// use blitz_io::ipc::{Queue, WaitError};
+    /// use std::time::Duration;
+    /// # let name = &format!("drained-doc-{}", std::process::id());
+    /// # let _ = r#"
+    /// let name = "jobs";
+    /// # "#;
+    /// let (mut sender, mut worker) = (Queue::sender(name)?, Queue::receiver(name)?);
+    /// sender.send(b"sweep")?;
+    /// let job = worker.recv()?;
+    /// let soon = Duration::from_millis(1);
+    /// assert_eq!(sender.drained_timeout(soon), Err(WaitError::TimedOut));
+    /// drop(job);
+    /// assert_eq!(sender.drained(), Ok(()));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::Forked`] and [`WaitError::Corrupt`].
+    ///
+    /// # Panics
+    ///
+    /// Panics in a route or channel, whose receivers consume no message.
+    #[track_caller]
+    pub fn drained(&mut self) -> Result<(), WaitError> {
+        wait::block(&mut self.drain(), Wait::Forever)
+    }
+
+    /// Waits as [`drained`](Self::drained) does, but no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::TimedOut`] if a message was left then; otherwise as
+    /// [`drained`](Self::drained).
+    ///
+    /// # Panics
+    ///
+    /// Panics as [`drained`](Self::drained) does.
+    #[track_caller]
+    pub fn drained_timeout(&mut self, timeout: Duration) -> Result<(), WaitError> {
+        wait::block(&mut self.drain(), Wait::after(timeout))
+    }
+
+    /// Waits as [`drained`](Self::drained) does, but no longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`drained_timeout`](Self::drained_timeout).
+    ///
+    /// # Panics
+    ///
+    /// Panics as [`drained`](Self::drained) does.
+    #[track_caller]
+    #[doc(alias = "drained_until")]
+    pub fn drained_deadline(&mut self, deadline: Instant) -> Result<(), WaitError> {
+        wait::block(&mut self.drain(), Wait::Until(deadline))
+    }
+
+    /// Waits as [`drained`](Self::drained) does, in the runtime of blitz-io without blocking it.
+    ///
+    /// # Errors
+    ///
+    /// As [`drained`](Self::drained), and [`WaitError::Io`] if the descriptor cannot be made or
+    /// registered, or the runtime has ended.
+    ///
+    /// # Panics
+    ///
+    /// Panics as [`drained`](Self::drained) and [`send_async`](Self::send_async) do.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped has changed nothing.
+    #[cfg(all(feature = "async", unix))]
+    #[track_caller]
+    pub fn drained_async(&mut self) -> impl Future<Output = Result<(), WaitError>> {
+        let caller = Caller::here();
+        async move { awaited::in_runtime(&mut self.drain(), caller).await }
+    }
+
+    fn drain(&mut self) -> Drain<'_> {
+        let is_queue = self.kind().delivery() == Delivery::One;
+        assert!(is_queue, "only a queue's receivers consume messages");
+        Drain::new(&mut self.ring.endpoint)
     }
 
     fn settings(&self) -> &Settings {

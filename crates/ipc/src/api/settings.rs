@@ -22,7 +22,7 @@ pub(crate) struct Settings {
 /// "blitzipc", as a word.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"blitzipc");
 /// The version of the layout and of the protocol.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 impl Settings {
     pub(crate) fn participants(&self) -> usize {

@@ -7,6 +7,7 @@
 //! * that has a second name, which another user may have given it.
 //!
 //! The opened file is checked, and not its name, so no other user can replace it in between.
+//! A symbolic link is not followed.
 
 use std::path::Path;
 
@@ -48,4 +49,14 @@ impl Trust {
             reason,
         })
     }
+}
+
+/// Returns the error if `path` is a symbolic link, which the system has refused to open.
+pub(crate) fn is_link(path: &Path) -> Option<Error> {
+    path.is_symlink().then(|| Error::Untrusted {
+        path: path.to_owned(),
+        reason: "it is a symbolic link, which is not followed: it could lead to a file that \
+                 other users change; use the directory of the file itself, or remove the link"
+            .to_owned(),
+    })
 }

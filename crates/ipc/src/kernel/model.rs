@@ -12,7 +12,7 @@ use crate::kernel::protocol::barrier::{Arrival, Parties, Standing};
 use crate::kernel::protocol::event::{self, Seen};
 use crate::kernel::protocol::semaphore::Permits;
 use crate::kernel::ring::{
-    Awaited, Claim, Delivery, Exclusive, INACTIVE, Look, Phase, Ring, Stamp, Take,
+    Awaited, Claim, Delivery, Exclusive, INACTIVE, Look, Phase, Ring, Senders, Stamp, Take,
 };
 use crate::kernel::wait::{self, End, Failure, Settled, Wait, Waiter};
 
@@ -46,8 +46,8 @@ struct Operation<'a, F> {
     participant: Participant<'a>,
     attempt: F,
     awaits: Awaited,
-    /// `true` if it ends without a sender, as the receiver of a queue does.
-    ends: bool,
+    /// The view of the senders of an operation that ends without one, as in a queue.
+    senders: Option<Senders>,
 }
 
 /// A participant, which looks for no dead ones: a thread of the model reaps them.
@@ -118,7 +118,8 @@ impl<'a, R, F: FnMut() -> Option<R>> Waiter for Operation<'a, F> {
 
     fn settle(&mut self) -> Result<Settled<R>, Ended> {
         let ring = self.participant.0;
-        let is_over = self.ends && ring.memory.role().load(Ordering::Acquire) == 0;
+        let senders = self.senders.as_mut();
+        let is_over = senders.is_some_and(|senders| senders.are_gone(ring));
         if let Some(done) = (self.attempt)() {
             return Ok(Settled::Done(done));
         }
@@ -130,6 +131,11 @@ impl<'a, R, F: FnMut() -> Option<R>> Waiter for Operation<'a, F> {
             .ok_or(Ended)
     }
 }
+
+/// The participant that joins and leaves as a sender.
+const SENDER: usize = 0;
+/// Records that may be those of senders.
+const SENDERS: usize = 1;
 
 /// A ring and its participants, which are numbers.
 pub struct Model {
@@ -157,7 +163,14 @@ impl Model {
         let stamps: Vec<u64> = (0..capacity).map(free).collect();
         let memory = Memory::new(&stamps, &vec![INACTIVE; participants]);
         Self {
-            ring: Ring::new(memory, capacity, participants, delivery, drop_oldest),
+            ring: Ring::new(
+                memory,
+                capacity,
+                SENDERS,
+                participants,
+                delivery,
+                drop_oldest,
+            ),
         }
     }
 
@@ -303,43 +316,53 @@ impl Model {
         message
     }
 
-    /// Joins as the only sender.
+    /// Joins as the only sender that has a role.
     pub fn join_sender(&self) {
-        self.ring.memory.role().swap(1);
-        self.ring.notify_joined_sender();
+        self.ring.join_sender(SENDER);
     }
 
-    /// Leaves as the only sender.
+    /// Leaves as the sender that has a role.
     pub fn leave_sender(&self) {
-        self.ring.memory.role().swap(0);
+        self.ring.memory.role(SENDER).swap(0);
         self.ring.published().notify_waiters();
         self.ring.room().notify_waiters();
     }
 
-    /// Takes a message, and sleeps until there is one. Returns `None` if there was a sender,
-    /// none is left, and no message will come.
+    /// Takes a message as a receiver that joins now, and sleeps until there is one. Returns
+    /// `None` if there was a sender, none is left, and no message will come.
     pub fn take_or_end(&self, me: usize, searched: &mut u64) -> Option<(u64, [u64; 2])> {
-        self.block(Awaited::Published, true, || self.take(me, searched))
-            .ok()
+        let senders = Senders::new(&self.ring);
+        self.block(Awaited::Published, Some(senders), || {
+            self.take(me, searched)
+        })
+        .ok()
+    }
+
+    /// Sleeps until every message of a queue that was sent before is consumed.
+    pub fn drain(&self) {
+        let end = self.ring.memory.tail().load(Ordering::Acquire);
+        self.wait(Awaited::Room, || {
+            self.ring.find_sent(0, end).is_none().then_some(())
+        });
     }
 
     /// Waits for `attempt`, which fails until this event.
     fn wait<R>(&self, awaits: Awaited, attempt: impl FnMut() -> Option<R>) -> R {
-        let done = self.block(awaits, false, attempt);
+        let done = self.block(awaits, None, attempt);
         done.unwrap_or_else(|Ended| unreachable!("without senders it waits, too"))
     }
 
     fn block<R>(
         &self,
         awaits: Awaited,
-        ends: bool,
+        senders: Option<Senders>,
         attempt: impl FnMut() -> Option<R>,
     ) -> Result<R, Ended> {
         let mut operation = Operation {
             participant: Participant(&self.ring),
             attempt,
             awaits,
-            ends,
+            senders,
         };
         wait::block(&mut operation, Wait::Forever)
     }

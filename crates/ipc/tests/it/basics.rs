@@ -589,6 +589,112 @@ fn values_arrive_as_they_were_and_other_lengths_are_refused() {
     assert_eq!(receiver.try_recv_value::<u64>(), Err(RecvError::Empty));
 }
 
+/// Declarations of one length: as in several programs.
+mod declared {
+    /// `Payment` as below, declared by the derive macro.
+    pub(super) mod derived {
+        #[derive(Clone, Copy, Debug, PartialEq, blitz_io_ipc::PlainData)]
+        #[repr(C)]
+        pub struct Payment {
+            pub number: u64,
+            pub cents: [u32; 2],
+        }
+    }
+
+    pub(super) mod with_another_type {
+        blitz_io_ipc::plain_data! {
+            #[derive(Debug)]
+            pub struct Payment { number: u64, cents: [i32; 2] }
+        }
+    }
+
+    pub(super) mod with_another_name {
+        blitz_io_ipc::plain_data! {
+            #[derive(Debug)]
+            pub struct Payment { number: u64, euros: [u32; 2] }
+        }
+    }
+
+    pub(super) mod called_otherwise {
+        blitz_io_ipc::plain_data! {
+            #[derive(Debug)]
+            pub struct Order { number: u64, cents: [u32; 2] }
+        }
+    }
+
+    blitz_io_ipc::plain_data! {
+        #[derive(Debug, PartialEq)]
+        pub struct Payment { pub number: u64, pub cents: [u32; 2] }
+    }
+
+    /// Nothing is known of its fields.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(C)]
+    pub(super) struct ByHand(pub u64, pub [u32; 2]);
+
+    // SAFETY: integers without padding.
+    unsafe impl blitz_io_ipc::PlainData for ByHand {}
+
+    blitz_io_ipc::plain_data! {
+        #[derive(Debug, PartialEq)]
+        pub struct OfUnknown { pub field: ByHand }
+    }
+}
+
+#[test]
+fn a_value_of_another_type_of_its_length_is_refused() {
+    use declared::{ByHand, OfUnknown, Payment};
+
+    #[track_caller]
+    fn is_refused<T: blitz_io_ipc::PlainData + std::fmt::Debug>(
+        receiver: &mut blitz_io_ipc::Receiver,
+    ) {
+        let expected = std::any::type_name::<T>();
+        let error = receiver.recv_value::<T>().unwrap_err();
+        assert_eq!(error, RecvError::WrongType { expected });
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+
+    let place = Place::new();
+    let (number, cents) = (7, [1, 2]);
+    for builder in [
+        Route::builder(),
+        Queue::builder().when_full(WhenFull::DropOldest),
+    ] {
+        let builder = small(&place, builder);
+        let mut sender = builder.sender("p").unwrap();
+        let mut receiver = builder.receiver("p").unwrap();
+        let payment = Payment { number, cents };
+        let mut send = || sender.send_value(&payment).unwrap();
+        send();
+        is_refused::<declared::with_another_type::Payment>(&mut receiver);
+        send();
+        is_refused::<declared::with_another_name::Payment>(&mut receiver);
+        send();
+        is_refused::<declared::called_otherwise::Order>(&mut receiver);
+        send();
+        is_refused::<u128>(&mut receiver);
+        send();
+        is_refused::<[u64; 2]>(&mut receiver);
+        // The same declaration, by the other macro; and types of which nothing is known.
+        send();
+        let derived = declared::derived::Payment { number, cents };
+        assert_eq!(receiver.recv_value(), Ok(derived));
+        send();
+        assert_eq!(receiver.recv_value(), Ok(ByHand(number, cents)));
+        send();
+        let field = ByHand(number, cents);
+        assert_eq!(receiver.recv_value(), Ok(OfUnknown { field }));
+        sender.send_value(&ByHand(number, cents)).unwrap();
+        assert_eq!(receiver.recv_value(), Ok(payment));
+        // Bytes are a value of any type, and any value is bytes.
+        sender.send(&[0; 16]).unwrap();
+        assert_eq!(receiver.recv_value(), Ok(0_u128));
+        sender.send_value(&payment).unwrap();
+        assert_eq!(receiver.recv().unwrap()[..8], 7_u64.to_ne_bytes());
+    }
+}
+
 #[test]
 fn every_form_keeps_its_deadline() {
     let place = Place::new();

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_ipc::{Queue, Receiver, RecvError};
+use blitz_io_ipc::{Queue, Receiver, RecvError, WaitError};
 
 use crate::common::{LONG, Log, Place, Process, directory_of, role};
 
@@ -97,6 +97,40 @@ fn a_worker_that_is_killed_after_the_last_sender_left_loses_no_message() {
     waiting.join().unwrap();
 }
 
+/// The restart of a worker: the queue is over for the new one, too.
+#[test]
+fn a_receiver_that_joins_after_the_last_sender_left_gets_what_is_left_and_ends() {
+    let place = Place::new();
+    let queue = queue(&place);
+    let (mut sender, mut first) = (queue.sender("q").unwrap(), queue.receiver("q").unwrap());
+    sender.send(b"one").unwrap();
+    sender.send(b"job").unwrap();
+    drop(sender);
+    let job = first.recv().unwrap();
+    let mut second = queue.receiver("q").unwrap();
+    assert_eq!(*second.recv_timeout(LONG).unwrap(), *b"job");
+    drop(job);
+    let mut third = queue.receiver("q").unwrap();
+    for receiver in [&mut first, &mut second, &mut third] {
+        let end = receiver.recv_timeout(LONG).unwrap_err();
+        assert_eq!(end, RecvError::Disconnected);
+    }
+    // It also sees a new sender.
+    queue.sender("q").unwrap().send(b"job").unwrap();
+    receives_the_job(&mut third);
+}
+
+#[test]
+fn a_receiver_of_a_route_that_joins_after_the_sender_left_waits_for_the_next() {
+    let place = Place::new();
+    let route = place.in_it(blitz_io_ipc::Route::builder());
+    let keeps = route.receiver("r").unwrap();
+    drop(route.sender("r").unwrap());
+    let mut late = route.receiver("r").unwrap();
+    assert_eq!(late.try_recv().unwrap_err(), RecvError::Empty);
+    drop(keeps);
+}
+
 /// A receiver that waits for the others is also woken by a new sender's message.
 #[test]
 fn a_new_sender_is_noticed_while_a_message_is_taken() {
@@ -166,4 +200,60 @@ fn one_that_polls_seldom_notices_a_death_at_its_next_poll() {
     // At least the time between two looks.
     thread::sleep(Duration::from_millis(100));
     assert_eq!(*receiver.try_recv().unwrap(), *b"job");
+}
+
+#[test]
+fn a_sender_waits_until_its_messages_are_consumed() {
+    let place = Place::new();
+    let queue = queue(&place);
+    let (mut sender, mut receiver) = (queue.sender("q").unwrap(), queue.receiver("q").unwrap());
+    let mut other = queue.sender("q").unwrap();
+    assert_eq!(sender.drained(), Ok(()));
+    // More than a lap, with a position that has no message.
+    for round in 0..10 {
+        sender.send(b"job").unwrap();
+        drop(other.loan(1).unwrap());
+        other.send(b"job").unwrap();
+        let soon = Duration::from_millis(1);
+        assert_eq!(sender.drained_timeout(soon), Err(WaitError::TimedOut));
+        let (started, has_started) = std::sync::mpsc::channel();
+        let waiting = thread::spawn(move || {
+            started.send(()).unwrap();
+            let drained = sender.drained_timeout(LONG);
+            (sender, drained)
+        });
+        has_started.recv().unwrap();
+        assert_eq!(*receiver.recv().unwrap(), *b"job");
+        if round % 2 == 0 {
+            receiver.recv().unwrap().put_back();
+        }
+        assert_eq!(*receiver.recv().unwrap(), *b"job");
+        let drained;
+        (sender, drained) = waiting.join().unwrap();
+        assert_eq!(drained, Ok(()));
+    }
+}
+
+/// Later messages do not prolong the wait.
+#[test]
+fn a_sender_waits_for_earlier_messages_only() {
+    let place = Place::new();
+    let queue = queue(&place);
+    let (mut sender, mut receiver) = (queue.sender("q").unwrap(), queue.receiver("q").unwrap());
+    let mut other = queue.sender("q").unwrap();
+    sender.send(b"job").unwrap();
+    let claimed = other.loan(1).unwrap();
+    let job = receiver.recv().unwrap();
+    let waiting = thread::spawn(move || sender.drained_timeout(LONG));
+    drop(job);
+    assert_eq!(waiting.join().unwrap(), Ok(()));
+    claimed.send().unwrap();
+}
+
+#[test]
+#[should_panic(expected = "only a queue's receivers consume messages")]
+fn a_route_is_never_drained() {
+    let place = Place::new();
+    let route = place.in_it(blitz_io_ipc::Route::builder());
+    _ = route.sender("r").unwrap().drained();
 }

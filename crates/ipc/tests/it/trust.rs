@@ -109,3 +109,17 @@ fn a_segment_with_a_second_name_is_refused() {
     fs::remove_file(&second).unwrap();
     route.receiver("l").unwrap();
 }
+
+#[test]
+fn a_symbolic_link_is_refused_as_one() {
+    let place = shared();
+    let channel = place.in_it(Channel::builder());
+    let _sender = channel.sender("target").unwrap();
+    let link = place.path().join("link.ring");
+    std::os::unix::fs::symlink(place.path().join("target.ring"), &link).unwrap();
+    for builder in [channel.clone(), channel.must_exist(true)] {
+        let error = builder.receiver("link").unwrap_err();
+        assert!(is_refused(&error, &link), "{error}");
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+    }
+}

@@ -270,7 +270,9 @@ fn what_a_dead_receiver_had_taken_is_received_without_a_sender() {
 fn a_receiver_that_waits_for_others_sees_a_new_sender() {
     loom::model(|| {
         let model = Arc::new(Model::queue(2, 3));
+        model.join_sender();
         assert!(model.try_send(0, &mut 0, 5));
+        model.leave_sender();
         assert!(model.take(1, &mut 0).is_some());
         let receiver = spawn(&model, |model| {
             let taken = model
@@ -281,5 +283,62 @@ fn a_receiver_that_waits_for_others_sees_a_new_sender() {
         model.join_sender();
         assert!(model.try_send(0, &mut 0, 6));
         receiver.join().unwrap();
+    });
+}
+
+/// A receiver joins while the last sender leaves, or after it. It ends when it has consumed what
+/// is left.
+#[test]
+fn a_receiver_that_joins_after_the_last_sender_ends() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(1, 2));
+        model.join_sender();
+        assert!(model.try_send(0, &mut 0, 5));
+        let receiver = spawn(&model, |model| {
+            let mut searched = 0;
+            let (position, message) = model.take_or_end(1, &mut searched).expect("it was sent");
+            assert_eq!(whole(message), 5);
+            model.consume(1, position);
+            assert!(model.take_or_end(1, &mut searched).is_none());
+        });
+        model.leave_sender();
+        receiver.join().unwrap();
+    });
+}
+
+/// A receiver that joins first waits until the first sender has joined.
+#[test]
+fn a_receiver_waits_for_the_first_sender() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(1, 2));
+        let receiver = spawn(&model, |model| {
+            let (_, message) = model.take_or_end(1, &mut 0).expect("it will be sent");
+            assert_eq!(whole(message), 5);
+        });
+        model.join_sender();
+        assert!(model.try_send(0, &mut 0, 5));
+        model.leave_sender();
+        receiver.join().unwrap();
+    });
+}
+
+/// A sender waits until its message is consumed, also by another receiver than the first.
+#[test]
+fn a_sender_waits_until_its_message_is_consumed() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(2, 3));
+        assert!(model.try_send(0, &mut 0, 5));
+        let consumed = Arc::new(AtomicBool::new(false));
+        let has_consumed = consumed.clone();
+        let sender = spawn(&model, move |model| {
+            model.drain();
+            assert!(consumed.load(Ordering::SeqCst), "drained too early");
+        });
+        let (position, _) = model.take(1, &mut 0).expect("it was sent");
+        model.put_back(1, position);
+        let (position, _) = model.take(2, &mut 0).expect("it was put back");
+        has_consumed.store(true, Ordering::SeqCst);
+        model.consume(2, position);
+        sender.join().unwrap();
     });
 }

@@ -225,6 +225,17 @@ impl Memory {
         self.word(COPIERS)
     }
 
+    /// Returns the role of a participant, which is 0 if its record is empty.
+    #[inline]
+    pub fn role(&self, participant: usize) -> Word<'_> {
+        self.record(participant, record::ROLE)
+    }
+
+    /// Returns the count of senders that have joined: see `ring/senders.rs`.
+    pub fn senders_seen(&self) -> Word<'_> {
+        self.header(header::SENDERS_SEEN)
+    }
+
     #[inline]
     pub fn cursor(&self, participant: usize) -> Word<'_> {
         self.record(participant, record::CURSOR)

@@ -24,8 +24,8 @@ pub struct Memory {
     /// loom reports their races.
     plain: Vec<UnsafeCell<()>>,
     cursors: Vec<AtomicU64>,
-    /// The role of the only sender that joins and leaves.
-    role: AtomicU64,
+    roles: Vec<AtomicU64>,
+    senders_seen: AtomicU64,
     entries: [AtomicU64; ENTRIES],
 }
 
@@ -49,7 +49,8 @@ impl Memory {
                 .collect(),
             plain: stamps.iter().map(|_| UnsafeCell::new(())).collect(),
             cursors: cursors.iter().copied().map(AtomicU64::new).collect(),
-            role: AtomicU64::new(0),
+            roles: cursors.iter().map(|_| AtomicU64::new(0)).collect(),
+            senders_seen: AtomicU64::new(0),
             entries: [AtomicU64::new(0), AtomicU64::new(0)],
         }
     }
@@ -86,8 +87,12 @@ impl Memory {
         Word(&self.cursors[participant])
     }
 
-    pub fn role(&self) -> Word<'_> {
-        Word(&self.role)
+    pub fn role(&self, participant: usize) -> Word<'_> {
+        Word(&self.roles[participant])
+    }
+
+    pub fn senders_seen(&self) -> Word<'_> {
+        Word(&self.senders_seen)
     }
 
     pub fn entry(&self, number: usize) -> Word<'_> {

@@ -73,8 +73,10 @@
 //! senders on `room`. Every change for which they wait is a read-modify-write, followed by
 //! a notification, which wakes them only if they wait for this change (`wake.rs`).
 //!
-//! **The end of a queue.** A receiver reports `Disconnected` when (1) no record is that of
-//! a sender, and then (2) no place is `Published` or `Taken`. A taken message may come
+//! **The end of a queue.** A receiver reports `Disconnected`, whenever it has joined, when
+//! (0) the queue has had a sender, (1) no record is that of a sender, and then (2) no place
+//! is `Published` or `Taken`. Until the first sender has joined, receivers wait
+//! (`senders.rs`). A taken message may come
 //! back: its receiver can die, or put it back. After (1), each place changes between those two phases until
 //! it is `Consumed`, and does not leave that phase without a new sender. So one pass over
 //! the places is enough, in any order: afterwards every message of the senders that have
@@ -93,6 +95,7 @@
 mod broadcast;
 mod exclusive;
 mod send;
+mod senders;
 mod stamp;
 mod state;
 mod take;
@@ -107,6 +110,7 @@ use crate::kernel::memory::Memory;
 pub use broadcast::{Cursor, Look};
 pub use exclusive::Exclusive;
 pub use send::Claim;
+pub use senders::{SENDER, Senders};
 pub use stamp::{MAX_PARTICIPANTS, Phase, Stamp};
 pub use state::MessageState;
 pub use take::Take;
@@ -134,16 +138,18 @@ pub enum Delivery {
 pub struct Ring {
     pub memory: Memory,
     capacity: u64,
+    senders: usize,
     participants: usize,
     delivery: Delivery,
     drop_oldest: bool,
 }
 
 impl Ring {
-    /// `capacity` is a power of two.
+    /// `capacity` is a power of two. The first `senders` of the participants may send.
     pub fn new(
         memory: Memory,
         capacity: u64,
+        senders: usize,
         participants: usize,
         delivery: Delivery,
         drop_oldest: bool,
@@ -152,6 +158,7 @@ impl Ring {
         Self {
             memory,
             capacity,
+            senders,
             participants,
             delivery,
             drop_oldest,

@@ -38,4 +38,12 @@ impl Ring {
             Phase::Tombstone => MessageState::Absent,
         }
     }
+
+    /// Returns the first position from `from` on and below `end` whose message is sent, and in a
+    /// queue not consumed.
+    pub fn find_sent(&self, from: u64, end: u64) -> Option<u64> {
+        // A hostile participant may have moved the tail, but a ring holds no more than this.
+        let from = from.max(end.saturating_sub(self.capacity));
+        (from..end).find(|&position| self.state(position) == MessageState::Sent)
+    }
 }
