@@ -206,8 +206,7 @@ fn a_program_that_fails_or_writes_nothing_is_no_success() {
     expect(1, &["trace", "no-such-program", "--last", "5s"]);
 }
 
-/// A process that is asked at this moment, in nanoseconds. The answer to the question for the recording is also that to the
-/// question for the recorder, which was on.
+/// Starts a process whose recording was read at the nanosecond `now`. It has one answer to all questions.
 #[cfg(unix)]
 fn live(is_on: bool, now: u64) -> tempfile::TempDir {
     let head = format!("{{\"is_on\":{is_on},\"was_off\":false,\"now\":{now},");

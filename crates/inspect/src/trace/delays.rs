@@ -7,8 +7,8 @@
 //! the time between the first reading and the poll, and the waits within the poll.
 //!
 //! With each reading of that counter comes one of the thread's processor time. The poll cannot have run for longer than
-//! their difference `c`. What neither `c` nor `d` has room for, `r - c - d`, the poll was asleep: it blocked its thread by a
-//! call that has no record, such as `thread::sleep`, a lock of the standard library, or a file. Again never too much.
+//! their difference `c`. What neither `c` nor `d` has room for, `r - c - d`, the poll was asleep. It blocked its thread by a
+//! call that has no record, such as `thread::sleep`, or a lock of the standard library. Again never too much.
 //!
 //! Nothing says when in the poll it was. So each moment of the poll has its share.
 

@@ -770,7 +770,7 @@ async fn permits_are_forgotten(adds: bool) {
     drop(limit.acquire().await);
 }
 
-/// The pool is dead in the end, and nothing asks for it any more.
+/// The semaphore has no permit left in the end, and no task waits.
 async fn all_permits_are_forgotten() {
     let limit = blitz_io::sync::Semaphore::new(3);
     for _ in 0..3 {
