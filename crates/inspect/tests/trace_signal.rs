@@ -28,5 +28,14 @@ fn a_signal_writes_the_last_events() {
         let report = blitz_io_inspect::trace::judge(&recording, 0);
         assert_eq!(report.all.count, number);
     }
+    let is_of_a_recorder = || {
+        let text = blitz_io_observe::trace::recording();
+        Recording::parse(text.as_bytes())
+            .unwrap()
+            .is_of_a_recorder()
+    };
+    assert!(is_of_a_recorder());
+    blitz_io_observe::trace::stop();
+    assert!(!is_of_a_recorder());
     fs::remove_dir_all(folder).unwrap();
 }

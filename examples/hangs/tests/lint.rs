@@ -263,6 +263,13 @@ fn permits_that_are_forgotten() {
     assert!(!finding.is_pedantic && finding.count == 4, "{finding:#?}");
     has_lines(&finding, 1);
     finds_nothing("permits_are_added");
+    // Each permit that was taken after the first time is forgotten, too.
+    assert_eq!(
+        finds("all_permits_are_forgotten", Lint::LostPermit).count,
+        3
+    );
+    finds("permit_is_forgotten_and_awaited", Lint::LostPermit);
+    finds("permit_was_awaited_and_is_forgotten", Lint::LostPermit);
     finds_nothing("permit_lets_through_once");
 }
 

@@ -65,8 +65,9 @@ otherwise the report says that the request waited for it.
 Without a request, the report says what the tasks of each line did: how long they ran and were
 ready, their longest poll and longest waits, and what they waited for because others used it.
 
-With requests, the report says how long they took; how their time is divided into running,
-preempted (the system ran other threads), runnable (no worker was free), and waiting for a lock,
+With requests, the report says how long they took; how their time is divided into running, asleep
+in a poll (a call blocked the worker), preempted (the system ran other threads), runnable (no
+worker was free, also to see that a timer was due), and waiting for a lock,
 permit, channel, thread for blocking work or of a pool, timer, socket, file or another process;
 what the slowest percentile spent it on, with lines and with those that it waited behind; which
 objects cost all requests the most time; and the slowest requests as trees.
@@ -83,14 +84,14 @@ answer to the last one, and that there are as many processors as workers.
 
 The program must be built with the feature `inspect` of blitz-io, or of the package tokio that
 `blitz migrate` writes into Cargo.toml. One that runs must answer `blitz ps` as well:
-BLITZ_INSPECT=1 in its environment. With BLITZ_TRACE=1 it records from its beginning, for
---last. Each thread keeps its last events, 65,536 unless BLITZ_TRACE_EVENTS says another number,
+BLITZ_INSPECT=1 in its environment. For --last, BLITZ_TRACE=1 as well: it records from its
+beginning. Each thread keeps its last events, 65,536 unless BLITZ_TRACE_EVENTS says another number,
 of 32 bytes each.
 
 Exit statuses:
   0    the report is printed
-  1    the program could not be run or has failed, has written no record, or does not answer; or
-       a file is missing, cannot be read or written, or is no recording
+  1    the program could not be run or has failed, has written no record, does not answer, or, for
+       --last, does not record; or a file is missing, cannot be read or written, or is no recording
   3    the recording has no request that has ended: the report is about tasks
   64   the arguments are wrong";
 
@@ -196,17 +197,18 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
             "See `blitz trace --help`.",
         ));
     }
-    let begin = Instant::now();
-    let (pid, text) = record(arguments)?;
+    let Recorded { pid, text, last } = record(arguments)?;
     let mut recording = Recording::parse(&text).map_err(|error| {
         Exit::Failed(format!(
             "the recording of process {pid} cannot be read: {error}"
         ))
     })?;
-    keep(arguments, &text)?;
+    if arguments.last.is_some() && !recording.is_of_a_recorder() {
+        return Err(no_recorder(pid));
+    }
     // The recorder may have been on before.
-    let last = arguments.last.unwrap_or_else(|| begin.elapsed());
-    recording.keep_last(u64::try_from(last.as_nanos()).unwrap_or(u64::MAX));
+    let first = recording.keep_last(u64::try_from(last.as_nanos()).unwrap_or(u64::MAX));
+    keep(arguments, first, &text)?;
     show(&recording, &arguments.shown)
 }
 
@@ -249,7 +251,9 @@ fn run_program(arguments: &Arguments) -> Result<Exit, Exit> {
         .iter()
         .max_by_key(|(recording, _)| recording.len());
     let (recording, file) = longest.expect("`run` returns a file");
-    keep(arguments, file)?;
+    if let Some(path) = &arguments.output {
+        write(path, file)?;
+    }
     let exit = show(recording, &arguments.shown)?;
     if status.success() {
         Ok(exit)
@@ -258,8 +262,28 @@ fn run_program(arguments: &Arguments) -> Result<Exit, Exit> {
     }
 }
 
-/// Records a process that runs, and returns its number and its recording.
-fn record(arguments: &Arguments) -> Result<(u32, Vec<u8>), Exit> {
+/// The events of a process.
+struct Recorded {
+    pid: u32,
+    text: Vec<u8>,
+    /// The time before they were read of which the user wants to know.
+    last: Duration,
+}
+
+/// Says how a process gets a recorder that is always on.
+fn no_recorder(pid: u32) -> Exit {
+    let variable = RECORDER.variable;
+    Exit::Failed(format!(
+        "process {pid} does not record what it does: {variable}=1 is not in its environment"
+    ))
+    .with_advice(format!(
+        "Start it with this variable, and --last has what it has just done. Without it, record from now on:\n  \
+         blitz trace {pid} --for 5s"
+    ))
+}
+
+/// Records a process that runs.
+fn record(arguments: &Arguments) -> Result<Recorded, Exit> {
     let named = arguments.process.as_deref();
     if let Some(path) = named.filter(|name| name.contains(['/', '\\'])) {
         return Err(Exit::usage(
@@ -272,22 +296,31 @@ fn record(arguments: &Arguments) -> Result<(u32, Vec<u8>), Exit> {
     }
     let (pid, name) = choose("trace", named)?;
     let failed = |error| failed(pid, &error);
-    if arguments.last.is_some() {
-        return Ok((pid, read_trace(pid, &name).map_err(failed)?));
+    if let Some(last) = arguments.last {
+        let text = read_trace(pid, &name).map_err(failed)?;
+        return Ok(Recorded { pid, text, last });
     }
+    let begin = Instant::now();
     let was_off = start_trace(pid, &name).map_err(failed)?;
     thread::sleep(arguments.time.unwrap_or(FOR));
+    let last = begin.elapsed();
     let text = read_trace(pid, &name);
     if was_off {
         stop_trace(pid, &name).map_err(failed)?;
     }
-    Ok((pid, text.map_err(failed)?))
+    let text = text.map_err(failed)?;
+    Ok(Recorded { pid, text, last })
 }
 
-/// Writes the recording, if the user wants it.
-fn keep(arguments: &Arguments, text: &[u8]) -> Result<(), Exit> {
-    let path = arguments.output.as_deref();
-    path.map_or(Ok(()), |path| write(path, text))
+/// Writes the recording from the moment `first` on, if the user wants it.
+fn keep(arguments: &Arguments, first: u64, text: &[u8]) -> Result<(), Exit> {
+    let Some(path) = arguments.output.as_deref() else {
+        return Ok(());
+    };
+    let mut file = Vec::with_capacity(text.len() + 32);
+    let written = Recording::write_from(first, text, &mut file);
+    written.map_err(|error| Exit::unwritable(path, error))?;
+    write(path, &file)
 }
 
 fn write(path: &Path, text: &[u8]) -> Result<(), Exit> {

@@ -206,6 +206,44 @@ fn a_program_that_fails_or_writes_nothing_is_no_success() {
     expect(1, &["trace", "no-such-program", "--last", "5s"]);
 }
 
+/// Starts a process whose recording was read at the nanosecond `now`. It has one answer to all questions.
+#[cfg(unix)]
+fn live(is_on: bool, now: u64) -> tempfile::TempDir {
+    let head = format!("{{\"is_on\":{is_on},\"was_off\":false,\"now\":{now},");
+    super::why::process_with(RECORD.replacen('{', &head, 1).into())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_without_a_recorder_has_done_nothing_just_now() {
+    let last = ["trace", "4242", "--last", "5s"];
+    let home = live(false, 4_000_000);
+    let ran = super::why::run(1, home.path(), &last);
+    assert!(
+        ran.out.is_empty() && ran.err.contains("BLITZ_TRACE=1"),
+        "{ran:?}"
+    );
+    assert!(ran.err.contains("blitz trace 4242 --for"), "{ran:?}");
+    let home = live(true, 4_000_000);
+    let ran = super::why::run(0, home.path(), &last);
+    assert!(ran.out.starts_with("1 request in 4.0 ms"), "{ran:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_file_of_a_live_process_has_what_was_reported() {
+    // The request is older, or has begun before.
+    for (now, time) in [(u64::MAX / 2, "--for"), (4_000_000, "--last")] {
+        let home = live(true, now);
+        let file = home.path().join("x.blitz");
+        let file = file.to_str().unwrap();
+        let options = ["trace", "4242", time, "1ms", "-o", file];
+        let ran = super::why::run(3, home.path(), &options);
+        let read = expect(3, &["trace", "report", file]);
+        assert_eq!(ran.out, read.out);
+    }
+}
+
 /// The package that marks requests has to come from where the program's Tokio comes: there would be two of them otherwise.
 #[test]
 fn a_program_on_the_drop_in_gets_the_command_that_adds_what_marks_requests() {

@@ -66,12 +66,16 @@ pub fn stuck() -> Answer {
 
 /// A runtime directory with the socket of a process that gives this answer.
 pub fn process(answer: &Answer) -> TempDir {
+    process_with(serde_json::to_vec(answer).unwrap())
+}
+
+/// A process that has this answer to each question.
+pub fn process_with(text: Vec<u8>) -> TempDir {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("blitz-io");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
     let listener = UnixListener::bind(folder.join(format!("{PID}-server.sock"))).unwrap();
-    let text = serde_json::to_vec(answer).unwrap();
     // The thread ends with the test program.
     thread::spawn(move || {
         for stream in listener.incoming() {

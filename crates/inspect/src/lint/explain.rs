@@ -152,8 +152,9 @@ Not seen
 pub(super) const LOST_PERMIT: &str = "\
 lost-permit: a permit was forgotten, and the semaphore goes on with fewer
 
-  The program called `forget` on a permit, no permit was ever added to the semaphore, and later ones were taken.
-  Each such call makes the limit smaller. When the last permit is forgotten, all wait for ever.
+  The program called `forget` on a permit, no permit was ever added to the semaphore, and after the first such call
+  others took a permit, or waited for one. Each such call makes the limit smaller. When the last permit is forgotten,
+  all wait for ever. That the others' permits are forgotten as well makes it no better: this is found, too.
 
 What to change
   - Drop the permit, also in the branch that fails.

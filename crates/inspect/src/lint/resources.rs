@@ -16,10 +16,12 @@ pub(super) fn resources(run: &Run) -> impl Iterator<Item = Finding> {
     permits.chain(channels)
 }
 
-/// A semaphore whose permits are forgotten and never added, and of which some are taken afterwards: it is a limit that
-/// gets smaller. One that is never taken again has let its users through once, on purpose.
+/// A semaphore whose permits are forgotten and never added, and that is in use after the first time. A permit is taken,
+/// which may be forgotten as well, or a task waits for one: it is a limit that gets smaller. Otherwise the semaphore
+/// has let one user through, on purpose, or its last user has closed it so.
 fn lost(permits: &Permits, run: &Run) -> Option<Finding> {
-    if permits.is_refilled || permits.forgotten == 0 || permits.taken == 0 {
+    let is_used = permits.taken != 0 || permits.is_awaited;
+    if permits.is_refilled || permits.forgotten == 0 || !is_used {
         return None;
     }
     Some(Finding {

@@ -149,8 +149,11 @@ pub struct Permits {
     pub owner: Option<Waiter>,
     /// The number of times that permits were forgotten.
     pub forgotten: u64,
-    /// The number of times that permits were taken since.
+    /// The number of times that permits were taken since the first time.
     pub taken: u64,
+    /// A future or a thread waited for permits when some were forgotten, or later.
+    #[serde(default)]
+    pub is_awaited: bool,
     /// Permits were added.
     pub is_refilled: bool,
 }

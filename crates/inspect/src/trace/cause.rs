@@ -10,8 +10,12 @@ use super::recording::{For, Recording, Target};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Category {
-    /// A thread ran its code, or a call of the system that has no record.
+    /// A thread ran its code.
     Running,
+    /// A task blocked its thread in a poll, by a call that has no record: it had no processor and was not ready for one, by
+    /// the system's own counters (on Linux). They are read for polls of a millisecond or more. Elsewhere, and in shorter
+    /// polls, this is [`Running`](Self::Running).
+    AsleepInPoll,
     /// It ran, and the system gave its processor to another thread, by the system's own counters (on Linux). A thread
     /// reads them for polls of a millisecond or more.
     Preempted,
@@ -47,8 +51,9 @@ pub enum Category {
 
 impl Category {
     /// All categories.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Running,
+        Self::AsleepInPoll,
         Self::Preempted,
         Self::Runnable,
         Self::Lock,
@@ -77,6 +82,7 @@ impl Category {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::AsleepInPoll => "asleep in poll",
             Self::Preempted => "preempted",
             Self::Runnable => "runnable",
             Self::Lock => "lock",

@@ -45,7 +45,7 @@ pub struct Contended {
     pub max: u64,
     /// Numbers of waits by duration; see [`BUCKETS`].
     pub histogram: [u64; BUCKETS],
-    /// How it was used, if it is an exclusive lock or a semaphore.
+    /// How it was used, if it is a lock or a semaphore.
     pub held: Option<Held>,
 }
 
@@ -55,6 +55,7 @@ pub(super) fn waits(pieces: &[Piece]) -> Vec<Piece> {
         !matches!(
             piece.cause.category,
             Category::Running
+                | Category::AsleepInPoll
                 | Category::PoolRunning
                 | Category::Preempted
                 | Category::Runnable

@@ -2,6 +2,9 @@
 //!
 //! By Little's law: with `most` places, each of which is held for `mean` at a time, `most / mean` is the greatest rate.
 //! No pairs of events are looked for. The integral of the number that is held over time is the sum of all times.
+//!
+//! A lock of readers and writers is one place, which is taken while anyone has it: readers at the same time count once.
+//! So its limit is that of the readers and writers that the recording has, in these proportions.
 
 use std::collections::HashMap;
 
@@ -46,11 +49,14 @@ struct Use {
     times: u64,
     /// The sum of the times, in nanoseconds.
     sum: u128,
+    /// All owners at once count as one.
+    is_shared: bool,
 }
 
 impl Use {
-    const fn new(at: u64) -> Self {
+    const fn new(at: u64, is_shared: bool) -> Self {
         Self {
+            is_shared,
             from: at,
             at,
             held: 0,
@@ -61,14 +67,22 @@ impl Use {
     }
 
     fn pass(&mut self, at: u64) {
-        self.sum += u128::from(self.held) * u128::from(at.saturating_sub(self.at));
+        self.sum += u128::from(self.places()) * u128::from(at.saturating_sub(self.at));
         self.at = at;
+    }
+
+    fn places(&self) -> u64 {
+        if self.is_shared {
+            self.held.min(1)
+        } else {
+            self.held
+        }
     }
 
     fn take(&mut self, at: u64, count: u64) {
         self.pass(at);
         self.held += count;
-        self.most = self.most.max(self.held);
+        self.most = self.most.max(self.places());
         self.times += 1;
     }
 
@@ -94,17 +108,18 @@ impl Use {
     }
 }
 
-/// Returns how each exclusive lock and each semaphore was used. A lock of readers and writers has no one limit.
+/// Returns how each lock and each semaphore was used.
 pub(super) fn held(recording: &Recording) -> HashMap<usize, Held> {
     let mut uses: HashMap<usize, Use> = HashMap::new();
     for event in &recording.events {
         let at = event.at;
         match event.what {
-            What::Acquired { kind, object, .. } if is_exclusive(recording, kind) => {
-                of(&mut uses, object, at).take(at, 1);
+            What::Acquired { kind, object, .. } => {
+                let is_shared = !is_exclusive(recording, kind);
+                of(&mut uses, object, at, is_shared).take(at, 1);
             }
             What::Permits { object, count, .. } => {
-                of(&mut uses, object, at).take(at, count.into());
+                of(&mut uses, object, at, false).take(at, count.into());
             }
             What::Released { object } => {
                 if let Some(known) = uses.get_mut(&object) {
@@ -112,7 +127,7 @@ pub(super) fn held(recording: &Recording) -> HashMap<usize, Held> {
                 }
             }
             What::PermitsBack { object, count } => {
-                of(&mut uses, object, at).release(at, count.into());
+                of(&mut uses, object, at, false).release(at, count.into());
             }
             _ => {}
         }
@@ -123,8 +138,8 @@ pub(super) fn held(recording: &Recording) -> HashMap<usize, Held> {
         .collect()
 }
 
-fn of(uses: &mut HashMap<usize, Use>, object: usize, at: u64) -> &mut Use {
-    uses.entry(object).or_insert(Use::new(at))
+fn of(uses: &mut HashMap<usize, Use>, object: usize, at: u64, is_shared: bool) -> &mut Use {
+    uses.entry(object).or_insert(Use::new(at, is_shared))
 }
 
 fn is_exclusive(recording: &Recording, kind: u8) -> bool {
@@ -157,6 +172,20 @@ mod tests {
         assert_eq!((held.times, held.mean, held.most), (2, 2_000_000, 1));
         assert_eq!((held.limit, held.used), (500, 100));
         assert!(held.is_saturated());
+    }
+
+    /// A writer for one millisecond, and two readers for two milliseconds at the same time, up to the end.
+    #[test]
+    fn readers_at_the_same_time_count_once() {
+        let (one, two) = (task(1), task(2));
+        let events = format!(
+            "[11,0,0,1,{one},0,0],[12,1000000,0,1,{one},0,0],[11,2000000,1,1,{one},0,0],[11,2000000,1,1,{two},0,0],
+            [12,4000000,0,1,{one},0,0],[12,4000000,0,1,{two},0,0]"
+        );
+        let found = held(&recording(r#""RwLock (write)","RwLock (read)""#, &events));
+        let held = found[&1];
+        assert_eq!((held.times, held.mean, held.most), (3, 1_000_000, 1));
+        assert_eq!((held.limit, held.used), (1_000, 75));
     }
 
     #[test]

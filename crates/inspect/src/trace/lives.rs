@@ -9,8 +9,9 @@
 
 use std::collections::HashMap;
 
-use super::delays::{Between, Delay, Readings};
+use super::delays::{Between, Delay, Reading, Readings};
 use super::jobs::Jobs;
+use super::late;
 use super::messages::Messages;
 use super::recording::{Ender, Event, For, Recording, What, sum};
 use crate::snapshot::Waiter;
@@ -114,6 +115,8 @@ struct Now {
     polled: u64,
     /// The delay of its thread until the end of this poll.
     delay: Option<Between>,
+    /// The processor time of its thread, of which the delay follows.
+    processor: Option<u64>,
     /// What it did before each job of a pool that it runs: mostly it waited for another one.
     outer: Vec<State>,
 }
@@ -152,10 +155,20 @@ impl Lives {
                 ended: None,
                 polled: event.at,
                 delay: None,
+                processor: None,
                 outer: vec![],
             });
-            if let What::Delay { thread, total } = event.what {
-                state.delay = readings.note(thread, event.at, total);
+            match event.what {
+                What::Processor { total } => state.processor = Some(total),
+                What::Delay { thread, total } => {
+                    let reading = Reading {
+                        at: event.at,
+                        delay: total,
+                        processor: state.processor.take(),
+                    };
+                    state.delay = readings.note(thread, reading);
+                }
+                _ => {}
             }
             if let What::Poll { thread } = event.what {
                 let polls = lives.polls.entry(thread).or_default();
@@ -175,6 +188,9 @@ impl Lives {
             }
             state.close(life, end, Ender::Unknown);
             state.settle(life);
+        }
+        for life in lives.lives.values_mut() {
+            late::divide(recording, life);
         }
         lives.unfinished = open.len();
         lives

@@ -305,6 +305,7 @@ impl Moved {
             | What::Sent(_)
             | What::Received(_)
             | What::Reason { .. }
+            | What::Processor { .. }
             | What::Peer { .. } => what,
         }
     }

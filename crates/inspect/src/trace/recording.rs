@@ -1,6 +1,7 @@
 //! The file of one process.
 
 use std::fmt::{self, Display, Formatter};
+use std::io;
 
 use blitz_io_observe::Kind;
 use serde::Deserialize;
@@ -26,6 +27,9 @@ pub struct Recording {
     pub lost: u64,
     /// The nanoseconds since 1970 at which the clock of the events was 0; 0 if they are not known.
     pub(super) unix: u64,
+    /// The time at which the events were read; 0 if it is not known.
+    now: u64,
+    is_on: bool,
     /// The numbers of all processes, this one first.
     pub(super) pids: Vec<u32>,
     pub(super) kinds: Vec<String>,
@@ -53,6 +57,11 @@ struct File {
     command: String,
     lost: u64,
     unix: u64,
+    now: u64,
+    /// Absent in the file of an older version.
+    is_on: Option<bool>,
+    /// Older events are left out.
+    first: u64,
     kinds: Vec<String>,
     names: Vec<String>,
     locations: Vec<Option<String>>,
@@ -147,6 +156,8 @@ pub(super) enum What {
     Peer { segment: u64, pid: u32 },
     /// The thread, which polls the task or is about to, was ready and did not run for `total` nanoseconds in all.
     Delay { thread: u64, total: u64 },
+    /// The thread has had a processor for `total` nanoseconds in all. Its `Delay` follows.
+    Processor { total: u64 },
     /// The simulation has a sentence with this number about the task.
     Noted {
         /// A place among the kinds of the recording, which is that of the operation on the object that the task has begun to use
@@ -253,6 +264,7 @@ impl Recording {
         let children = Children::new(&file.events, &file.kinds);
         let event = |row| event(row, &children, owners);
         let mut events: Vec<Event> = file.events.iter().filter_map(event).collect();
+        events.retain(|event| event.at >= file.first);
         // A sort that keeps the order of equal times.
         events.sort_by_key(|event| event.at);
         Ok(Self {
@@ -261,6 +273,8 @@ impl Recording {
             command: file.command,
             lost: file.lost,
             unix: file.unix,
+            now: file.now,
+            is_on: file.is_on.unwrap_or(true),
             kinds: file.kinds,
             names: file.names,
             locations: file.locations,
@@ -273,11 +287,30 @@ impl Recording {
         })
     }
 
-    /// Leaves out the events that are older than this many nanoseconds before the last one.
-    pub fn keep_last(&mut self, nanos: u64) {
+    /// Returns `false` if the recorder was off when the events were read: they are those of an earlier recording. An older
+    /// version does not tell, and then this is `true`.
+    #[must_use]
+    pub fn is_of_a_recorder(&self) -> bool {
+        self.is_on
+    }
+
+    /// Leaves out the events that were older than this many nanoseconds when the events were read; in a recording of an older
+    /// version, when the last one happened. Returns the moment from which on events are kept.
+    pub fn keep_last(&mut self, nanos: u64) -> u64 {
         let last = self.events.last().map_or(0, |event| event.at);
-        let first = last.saturating_sub(nanos);
+        let first = last.max(self.now).saturating_sub(nanos);
         self.events.retain(|event| event.at >= first);
+        first
+    }
+
+    /// Writes the text of a recording so that [`parse`](Self::parse) leaves out events before the moment `first`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `to`.
+    pub fn write_from(first: u64, text: &[u8], to: &mut dyn io::Write) -> io::Result<()> {
+        write!(to, "{{\"first\":{first},")?;
+        to.write_all(text.strip_prefix(b"{").unwrap_or(text))
     }
 
     /// Returns the number of events.
@@ -467,6 +500,7 @@ fn event(row: &Row, children: &Children, owners: Owners) -> Option<Event> {
             location,
         },
         30 => What::Reason { number: target },
+        33 => What::Processor { total: other },
         // A newer version may have more.
         _ => return None,
     };

@@ -8,6 +8,7 @@ use super::cause::Category;
 use super::contended::{BUCKETS, Contended, Share, contended, histogram, quantile, share, waits};
 use super::lives::{Lives, Request};
 use super::path::{Node, Paths};
+use super::polls::{LongestPoll, longest_poll};
 use super::recording::{Recording, sum};
 use super::split::{Piece, Splitter, by_cause};
 use super::tasks::{Tasks, tasks};
@@ -33,6 +34,8 @@ pub struct Report {
     pub all: Split,
     /// Where the time of the slowest percentile went.
     pub slowest: Split,
+    /// The longest poll.
+    pub longest_poll: Option<LongestPoll>,
     /// The objects for which requests waited, those first that cost them the most time. Without a request, those for which
     /// tasks and threads waited because others used them.
     pub objects: Vec<Contended>,
@@ -143,6 +146,7 @@ pub fn judge(recording: &Recording, paths: usize) -> Report {
         requests: latencies(recording, &lives.requests),
         all: split(&requests),
         slowest: split(&requests[..slow]),
+        longest_poll: longest_poll(recording, &lives, &requests),
         objects,
         tasks,
         paths: shown

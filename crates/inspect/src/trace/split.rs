@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::cause::{Category, Cause};
-use super::delays::within;
+use super::delays::{Within, within};
 use super::lives::{Did, Lives, Request, Segment};
 use super::recording::{Ender, For, Recording, Target};
 use crate::snapshot::Waiter;
@@ -108,24 +108,31 @@ impl<'a> Splitter<'a> {
         self.with_delays(&pieces)
     }
 
-    /// Returns these pieces, of which those that lost their processor are divided.
+    /// Returns these pieces, of which those that slept or lost their processor are divided.
     fn with_delays(&self, pieces: &[Piece]) -> Vec<Piece> {
         let mut all = vec![];
         for piece in pieces {
             let runs = piece.cause.category.is_running();
             let life = self.lives.lives.get(&piece.waiter).filter(|_| runs);
-            let nanos = life.map_or(0, |life| within(&life.delays, piece.from, piece.to));
-            let cause = Cause {
-                category: Category::Preempted,
-                ..piece.cause
+            let lost = life.map(|life| within(&life.delays, piece.from, piece.to));
+            let Within { ready, asleep } = lost.unwrap_or_default();
+            let mut from = piece.from;
+            let mut add = |to, category| {
+                let cause = Cause {
+                    category,
+                    ..piece.cause
+                };
+                all.push(Piece {
+                    from,
+                    to,
+                    cause,
+                    ..*piece
+                });
+                from = to;
             };
-            let at = piece.to - nanos;
-            all.push(Piece { to: at, ..*piece });
-            all.push(Piece {
-                from: at,
-                cause,
-                ..*piece
-            });
+            add(piece.to - ready - asleep, piece.cause.category);
+            add(piece.to - ready, Category::AsleepInPoll);
+            add(piece.to, Category::Preempted);
         }
         all.retain(|piece| piece.from < piece.to);
         all

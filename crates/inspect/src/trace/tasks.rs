@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::cause::Category;
 use super::contended::{Contended, contended, waits};
-use super::lives::{Did, Life, Lives};
+use super::lives::Lives;
+use super::polls::Poll;
 use super::processes::is_root;
 use super::recording::{Recording, sum};
 use super::split::{Piece, Splitter};
@@ -53,34 +54,6 @@ struct Line {
     pieces: Vec<Piece>,
 }
 
-/// The times of one poll, in nanoseconds.
-#[derive(Clone, Copy, Default)]
-struct Poll {
-    from: u64,
-    to: u64,
-    /// The part in which the task ran.
-    running: u64,
-}
-
-impl Poll {
-    fn nanos(&self) -> u64 {
-        self.to - self.from
-    }
-
-    /// Returns the poll with the part in which these pieces ran.
-    fn with_running(self, pieces: &[Piece]) -> Self {
-        let runs = pieces.iter().filter(|p| p.cause.category.is_running());
-        let within = runs.map(|piece| {
-            let (from, to) = (piece.from.max(self.from), piece.to.min(self.to));
-            to.saturating_sub(from)
-        });
-        Self {
-            running: sum(within),
-            ..self
-        }
-    }
-}
-
 /// Returns the time of all tasks, those lines first whose tasks ran and were ready for the longest time; and the objects for
 /// which tasks and threads waited, because others used them.
 pub(super) fn tasks(recording: &Recording, lives: &Lives) -> (Vec<Tasks>, Vec<Contended>) {
@@ -111,7 +84,7 @@ pub(super) fn tasks(recording: &Recording, lives: &Lives) -> (Vec<Tasks>, Vec<Co
         };
         let line = lines.entry((what, at)).or_default();
         line.count += 1;
-        let poll = longest_poll(life);
+        let poll = Poll::longest(life);
         if poll.nanos() > line.longest_poll.nanos() {
             line.longest_poll = poll.with_running(&pieces);
         }
@@ -155,23 +128,4 @@ fn categories(pieces: &[Piece]) -> Vec<(Category, u64)> {
     all.retain(|(_, nanos)| *nanos != 0);
     all.sort_by_key(|(_, nanos)| std::cmp::Reverse(*nanos));
     all
-}
-
-/// Returns the longest time in which a task ran, or blocked its thread, without a pause.
-fn longest_poll(life: &Life) -> Poll {
-    let (mut longest, mut poll) = (Poll::default(), Poll::default());
-    for segment in &life.segments {
-        let is_polled = matches!(segment.did, Did::Run) || segment.in_poll;
-        if !is_polled {
-            continue;
-        }
-        if segment.from != poll.to {
-            poll.from = segment.from;
-        }
-        poll.to = segment.to.max(segment.from);
-        if poll.nanos() > longest.nanos() {
-            longest = poll;
-        }
-    }
-    longest
 }

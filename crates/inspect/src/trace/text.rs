@@ -11,6 +11,8 @@ use super::tasks::Tasks;
 
 /// The number of causes and objects that the text has.
 const ROWS: usize = 8;
+/// Of polls that take this many nanoseconds, the recorder reads the counters of the thread.
+const COUNTED: u64 = 1_000_000;
 
 impl Report {
     /// Returns the report for people.
@@ -114,6 +116,24 @@ impl Report {
             }
         }
         self.elsewhere(text);
+        self.longest_poll(text);
+    }
+
+    /// Shorter polls have no counters, and hardly delay another task.
+    fn longest_poll(&self, text: &mut String) {
+        let Some(poll) = (self.longest_poll.as_ref()).filter(|poll| poll.nanos >= COUNTED) else {
+            return;
+        };
+        let of = match &poll.request {
+            Some(request) => format!("{request}, {}", poll.task),
+            None => poll.task.clone(),
+        };
+        _ = writeln!(
+            text,
+            "\nThe longest poll took {}, and ran for {} of it: {of}",
+            time(poll.nanos),
+            time(poll.running)
+        );
     }
 
     fn elsewhere(&self, text: &mut String) {

@@ -521,6 +521,7 @@ impl<'a> Writer<'a> {
             | What::JobEnds { .. }
             | What::Peer { .. }
             | What::Delay { .. }
+            | What::Processor { .. }
             | What::Reason { .. } => {
                 return None;
             }

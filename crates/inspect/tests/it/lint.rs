@@ -393,20 +393,23 @@ fn a_channel_grows_if_it_is_received_from_and_never_shorter() {
 
 #[test]
 fn a_permit_is_lost_if_the_semaphore_goes_on_with_fewer() {
-    let permits = |forgotten, taken, is_refilled| Run {
+    let permits = |forgotten, taken, is_awaited, is_refilled| Run {
         permits: vec![Permits {
             side: side("a", Kind::Semaphore, 1),
             owner: None,
             forgotten,
             taken,
+            is_awaited,
             is_refilled,
         }],
         ..Run::default()
     };
-    assert_eq!(lints(permits(1, 1, false)), [(Lint::LostPermit, false)]);
-    assert_eq!(lints(permits(1, 0, false)), []);
-    assert_eq!(lints(permits(1, 1, true)), []);
-    assert_eq!(lints(permits(0, 1, false)), []);
+    let lost = [(Lint::LostPermit, false)];
+    assert_eq!(lints(permits(1, 1, false, false)), lost);
+    assert_eq!(lints(permits(1, 0, true, false)), lost);
+    assert_eq!(lints(permits(1, 0, false, false)), []);
+    assert_eq!(lints(permits(1, 1, true, true)), []);
+    assert_eq!(lints(permits(0, 1, true, false)), []);
 }
 
 #[test]

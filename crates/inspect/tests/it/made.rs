@@ -171,6 +171,11 @@ impl Made {
         self.row(27, at, 0, 1, (task(id), (total * 1e6) as u64), 0)
     }
 
+    /// That thread has had a processor for so many milliseconds in all. The delay follows.
+    pub(crate) fn processor(&mut self, at: f64, id: u64, total: f64) -> &mut Self {
+        self.row(33, at, 0, 1, (task(id), (total * 1e6) as u64), 0)
+    }
+
     pub(crate) fn request(&mut self, at: f64, id: u64, request: u64) -> &mut Self {
         self.row(13, at, 0, 1, (task(id), request), 0)
     }

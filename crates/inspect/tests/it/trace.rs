@@ -216,6 +216,78 @@ fn a_long_poll_was_preempted_for_as_long_as_the_system_says() {
     assert_eq!(report.objects.len(), 1);
 }
 
+/// As with `thread::sleep` under a lock of the standard library, which has no records.
+#[test]
+fn a_poll_that_blocks_its_worker_is_asleep_and_the_report_names_its_request() {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .processor(0.0, 1, 5.0)
+        .delay(0.0, 1, 20.0)
+        .poll(0.0, 1)
+        .request(0.0, 1, 1)
+        .processor(40.0, 1, 6.0)
+        .delay(40.0, 1, 23.0)
+        .request_end(40.0, 1, 1)
+        .end(40.0, 1);
+    let report = made.report();
+    assert_eq!(
+        causes(&report),
+        [
+            (Category::AsleepInPoll, "", "main.rs:1", 36.0),
+            (Category::Preempted, "", "main.rs:1", 3.0),
+            (Category::Running, "", "main.rs:1", 1.0),
+        ]
+    );
+    let poll = report.longest_poll.as_ref().unwrap();
+    assert_eq!((poll.nanos, poll.running), (40_000_000, 1_000_000));
+    assert_eq!(poll.request.as_deref(), Some("GET /x"));
+    let line =
+        "\nThe longest poll took 40.0 ms, and ran for 1.0 ms of it: GET /x, task 1 (main.rs:1)\n";
+    assert!(report.text().contains(line), "{}", report.text());
+    // It is no object for which a request waits.
+    assert_eq!(report.objects, []);
+}
+
+/// All workers are blocked from 2 to 21 ms. The deadline is that of the recording, in microseconds.
+#[test]
+fn a_timer_that_is_late_lacks_a_worker() {
+    let late = |deadline: u64, woken: f64| {
+        let mut made = Made::default();
+        made.spawn(0.0, 1, thread(1), MAIN)
+            .poll(0.0, 1)
+            .request(0.0, 1, 1)
+            .wait_for(0.5, 1, SLEEP, deadline, NAP)
+            .end(1.0, 1)
+            .row(9, woken, 1, 0, (task(1), 0), 0)
+            .poll(22.0, 1)
+            .wait_for_end(22.0, 1, SLEEP, deadline, NAP)
+            .request_end(22.0, 1, 1)
+            .end(22.0, 1);
+        made.report()
+    };
+    let running = (Category::Running, "", "main.rs:1", 1.0);
+    assert_eq!(
+        causes(&late(3_000, 21.0)),
+        [
+            (Category::Runnable, "", "main.rs:1", 18.0),
+            // The timer rounds up to a millisecond.
+            (Category::Timer, "Sleep", "main.rs:3", 3.0),
+            running,
+        ]
+    );
+    // In time; and of a recording that does not have the deadline.
+    for deadline in [20_000, 0] {
+        assert_eq!(
+            causes(&late(deadline, 21.0)),
+            [
+                (Category::Timer, "Sleep", "main.rs:3", 20.0),
+                running,
+                (Category::Runnable, "", "main.rs:1", 1.0),
+            ]
+        );
+    }
+}
+
 #[test]
 fn a_request_that_is_a_part_of_a_poll_has_a_part_of_its_delay() {
     let mut made = Made::default();
@@ -285,6 +357,27 @@ fn the_last_moments_are_those_before_the_last_event() {
     // From 10.4 ms on.
     assert_eq!(recording.len(), 8);
     assert_eq!(judge(&recording, 1).all.count, 0);
+}
+
+#[test]
+fn the_last_moments_are_those_before_the_events_were_read() {
+    let made = two_tasks_and_a_lock().text();
+    // The last event is at 13 ms.
+    let made = made.replacen('{', "{\"now\":15000000,\"is_on\":false,", 1);
+    let mut recording = Recording::parse(made.as_bytes()).unwrap();
+    assert!(!recording.is_of_a_recorder());
+    let first = recording.keep_last(4_600_000);
+    assert_eq!((first, recording.len()), (10_400_000, 8));
+    // A file has the same events.
+    let mut file = vec![];
+    Recording::write_from(first, made.as_bytes(), &mut file).unwrap();
+    let of_file = Recording::parse(&file).unwrap();
+    assert_eq!(
+        (of_file.len(), of_file.duration()),
+        (8, recording.duration())
+    );
+    recording.keep_last(1_000_000);
+    assert!(recording.is_empty());
 }
 
 #[test]

@@ -100,6 +100,15 @@ const PROGRAMS: &[(&str, fn())] = &[
         run(permits_are_forgotten(false))
     }),
     ("permits_are_added", || run(permits_are_forgotten(true))),
+    ("all_permits_are_forgotten", || {
+        run(all_permits_are_forgotten())
+    }),
+    ("permit_is_forgotten_and_awaited", || {
+        run(permit_is_forgotten_and_awaited(false))
+    }),
+    ("permit_was_awaited_and_is_forgotten", || {
+        run(permit_is_forgotten_and_awaited(true))
+    }),
     ("permit_lets_through_once", || {
         run(permit_lets_through_once())
     }),
@@ -759,6 +768,36 @@ async fn permits_are_forgotten(adds: bool) {
         }
     }
     drop(limit.acquire().await);
+}
+
+/// The semaphore has no permit left in the end, and no task waits.
+async fn all_permits_are_forgotten() {
+    let limit = blitz_io::sync::Semaphore::new(3);
+    for _ in 0..3 {
+        drop(limit.acquire().await);
+        limit.acquire().await.expect("it is open").forget();
+    }
+}
+
+/// A task waits in vain for the only permit. `before`: it has begun to wait when the permit is forgotten.
+async fn permit_is_forgotten_and_awaited(before: bool) {
+    let limit = Arc::new(blitz_io::sync::Semaphore::new(1));
+    let permit = limit.clone().acquire_owned().await.expect("it is open");
+    let wait = async {
+        let task = task::spawn(async move { drop(limit.acquire().await) });
+        settle().await;
+        task
+    };
+    let task = if before {
+        let task = wait.await;
+        permit.forget();
+        task
+    } else {
+        permit.forget();
+        wait.await
+    };
+    task.abort();
+    assert!(task.await.is_err());
 }
 
 /// A permit that lets one of several through, once.

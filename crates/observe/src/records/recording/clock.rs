@@ -6,14 +6,10 @@
 //! - A worker of a runtime writes the time into its own `Local` when it wakes, and every few dozen
 //!   polls.
 
-use std::sync::Once;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Once, OnceLock};
 use std::thread;
-use std::time::Duration;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::local::LOCAL;
 use super::simulator;
@@ -92,6 +88,17 @@ pub(super) fn nanos() -> u64 {
     {
         // At least a millisecond, as 0 means an unknown time, or "has not slept".
         START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1_000_000
+    }
+}
+
+/// Returns the nanoseconds that the monotonic clock has at an instant; the same for equal ones.
+pub(super) fn nanos_at(instant: Instant) -> u64 {
+    static ANCHOR: OnceLock<(Instant, u64)> = OnceLock::new();
+    let &(anchor, at_anchor) = ANCHOR.get_or_init(|| (Instant::now(), nanos()));
+    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    match instant.checked_duration_since(anchor) {
+        Some(later) => at_anchor.saturating_add(nanos(later)),
+        None => at_anchor.saturating_sub(nanos(anchor - instant)),
     }
 }
 

@@ -139,11 +139,12 @@ impl Display for Permits {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{{\"side\":{},\"owner\":{},\"forgotten\":{},\"taken\":{},\"is_refilled\":{}}}",
+            "{{\"side\":{},\"owner\":{},\"forgotten\":{},\"taken\":{},\"is_awaited\":{},\"is_refilled\":{}}}",
             self.side,
             Owner(self.owner),
             self.forgotten,
             self.taken,
+            self.is_awaited,
             self.is_refilled,
         )
     }

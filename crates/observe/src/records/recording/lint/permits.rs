@@ -9,6 +9,7 @@ use blitz_io_futex::per_process::PerProcess;
 use super::edges::{EVENTS, Side, lost};
 use super::lock::{At, Lock};
 use crate::records::recording::block::Block;
+use crate::records::recording::registry;
 
 /// A semaphore whose permits were forgotten, or to which some were added.
 pub(super) struct Permits {
@@ -18,8 +19,10 @@ pub(super) struct Permits {
     pub(super) owner: u64,
     /// The number of times that permits were forgotten.
     pub(super) forgotten: u64,
-    /// The number of times that permits were taken since.
+    /// The number of times that permits were taken since the first time.
     pub(super) taken: u64,
+    /// A future or a thread waited for permits when some were forgotten, or later.
+    pub(super) is_awaited: bool,
     /// Permits were added.
     pub(super) is_refilled: bool,
 }
@@ -45,6 +48,7 @@ fn change(semaphore: Lock, at: At, change: impl FnOnce(&mut Permits)) {
         owner: 0,
         forgotten: 0,
         taken: 0,
+        is_awaited: false,
         is_refilled: false,
     }));
     COUNT.store(all.len(), Ordering::Relaxed);
@@ -52,11 +56,12 @@ fn change(semaphore: Lock, at: At, change: impl FnOnce(&mut Permits)) {
 
 /// The current task or thread has forgotten permits.
 pub(super) fn forgotten(owner: u64, semaphore: Lock, at: At) {
+    let is_awaited = registry::is_awaited(semaphore.block);
     change(semaphore, at, |permits| {
         permits.side = Side::new(&semaphore, at);
         permits.owner = owner;
         permits.forgotten += 1;
-        permits.taken = 0;
+        permits.is_awaited |= is_awaited;
     });
 }
 
@@ -67,10 +72,19 @@ pub(super) fn refilled(semaphore: Lock, at: At) {
 
 /// Permits were taken of the semaphore with this block.
 pub(super) fn taken(block: &'static Block) {
-    if COUNT.load(Ordering::Relaxed) == 0 {
-        return;
-    }
-    if let Some(permits) = semaphores().get_mut(&(block.id(), block.generation())) {
-        permits.taken += 1;
+    change_known(block, block.generation(), |permits| permits.taken += 1);
+}
+
+/// A future or a thread begins to wait for the object with this block.
+pub(super) fn awaited(block: &'static Block, generation: u32) {
+    change_known(block, generation, |permits| permits.is_awaited = true);
+}
+
+/// Changes what is known about a semaphore of which permits were forgotten or added. Does nothing for other objects.
+fn change_known(block: &'static Block, generation: u32, change: impl FnOnce(&mut Permits)) {
+    if COUNT.load(Ordering::Relaxed) != 0 {
+        if let Some(permits) = semaphores().get_mut(&(block.id(), generation)) {
+            change(permits);
+        }
     }
 }

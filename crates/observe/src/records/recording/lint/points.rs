@@ -254,10 +254,13 @@ pub(in crate::records::recording) fn hand_over_ended(block: &'static Block) {
     with_local(|_| handed::remove(block));
 }
 
-/// A future of a task begins to wait.
+/// A future or a thread begins to wait.
 #[cold]
 #[inline(never)]
 pub(in crate::records::recording) fn wait_begins(value: &Value) {
+    if let Target::Object(block, generation) = value.target {
+        with_local(|_| permits::awaited(block, generation));
+    }
     in_poll(value, |local| {
         let task = value.waiter.word();
         local.held.wait_begins(task, value.id, value.kind);

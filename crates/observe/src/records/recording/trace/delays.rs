@@ -1,7 +1,7 @@
 //! `Delays`: when a thread reads how long the system has kept it from its processor.
 //!
-//! A poll that took long may have run, or have waited for its processor. The system's counter says which, but to read it
-//! costs more than most polls (`run_delay.rs`). So a thread reads it
+//! A poll that took long may have run, have waited for its processor, or have slept. Two counters of the system say which,
+//! the delay and the processor time, but to read them costs more than most polls (`run_delay.rs`). So a thread reads it
 //!
 //! 1. before a poll, if the last reading by this rule is a millisecond old;
 //! 2. at the end of a poll that took a millisecond or more.

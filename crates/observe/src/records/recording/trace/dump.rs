@@ -17,8 +17,8 @@ use crate::Kind;
 use crate::records::recording::block::Block;
 use crate::records::recording::clock::nanos;
 use crate::records::recording::json::{Name, Place, Text, command, list};
-use crate::records::recording::threads;
 use crate::records::recording::ticks::{Pair, Scale};
+use crate::records::recording::{recorders, threads};
 
 /// The version of the format.
 const FORMAT: u32 = 1;
@@ -50,6 +50,7 @@ impl<T: Copy + Eq + Hash> Places<T> {
 /// Returns the events of this process that are in memory. `first`: the moment at which the recorder was started.
 pub(super) fn text(first: Pair) -> String {
     let mut words = Vec::new();
+    let now = nanos();
     let lost = rings::read(&mut words);
     let scale = Scale::since(first);
     let started = recorder::started();
@@ -73,10 +74,12 @@ pub(super) fn text(first: Pair) -> String {
     let mut text = String::with_capacity(rows.len() * 48 + 4096);
     _ = write!(
         text,
-        "{{\"format\":{FORMAT},\"pid\":{},\"command\":{},\"lost\":{lost},\"unix\":{}",
+        "{{\"format\":{FORMAT},\"pid\":{},\"command\":{},\"lost\":{lost},\"unix\":{},\"now\":{},\"is_on\":{}",
         process::id(),
         Text(&command()),
         unix(),
+        now.saturating_add(moved),
+        recorders::traces(),
     );
     list(
         &mut text,

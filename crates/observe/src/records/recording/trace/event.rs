@@ -15,9 +15,11 @@
 
 use std::panic::Location;
 use std::ptr;
+use std::time::Instant;
 
 use crate::records::kernel::ring::Words;
 use crate::records::recording::block::Block;
+use crate::records::recording::clock::nanos_at;
 
 /// The number of bits of an address.
 const BITS: u32 = 48;
@@ -96,10 +98,13 @@ pub(super) enum Code {
     ChildSpawn,
     /// The child is woken.
     ChildWake,
+    /// The thread with the number that is the target has had a processor for this number of nanoseconds. The next event of
+    /// the thread is a `Delay`.
+    Processor,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 32] = [
+    pub(super) const ALL: [Self; 33] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -132,6 +137,7 @@ impl Code {
         Self::Reason,
         Self::ChildSpawn,
         Self::ChildWake,
+        Self::Processor,
     ];
 }
 
@@ -188,6 +194,12 @@ pub(super) fn of_number(number: u64) -> u64 {
         Some(root) => root & (ROOT - 1) | ROOT,
         None => number & (ROOT - 1),
     }
+}
+
+/// Returns the moment, in microseconds of the monotonic clock, in 47 bits: those of four years. One that is later is the
+/// last of them.
+pub(super) fn of_deadline(deadline: Instant) -> u64 {
+    nanos_at(deadline).div_ceil(1_000).min(ROOT - 1)
 }
 
 /// Returns the number of such bits.

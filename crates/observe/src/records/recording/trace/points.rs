@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::time::Duration;
 
-use super::event::{Code, Event, of_block, of_location, of_number, of_place};
+use super::event::{Code, Event, of_block, of_deadline, of_location, of_number, of_place};
 use super::recorder::{is_on, record};
 use crate::Kind;
 use crate::records::recording::beginner::Beginner;
@@ -182,7 +182,7 @@ fn wait(value: &Value, (for_object, for_number): (Code, Code)) {
         Target::Object(block, generation) => (for_object, of_block(block), generation),
         Target::Number(number) => (for_number, of_number(number), 0),
         Target::Made(origin) => (for_number, of_number(origin.number()), 0),
-        Target::Until(_) => (for_number, 0, 0),
+        Target::Until(deadline) => (for_number, of_deadline(deadline), 0),
     };
     record(Event {
         kind: value.kind as u8,

@@ -1,4 +1,4 @@
-//! The beginnings and ends of polls, with the readings of the counter of delays (`delays.rs`).
+//! The beginnings and ends of polls, with the readings of the thread's counters (`delays.rs`).
 
 use super::event::{Code, Event};
 use super::rings;
@@ -25,8 +25,8 @@ fn begin(task: u64, thread: u64) -> u64 {
     if !LOCAL.with(|local| local.delays.begins(now, ticks::millisecond())) {
         return now;
     }
-    if let Some(total) = total() {
-        rings::push(delay(task, thread, total).words(now));
+    if let Some(counters) = counters(task, thread) {
+        counters.push(now);
     }
     ticks::now()
 }
@@ -38,23 +38,38 @@ fn end(task: u64, thread: u64) -> u64 {
     if !LOCAL.with(|local| local.delays.ends(now, ticks::millisecond())) {
         return now;
     }
-    let total = total();
+    let counters = counters(task, thread);
     let now = ticks::now();
-    if let Some(total) = total {
-        rings::push(delay(task, thread, total).words(now));
+    if let Some(counters) = counters {
+        counters.push(now);
     }
     now
 }
 
-#[cold]
-#[inline(never)]
-fn total() -> Option<u64> {
-    u64::try_from(run_delay::total()?.as_nanos()).ok()
+/// The two counters of a thread, as events. The reader takes them together.
+struct Counters {
+    processor: Event,
+    delay: Event,
 }
 
-fn delay(task: u64, thread: u64, total: u64) -> Event {
-    Event {
-        target: thread >> 1,
-        ..Event::new(Code::Delay, task, total)
+impl Counters {
+    fn push(&self, ticks: u64) {
+        rings::push(self.processor.words(ticks));
+        rings::push(self.delay.words(ticks));
     }
+}
+
+/// Reads the counters; `None` where the system does not count the delays.
+#[cold]
+#[inline(never)]
+fn counters(task: u64, thread: u64) -> Option<Counters> {
+    let delay = u64::try_from(run_delay::total()?.as_nanos()).ok()?;
+    let event = |code, total| Event {
+        target: thread >> 1,
+        ..Event::new(code, task, total)
+    };
+    Some(Counters {
+        processor: event(Code::Processor, run_delay::processor()?),
+        delay: event(Code::Delay, delay),
+    })
 }
