@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(
             profile,
             Profile {
-                length: 8,
+                length: 6,
                 weights: vec![4, 3, 2],
                 choices: 4,
                 shared: vec![7]
