@@ -39,9 +39,9 @@ const LONG: Duration = Duration::from_secs(120);
 ///
 /// Some schedules use numbers about the program: how many calls its threads make, and which objects they share. These come from
 /// a *profile*: one more run, without preemptions and faults, which a simulator makes before the first plan that needs it.
-/// That run is the same whichever plan that is, so what a plan means depends on no earlier run, with one
-/// exception: a loop without a call that an earlier run has found stays known, because it takes half a second to find one. In a later
-/// run, threads change in that loop after a few rounds, also if it would have ended by itself.
+/// The profile is the same for all of them, so a plan means the same after any other runs. There is one
+/// exception: a loop without a call stays known, because it takes half a second to find. In a later run, threads change
+/// in that loop after a few rounds, also if it would have ended by itself.
 /// [`Outcome::loops`](crate::Outcome::loops) has the known loops.
 #[derive(Debug)]
 pub struct Simulator {

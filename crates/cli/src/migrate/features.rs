@@ -20,7 +20,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// Returns those of the packages that depend on Tokio, from what `cargo metadata` says.
+    /// Returns the packages that depend on Tokio, from the list of `cargo metadata`.
     pub fn all(packages: &Value) -> Vec<Member> {
         let packages = packages.as_array().into_iter().flatten();
         packages.filter_map(Member::of).collect()

@@ -1,4 +1,4 @@
-//! The output of a program, as a report shows it: what a panic says always, and of a backtrace the program's own frames.
+//! The output of a program, as a report shows it: the message of a panic always, and of a backtrace the program's own frames.
 
 use std::fmt::Write;
 
