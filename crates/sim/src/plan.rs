@@ -17,9 +17,8 @@ pub enum Schedule {
     /// Orders pending calls by random priorities, drawn again when another call on the object is executed
     /// (partial order sampling).
     Pos,
-    /// All orders of the calls on shared objects with the same probability, as far as a run without
-    /// preemptions shows how many there are (selectively uniform random walk). A simulator makes that run
-    /// before its first one with this schedule.
+    /// All orders of the calls on shared objects with the same probability, as far as the profile of the program
+    /// shows how many there are (selectively uniform random walk).
     Surw,
     /// Each thread in its turn.
     RoundRobin,
@@ -231,8 +230,8 @@ pub struct Plan {
     /// Families of faults.
     pub faults: Faults,
     /// Number of choices that PCT expects, and for which `preempt` has as many places between two calls as the calls
-    /// take time for. A search sets it to the number of [decisions](crate::Outcome::decisions) of its first run.
-    pub length: u64,
+    /// take time for. `None`: as many as the profile of the program has (see [`Simulator`](crate::Simulator)).
+    pub length: Option<u64>,
     /// Points after which the run counts as a livelock.
     pub limit: u64,
     /// Processors that the program sees.
@@ -271,7 +270,7 @@ impl Plan {
             schedule: schedule.of_seed(seed),
             seed,
             faults: Faults::NONE,
-            length: 1_000,
+            length: None,
             limit: 1_000_000,
             processors: 4,
             script: vec![],
@@ -281,6 +280,15 @@ impl Plan {
             no_timeouts: false,
             contended: false,
             loops: vec![],
+        }
+    }
+
+    /// Returns `true` if a run of this plan depends on its length.
+    pub(crate) fn needs_length(&self) -> bool {
+        match self.schedule {
+            Schedule::Pct(_) => true,
+            Schedule::Script | Schedule::RoundRobin => false,
+            _ => self.preempt,
         }
     }
 }

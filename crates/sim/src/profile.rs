@@ -12,9 +12,11 @@ struct Use {
     last_change: Option<usize>,
 }
 
-/// Numbers for the strategies SURW and PCT.
+/// Numbers for the strategies SURW and PCT, and for threads that change between two calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Profile {
+    /// Calls while there are several threads, also if the others wait: in another order, they may run then. At least one.
+    pub(crate) length: u64,
     /// By thread: calls that count, with those of the threads that it starts.
     pub(crate) weights: Vec<u32>,
     /// Calls that count while another thread could run.
@@ -89,11 +91,25 @@ impl Profile {
             }
         }
         Profile {
+            length: length(events),
             weights,
             choices,
             shared,
         }
     }
+}
+
+fn length(events: &[Event]) -> u64 {
+    let (mut threads, mut calls) = (1_usize, 0);
+    for event in events {
+        match event.what {
+            happening::START => threads += 1,
+            happening::END => threads = threads.saturating_sub(1),
+            happening::CALL if threads > 1 => calls += 1,
+            _ => {}
+        }
+    }
+    calls.max(1)
 }
 
 #[cfg(test)]
@@ -129,6 +145,7 @@ mod tests {
         assert_eq!(
             profile,
             Profile {
+                length: 6,
                 weights: vec![4, 3, 2],
                 choices: 4,
                 shared: vec![7]
@@ -155,6 +172,17 @@ mod tests {
             call(0, 7),
         ];
         assert_eq!(Profile::new(&events).shared, [7, 8]);
+    }
+
+    #[test]
+    fn the_length_is_of_the_part_with_several_threads() {
+        let call = |thread| event(happening::CALL, thread, 0, 7);
+        let begin = [call(0), call(0), event(happening::START, 1, 0, NOTHING)];
+        let both = [call(0), event(happening::WAIT, 0, 0, 1), call(1), call(1)];
+        let end = [event(happening::END, 1, 0, NOTHING), call(0)];
+        let events = [&begin[..], &both, &end].concat();
+        assert_eq!(Profile::new(&events).length, 3);
+        assert_eq!(Profile::new(&begin[..2]).length, 1);
     }
 
     #[test]

@@ -34,6 +34,15 @@ const ALARM: Duration = Duration::from_millis(500);
 const LONG: Duration = Duration::from_secs(120);
 
 /// A program that is ready to run under simulation.
+///
+/// # What a plan means
+///
+/// Some schedules use numbers about the program: how many calls its threads make, and which objects they share. These come from
+/// a *profile*: one more run, without preemptions and faults, which a simulator makes before the first plan that needs it.
+/// The profile is the same for all of them, so a plan means the same after any other runs. There is one
+/// exception: a loop without a call stays known, because it takes half a second to find. In a later run, threads change
+/// in that loop after a few rounds, also if it would have ended by itself.
+/// [`Outcome::loops`](crate::Outcome::loops) has the known loops.
 #[derive(Debug)]
 pub struct Simulator {
     server: Child,
@@ -41,7 +50,7 @@ pub struct Simulator {
     commands: File,
     answers: File,
     output: File,
-    /// The profile of a run, once SURW has needed one.
+    /// The profile, once a plan has needed it.
     profile: Option<Profile>,
     /// Loops without a call that were found, as `Plan::loops`.
     loops: Vec<u64>,
@@ -247,7 +256,7 @@ impl Simulator {
         })
     }
 
-    /// Returns the numbers for SURW, after a run without preemptions and faults the first time.
+    /// Returns the profile, after a run without preemptions and faults the first time.
     fn profile(&mut self, plan: &Plan) -> io::Result<&Profile> {
         if self.profile.is_none() {
             let measuring = Plan {
@@ -256,7 +265,9 @@ impl Simulator {
                 faults: Faults::NONE,
                 script: vec![],
                 strict: false,
+                preempt: false,
                 contended: false,
+                loops: vec![],
                 ..plan.clone()
             };
             // Later events find no room.
@@ -265,26 +276,39 @@ impl Simulator {
                 until: EVENTS as u64,
                 ..Extras::default()
             };
-            self.execute(&measuring, extras, &mut |_, _| {})?;
+            // Not the loops that earlier runs have found: no run may change the profile.
+            self.execute_from(vec![], &measuring, extras, &mut |_, _| {})?;
             // SAFETY: the run has ended, and with it all that wrote to the region.
             let region = unsafe { &*self.region };
-            self.profile = Some(Profile::new(&region.events[..region.happened as usize]));
+            let events = &region.events[..region.happened as usize];
+            self.profile = Some(Profile::new(events));
         }
         Ok(self.profile.get_or_insert_default())
     }
 
-    /// Runs the program, and again if the run has found another loop without a call.
+    /// Runs the program with the loops of the plan, or those that are known.
     fn execute(
         &mut self,
         plan: &Plan,
         extras: Extras,
         debugger: &mut Debugger<'_>,
     ) -> io::Result<Outcome> {
-        let mut loops = if plan.loops.is_empty() {
+        let loops = if plan.loops.is_empty() {
             self.loops.clone()
         } else {
             plan.loops.clone()
         };
+        self.execute_from(loops, plan, extras, debugger)
+    }
+
+    /// Runs the program, and again if the run has found another loop without a call.
+    fn execute_from(
+        &mut self,
+        mut loops: Vec<u64>,
+        plan: &Plan,
+        extras: Extras,
+        debugger: &mut Debugger<'_>,
+    ) -> io::Result<Outcome> {
         let mut alarms = !self.may_exec && !extras.pause;
         loop {
             alarms &= loops.len() < LOOPS;
@@ -322,8 +346,10 @@ impl Simulator {
             Schedule::Script if plan.contended => self.profile(plan)?.clone(),
             _ => Profile::default(),
         };
-        let length = match profile.shared.as_slice() {
-            [] => plan.length,
+        let length = match (profile.shared.as_slice(), plan.length) {
+            ([], Some(length)) => length,
+            ([], None) if plan.needs_length() => self.profile(plan)?.length,
+            ([], None) => 0,
             _ => profile.choices,
         };
         self.output.set_len(0)?;

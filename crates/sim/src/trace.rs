@@ -65,7 +65,7 @@ impl Trace {
                 schedule: Schedule::Script,
                 script: outcome.script(),
                 strict: true,
-                length: 0,
+                length: None,
                 contended: false,
                 loops: outcome.loops.clone(),
                 ..plan.clone()
@@ -161,7 +161,7 @@ impl Trace {
             Verdict::from_numbers(kind, value).ok_or_else(|| invalid("no such verdict"))?;
         let mut plan = Plan::new(Schedule::Script, from.number()?);
         plan.strict = true;
-        plan.length = 0;
+        plan.length = None;
         plan.faults = Faults(from.small()?);
         plan.limit = from.number()?;
         plan.processors = from.small()?;
@@ -306,7 +306,7 @@ mod tests {
     fn trace() -> Trace {
         let mut plan = Plan::new(Schedule::Script, 77);
         plan.strict = true;
-        plan.length = 0;
+        plan.length = None;
         plan.faults = Faults::USUAL;
         plan.preempt = true;
         plan.no_timeouts = true;

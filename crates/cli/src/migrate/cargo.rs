@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use super::features::Member;
 use super::lock::Lock;
 use crate::exit::Exit;
 
@@ -20,6 +21,8 @@ pub struct Project {
     pub lock: PathBuf,
     /// The folder in which Cargo builds.
     pub target: PathBuf,
+    /// The packages of the workspace.
+    pub members: Vec<Member>,
 }
 
 impl Project {
@@ -62,6 +65,7 @@ impl Project {
                     manifest: root.join("Cargo.toml"),
                     lock: root.join("Cargo.lock"),
                     target: path(&found["target_directory"])?,
+                    members: Member::all(&found["packages"]),
                     folder: root,
                 })
             })

@@ -11,6 +11,7 @@
 
 mod array;
 mod cargo;
+mod features;
 mod lock;
 mod manifest;
 mod replacement;
@@ -442,7 +443,7 @@ fn migrate(
             .dry_run(begin.lines_to(&end))
             .with_next(is_changed.then_some(next))
     } else {
-        report.with_next(is_changed.then(|| after_change(&after)))
+        report.with_next(is_changed.then(|| after_change(project, &after)))
     })
 }
 
@@ -512,17 +513,18 @@ fn given_up(wanted: &[&'static Replacement], lock: &Lock, why: &str) -> Vec<Find
 }
 
 /// Returns what to do after a replacement.
-fn after_change(lock: &Lock) -> String {
+fn after_change(project: &Project, lock: &Lock) -> String {
     let has_tokio = lock.ours(&REPLACEMENTS[0]).is_some();
     // Cargo.lock has the packages of a dependency's feature only if a feature of the program names it. Else Cargo
     // chooses their versions anew for each build, even with --locked.
     let inspect = if has_tokio {
-        "\n\nFor `blitz why`, `trace`, `lint` and `top`, add this to the Cargo.toml that names tokio, and build with \
-         `--features inspect`:\n\n  [features]\n  inspect = [\"tokio/inspect\"]\n\n\
-         `blitz lint -- PROGRAM` and `blitz trace -- PROGRAM` then need no more. A program that runs answers `blitz why`, \
-         `top` and `trace` if it was started with BLITZ_INSPECT=1."
+        format!(
+            "\n\n{}\n\n`blitz lint -- PROGRAM` and `blitz trace -- PROGRAM` then need no more. A program that runs \
+             answers `blitz why`, `top` and `trace` if it was started with BLITZ_INSPECT=1.",
+            features::advice(project)
+        )
     } else {
-        ""
+        String::new()
     };
     format!(
         "Build and test the program now. `blitz migrate --undo` takes the replacement back.{inspect}"

@@ -7,6 +7,7 @@ mod harness;
 mod instrumented;
 mod junit;
 mod picture;
+mod printed;
 mod replay;
 mod report;
 mod run;
@@ -43,6 +44,10 @@ Nothing is changed, and nothing recompiled but with --atomics. An object that is
 program takes over its threads, locks, clocks, sleeps, random numbers, pipes and sockets. One thread
 runs at a time, and a seed decides which one goes on at each call. Time is simulated: an hour of
 sleep takes no time.
+
+What a seed does depends on the program and the options only, so --seed N --seeds 1 repeats a failure
+of seed N. Schedules that need numbers about the program take them from one more run without
+preemptions and faults, which is the same for all seeds.
 
 If a run fails, that order is kept in a file. `replay` repeats it as often as you like, for example
 with more output in the program's log. `shrink` finds out which choices matter, in at most two
@@ -187,6 +192,10 @@ pub struct FileArguments {
     /// Repeats it this many times.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     times: u64,
+    /// Prints the whole output of the program. Without this, frames of std, of the test harness and of this library are
+    /// left out of backtraces, and lines of a long output.
+    #[arg(long)]
+    all: bool,
     /// Stops before the call of this number, and says which thread waits where.
     #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u64).range(1..))]
     until: Option<u64>,

@@ -255,7 +255,7 @@ fn page(
     let _ = write!(
         text,
         "</div>\n<h2 id=\"report\">Report</h2>\n<pre>{}</pre>\n</body>\n</html>\n",
-        escaped(&report::details(program, outcome))
+        escaped(&report::details(program, outcome, false))
     );
     text
 }

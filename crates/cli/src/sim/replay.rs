@@ -58,7 +58,7 @@ pub fn replay(arguments: &FileArguments) -> Result<Exit, Exit> {
     }
     if let Some(step) = arguments.until {
         let outcome = simulator.run_until(&trace.plan, step).map_err(failed)?;
-        return stopped(&trace, &outcome, step);
+        return stopped(&trace, &outcome, step, arguments.all);
     }
     if let Some(path) = &arguments.html {
         let outcome = picture::write(&mut simulator, &trace, path)?;
@@ -71,7 +71,7 @@ pub fn replay(arguments: &FileArguments) -> Result<Exit, Exit> {
     for time in 1..=arguments.times {
         let outcome = simulator.run(&trace.plan).map_err(failed)?;
         if time == 1 {
-            output::print(&report::details(&trace.program, &outcome))?;
+            output::print(&report::details(&trace.program, &outcome, arguments.all))?;
         }
         if let Some(difference) = difference(&trace, &outcome) {
             output::tell(format_args!("{difference}\n"));
@@ -98,7 +98,7 @@ fn why(simulator: &mut Simulator, trace: &Trace) -> Result<String, Exit> {
 }
 
 /// Prints where a run has stopped.
-fn stopped(trace: &Trace, outcome: &Outcome, step: u64) -> Result<Exit, Exit> {
+fn stopped(trace: &Trace, outcome: &Outcome, step: u64, all: bool) -> Result<Exit, Exit> {
     if outcome.verdict != Verdict::Stopped {
         return Err(Exit::Failed(format!(
             "the run ended before step {step}: {} after {}",
@@ -106,7 +106,7 @@ fn stopped(trace: &Trace, outcome: &Outcome, step: u64) -> Result<Exit, Exit> {
             counted(outcome.points, "call")
         )));
     }
-    output::print(&report::details(&trace.program, outcome))?;
+    output::print(&report::details(&trace.program, outcome, all))?;
     Ok(Exit::Done)
 }
 
@@ -149,7 +149,7 @@ pub fn shrink(arguments: &ShrinkArguments) -> Result<Exit, Exit> {
     smaller
         .write(path)
         .map_err(|error| Exit::unwritable(path, error))?;
-    output::print(&report::details(&smaller.program, &outcome))?;
+    output::print(&report::details(&smaller.program, &outcome, false))?;
     output::print(&why(&mut simulator, &smaller)?)?;
     let left = plan.script.len();
     output::print(&format!(

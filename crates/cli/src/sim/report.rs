@@ -6,10 +6,8 @@ use blitz_io_sim::{Outcome, Program, Verdict};
 use serde::Serialize;
 
 use super::choices::counted;
+use super::printed;
 use super::stacks;
-
-/// Lines of the program's output that are shown.
-const LINES: usize = 40;
 
 /// How a test or program has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +66,8 @@ pub struct Row {
     #[serde(serialize_with = "as_text")]
     pub verdict: End,
     pub seed: Option<u64>,
+    /// `--seed` with this number and `--seeds 1` repeats the failure.
+    pub seed_repeats: bool,
     pub trace: Option<String>,
     /// The report of a run that did not pass.
     #[serde(skip)]
@@ -93,6 +93,7 @@ impl Row {
             points: 0,
             verdict: End::Ran(Verdict::Passed),
             seed: None,
+            seed_repeats: true,
             trace: None,
             details: String::new(),
         }
@@ -143,6 +144,9 @@ pub fn table(rows: &[Row], orders: &str, is_interrupted: bool) -> String {
         );
         if let Some(seed) = row.seed {
             let _ = write!(text, ", seed {seed}");
+            if !row.seed_repeats {
+                text += " (only the trace repeats it)";
+            }
         }
         if let Some(trace) = &row.trace {
             let _ = write!(text, ", {trace}");
@@ -188,22 +192,14 @@ pub fn failure(row: &Row) -> String {
     )
 }
 
-/// Returns the report of a run and the end of its output.
-pub fn details(program: &Program, outcome: &Outcome) -> String {
+/// Returns the report of a run and its output: the parts that matter, or `all` of it.
+pub fn details(program: &Program, outcome: &Outcome, all: bool) -> String {
     let mut text = stacks::readable(program, &outcome.report);
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     let output = String::from_utf8_lossy(&outcome.output);
-    let lines: Vec<_> = output.lines().collect();
-    let left_out = lines.len().saturating_sub(LINES);
-    if left_out > 0 {
-        let _ = writeln!(text, "  | … {}", counted(left_out, "line"));
-    }
-    for line in &lines[left_out..] {
-        let _ = writeln!(text, "  | {line}");
-    }
-    text
+    text + &printed::shown(&output, all)
 }
 
 #[cfg(test)]

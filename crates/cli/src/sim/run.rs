@@ -259,7 +259,8 @@ fn finish(
     };
     row.verdict = End::Ran(outcome.verdict);
     row.seed = matches!(arguments.schedule, Chosen::Seeds(_)).then_some(plan.seed);
-    row.details = report::details(&target.program, &outcome);
+    row.seed_repeats = searched.seed_repeats;
+    row.details = report::details(&target.program, &outcome, false);
     let mut path = None;
     if outcome.verdict != Verdict::Full {
         let file = keep(

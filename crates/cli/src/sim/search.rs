@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use blitz_io_sim::{Exhaustive, Outcome, Plan, Program, Simulator, Verdict};
+use blitz_io_sim::{Exhaustive, Outcome, Plan, Program, Schedule, Simulator, Verdict};
 
 use super::harness::ran_none;
 use super::{Chosen, RunArguments};
@@ -29,6 +29,8 @@ pub struct Searched {
     pub report: String,
     /// The run that did not pass.
     pub failure: Option<(Plan, Outcome)>,
+    /// The seed of that run fails alike without the runs before it.
+    pub seed_repeats: bool,
 }
 
 /// Runs a program with many seeds, or in all orders. `progress` is called after each run, and returns
@@ -51,6 +53,7 @@ pub fn search(
         no_test: false,
         report: String::new(),
         failure: None,
+        seed_repeats: true,
     };
     let mut exhaustive = match arguments.schedule {
         Chosen::Exhaustive(bound) | Chosen::Contended(bound) => {
@@ -63,7 +66,6 @@ pub fn search(
         }
         Chosen::Seeds(_) => None,
     };
-    let mut length = 1_000;
     while searched.runs < arguments.seeds {
         if is_late(searched.runs, arguments.time, start.elapsed()) {
             break;
@@ -81,9 +83,7 @@ pub fn search(
                 }
             },
             (None, Chosen::Seeds(schedule)) => {
-                let mut plan = arguments.plan(schedule, arguments.seed.wrapping_add(searched.runs));
-                plan.length = length;
-                plan
+                arguments.plan(schedule, arguments.seed.wrapping_add(searched.runs))
             }
             (None, _) => unreachable!("it has a search"),
         };
@@ -100,16 +100,14 @@ pub fn search(
         searched.points = searched.points.max(outcome.points);
         searched.threads = searched.threads.max(outcome.threads);
         searched.only_one = outcome.is_only_one(arguments.faults) && !arguments.allow_exec;
-        // Changes of priority are spread over a run as long as the first one.
-        if searched.runs == 1 {
-            length = outcome.decisions.len().max(1) as u64;
-        }
         if let Some(search) = &mut exhaustive {
             search.finish(&outcome);
             searched.complete = search.plan().is_none();
         }
         if is_bad {
+            let (outcome, repeats) = of_seed_alone(program, &plan, outcome, searched.runs)?;
             searched.failure = Some((plan, outcome));
+            searched.seed_repeats = repeats;
             break;
         }
         searched.no_test = ran_none(&outcome.output);
@@ -126,6 +124,25 @@ pub fn search(
     }
     searched.took = start.elapsed();
     Ok(searched)
+}
+
+/// Returns the outcome that the seed of this plan has without the runs before it, and `true`, if it ends in the same way. Loops
+/// without a call that earlier runs have found are all that one run leaves to the next (`Simulator`), so few plans need this.
+fn of_seed_alone(
+    program: &Program,
+    plan: &Plan,
+    outcome: Outcome,
+    runs: u64,
+) -> io::Result<(Outcome, bool)> {
+    if runs == 1 || outcome.loops.is_empty() || plan.schedule == Schedule::Script {
+        return Ok((outcome, true));
+    }
+    let alone = Simulator::start(program)?.run(plan)?;
+    Ok(if alone.verdict == outcome.verdict {
+        (alone, true)
+    } else {
+        (outcome, false)
+    })
 }
 
 /// Returns `true` if a search has used up its time. On a busy machine the start of the program alone may take that long, and

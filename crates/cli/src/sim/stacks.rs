@@ -47,10 +47,11 @@ const IDLE: [(&str, &str, &str); 3] = [
     ),
 ];
 /// Parts of the names of functions of this library in which every wait ends. The ones that call them say more.
-const WAITS: [&str; 3] = [
+const WAITS: [&str; 4] = [
     "blitz_io::sim::",
     "blitz_io_futex::",
     "blitz_io_core::parker::",
+    "blitz_io_core::spin::",
 ];
 
 /// A line of a report, and the stack below it.
@@ -318,9 +319,14 @@ impl Names {
         }
         let mut lines = self.stack(&part.stack, frames);
         if lines.is_empty() {
-            // It is in std, such as at its start.
-            let mut own = part.stack.iter().filter(|it| !is_of_system(it));
-            lines.extend(own.find_map(|it| Some(self.frame(it, frames.get(it)?.first()?))));
+            // It is in std, such as at its start, or in a wait of the library that has no caller of interest.
+            let own = part.stack.iter().filter(|it| !is_of_system(it));
+            let mut own = own.flat_map(|it| {
+                let frames = frames.get(it).into_iter().flatten();
+                frames.map(move |frame| (it, frame))
+            });
+            let shown = own.find(|(_, frame)| !is_in(frame, &WAITS));
+            lines.extend(shown.map(|(it, frame)| self.frame(it, frame)));
         }
         Some(lines)
     }
@@ -602,6 +608,7 @@ thread 3 \"tokio-rt-worker\" waits for a word of memory at 0x30, in futex wait
             (
                 3,
                 vec![
+                    library("blitz_io_core::spin::timed_yield"),
                     library(park),
                     library("<blitz_io_runtime::Queue>::lock"),
                     library(run),

@@ -117,6 +117,46 @@ fn a_failure_is_found_kept_replayed_and_shrunk() {
     expect(3, &["sim", "replay", &file]);
 }
 
+/// A thread that counts, and another one that reads twice and does not expect a certain pair of values.
+const RARE: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int value;
+static int get(void) { pthread_mutex_lock(&m); int v = value; pthread_mutex_unlock(&m); return v; }
+static void put(int v) { pthread_mutex_lock(&m); value = v; pthread_mutex_unlock(&m); }
+static void *count(void *x) { for (int i = 1; i < 20; i++) put(i); return x; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, count, 0);
+    int first = get(), second = get();
+    assert(first != 7 || second < 12);
+    pthread_join(t, 0);
+    return 0;
+}"#;
+
+#[test]
+fn a_seed_does_alone_what_it_does_after_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile_text(RARE, folder.path());
+    let traces = folder.path().to_str().unwrap();
+    let pct = ["--schedule", "pct:3", "--preempt=none"];
+    let run = ["sim", "run", "--json", "--traces", traces];
+    let found = |options: &[&str]| {
+        let ran = expect(3, &[&run, &pct[..], options, &["--", &program]].concat());
+        let row = ran.json()[0].clone();
+        assert_eq!(row["seed_repeats"], true);
+        let trace = fs::read(row["trace"].as_str().unwrap()).unwrap();
+        (row["seed"].as_u64().unwrap(), row["verdict"].clone(), trace)
+    };
+    // Each earlier search would find a lower seed first, so this is one that follows many others.
+    let first = found(&["--seed", "51", "--seeds", "5000"]);
+    let begin = (first.0 - 30).to_string();
+    let seed = first.0.to_string();
+    assert_eq!(found(&["--seed", &seed, "--seeds", "1"]), first);
+    assert_eq!(found(&["--seed", &begin, "--seeds", "31"]), first);
+}
+
 #[test]
 fn a_search_that_passes_says_what_it_has_not_tried() {
     let folder = tempfile::tempdir().unwrap();

@@ -566,7 +566,7 @@ int main(void) {
     for seed in 0..300 {
         for schedule in [Schedule::Pct(2), Schedule::Pct(3), Schedule::Pos] {
             let mut plan = Plan::new(schedule, seed);
-            plan.length = 30;
+            plan.length = Some(30);
             plan.faults = "short".parse::<Faults>().unwrap();
             let outcome = simulator.run(&plan).unwrap();
             assert_eq!(

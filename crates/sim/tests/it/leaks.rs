@@ -96,7 +96,7 @@ fn each_run(test: &str, seeds: u64, mut check: impl FnMut(&Outcome)) {
         let mut plan = Plan::new(Schedule::Portfolio, seed);
         plan.faults = Faults::USUAL.of_seed(seed);
         plan.preempt = seed % 2 == 1;
-        plan.length = 20;
+        plan.length = Some(20);
         plan
     });
     for plan in [first].into_iter().chain(others) {

@@ -262,7 +262,7 @@ fn find_with_windows(simulator: &mut Simulator) -> (Plan, Outcome) {
     let mut found = (0..3_000).filter_map(|seed| {
         let mut plan = Plan::new(Schedule::Portfolio, seed);
         plan.preempt = true;
-        plan.length = SHORT;
+        plan.length = Some(SHORT);
         let outcome = simulator.run(&plan).unwrap();
         outcome.verdict.is_failure().then_some((plan, outcome))
     });
@@ -504,7 +504,7 @@ int main(void) {
     for seed in 0..60 {
         let mut plan = Plan::new(Schedule::Random, seed);
         plan.preempt = true;
-        plan.length = SHORT;
+        plan.length = Some(SHORT);
         let (first, second) = (simulator.run(&plan).unwrap(), simulator.run(&plan).unwrap());
         let told = format!("seed {seed}: {}\n{}", first.report, text(&first));
         assert_eq!(first.verdict, Verdict::Passed, "{told}");
@@ -547,7 +547,7 @@ int main(void) {
     let mut run = |length, seed| {
         let mut plan = Plan::new(Schedule::Random, seed);
         plan.preempt = true;
-        plan.length = length;
+        plan.length = Some(length);
         let outcome = simulator.run(&plan).unwrap();
         assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
         assert!(

@@ -181,7 +181,7 @@ fn the_record_has_each_choice() {
         let mut plan = Plan::new(Schedule::Random, seed);
         plan.faults = Faults::USUAL;
         plan.preempt = true;
-        plan.length = 20;
+        plan.length = Some(20);
         let (outcome, recording) = simulator.record(&plan).unwrap();
         assert_eq!(outcome.verdict, Verdict::Passed, "{}", outcome.report);
         let mut recorded = vec![];
