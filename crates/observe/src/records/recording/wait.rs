@@ -115,7 +115,7 @@ impl Wait {
     #[inline]
     pub fn begin(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
         if self.is_new(waker) {
-            self.begin_new(kind, Target::of(object), waker.data().addr());
+            self.begin_new(kind, Target::of(object), waker);
         }
     }
 
@@ -123,7 +123,7 @@ impl Wait {
     #[inline]
     pub fn begin_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         if self.is_new(waker) {
-            self.begin_new(kind, Target::Number(number), waker.data().addr());
+            self.begin_new(kind, Target::Number(number), waker);
         }
     }
 
@@ -135,7 +135,7 @@ impl Wait {
             self.end();
             let caller = caller.of_program().0.or(Caller::of_call().0);
             self.word = Self::new(Caller(caller)).word;
-            self.begin_new(kind, Target::Number(number), waker.data().addr());
+            self.begin_new(kind, Target::Number(number), waker);
         }
     }
 
@@ -143,7 +143,7 @@ impl Wait {
     #[inline]
     pub fn begin_made(&mut self, kind: WaitKind, origin: Origin, waker: &Waker) {
         if self.is_new(waker) {
-            self.begin_new(kind, Target::Made(origin), waker.data().addr());
+            self.begin_new(kind, Target::Made(origin), waker);
         }
     }
 
@@ -151,20 +151,20 @@ impl Wait {
     #[inline]
     pub fn begin_until(&mut self, kind: WaitKind, deadline: Instant, waker: &Waker) {
         if self.is_new(waker) {
-            self.begin_new(kind, Target::Until(deadline), waker.data().addr());
+            self.begin_new(kind, Target::Until(deadline), waker);
         }
     }
 
     /// Begins a new record. On a worker it calls no other function, nor a clock.
     #[inline(never)]
-    fn begin_new(&mut self, kind: WaitKind, target: Target, address: usize) {
+    fn begin_new(&mut self, kind: WaitKind, target: Target, waker: &Waker) {
         let start = if self.is_recorded() {
             None
         } else {
             Start::ready(&target)
         };
         let Some(start) = start else {
-            return self.begin_new_slowly(kind, target, address);
+            return self.begin_new_slowly(kind, target, waker);
         };
         let location = self.location();
         let value = Value {
@@ -176,7 +176,7 @@ impl Wait {
             waiter: start.waiter,
             thread: start.thread,
             target,
-            address,
+            address: waker.data().addr(),
             // SAFETY: null, or from a `&'static`.
             location: unsafe { location.as_ref() },
             since: start.since,
@@ -185,14 +185,15 @@ impl Wait {
     }
 
     #[inline(never)]
-    fn begin_new_slowly(&mut self, kind: WaitKind, target: Target, address: usize) {
+    fn begin_new_slowly(&mut self, kind: WaitKind, target: Target, waker: &Waker) {
         let caller = self.leave();
         let id = next_id();
         let is_measured = target.is_measured(id);
         self.set(Value {
             id,
             target,
-            address,
+            waiter: Waiter::polled_with(waker),
+            address: waker.data().addr(),
             is_measured,
             since: if is_measured { nanos() } else { cached() },
             ..Value::of(kind.0, caller)
@@ -216,7 +217,7 @@ impl Wait {
         if let Some(number) = of.number().filter(|_| self.is_new(waker)) {
             self.end();
             self.word = Self::new(Caller::of_call()).word;
-            self.begin_new(kind, Target::Number(number), waker.data().addr());
+            self.begin_new(kind, Target::Number(number), waker);
         }
     }
 
@@ -227,7 +228,7 @@ impl Wait {
         if self.is_new(waker) {
             self.end();
             self.word = Self::new(Caller::of_call()).word;
-            self.begin_new(kind, Target::of(object), waker.data().addr());
+            self.begin_new(kind, Target::of(object), waker);
         }
     }
 
@@ -393,7 +394,7 @@ impl Wait {
         let Some(place) = self.place() else {
             return true;
         };
-        let (waker, waiter) = (waker.data().addr(), Waiter::current());
+        let (waiter, waker) = (Waiter::polled_with(waker), waker.data().addr());
         let differs = |value: &Value| value.address != waker || value.waiter != waiter;
         // SAFETY: this wait owns the place, which has the record that `set` put there.
         let is_new = unsafe { place.slot.read_own(differs) };
@@ -472,10 +473,10 @@ struct Start {
 }
 
 impl Start {
-    /// Returns `None` if the thread lacks some of it, or the wait is measured.
+    /// Returns `None` if the thread lacks some of it or polls no task, or the wait is measured.
     #[inline]
     fn ready(target: &Target) -> Option<Self> {
-        let (waiter, thread) = Waiter::both_if_known()?;
+        let (waiter, thread) = Waiter::both_if_known().filter(|(waiter, _)| waiter.is_task())?;
         let id = known_id().filter(|&id| !target.is_measured(id))?;
         let since = cached_here()?;
         let place = registry::take_kept()?;
