@@ -147,7 +147,7 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
 
 /// Returns `true` if the program of a process can answer, so that it has the feature `inspect`: `None` if that is
 /// not known, as the program cannot be read, or a library may do it. A program without the code that answers may have the
-/// feature: a program of threads alone does not start to serve by itself.
+/// feature: it is a program of threads that does not call [`SERVE`].
 #[cfg(target_os = "linux")]
 fn can_answer(process: &Path) -> Option<bool> {
     use std::fs;

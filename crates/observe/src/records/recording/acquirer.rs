@@ -1,8 +1,7 @@
 //! `Acquirer`: the thread, task or future that acquires an object.
 //!
 //! Outside of a task and of a `block_on` of this library, a future is one of another runtime, which polls it in any of its
-//! threads. So the thread that polls is not the holder of what the future acquires: the future is, which its waker
-//! identifies (`foreign.rs`).
+//! threads. So the holder of an object is the future, and not the thread. The waker identifies it (`foreign.rs`).
 
 use std::future::Future;
 use std::pin::Pin;

@@ -31,9 +31,9 @@
 //!
 //! # Futures of other runtimes
 //!
-//! No event says when the poll of such a future ends, so its taker is unknown from the beginning, and each pair is in
-//! doubt: the waker that identifies the future may be that of several. Its locks stay in the list of the thread in which it
-//! took them; another thread that releases one does not find it there.
+//! No event marks the end of a poll of such a future, so its taker is unknown from the beginning. Each pair is in doubt, as
+//! several futures of a task have one waker. Its locks stay in the list of the thread in which it took them. Another thread
+//! that releases one does not find it there.
 
 use std::ptr;
 use std::sync::atomic::Ordering;
