@@ -33,6 +33,12 @@ impl RegisteredEnd {
         Self(entry)
     }
 
+    /// Notes the task or future as the end's user.
+    #[inline]
+    pub fn used_by(&self, by: records::Acquirer) {
+        self.0.user.store(by.word(), Ordering::Relaxed);
+    }
+
     /// Notes the current thread or task as the end's user.
     #[inline]
     pub fn used(&self) {

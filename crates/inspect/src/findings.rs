@@ -93,6 +93,7 @@ use crate::overdue::overdue_timers;
 use crate::own_lock::{is_movable, is_movable_of_owner};
 use crate::snapshot::{
     Certainty, Finding, Maker, Object, Snapshot, Spawned, TaskState, Wait, Waiter, id_of_child,
+    is_future,
 };
 use crate::stays::{Stuck, wait_stays};
 
@@ -162,7 +163,7 @@ fn has_lasted(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
     if before.len() != now.len() || !now.iter().all(|wait| earlier.same(wait).is_some()) {
         return false;
     }
-    let Waiter::Task(id) = waiter else {
+    let Some(id) = waiter.task().filter(|&id| !is_future(id)) else {
         return true;
     };
     let tasks = earlier.task(id).zip(later.task(id));
@@ -415,8 +416,9 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
         let Some(Waiter::Task(holder)) = object.holder else {
             continue;
         };
-        // A child may have given the guard to the task that awaits its scope.
-        if id_of_child(holder).is_some() {
+        // A child may have given the guard to the task that awaits its scope. No record says that a future of another
+        // runtime has ended.
+        if id_of_child(holder).is_some() || is_future(holder) {
             continue;
         }
         // So may any task whose value has a destructor.

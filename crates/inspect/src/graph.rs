@@ -53,7 +53,7 @@ use blitz_io_observe::{EndedBy, Hands, Kind, Mode};
 use crate::families::Families;
 use crate::makers::Makers;
 use crate::snapshot::{
-    End, Maker, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter,
+    End, Maker, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, is_future,
     process_and_number,
 };
 
@@ -333,7 +333,7 @@ impl<'a> Graph<'a> {
         if all.any(|wait| wait.blocks_thread || is_queued_job(wait)) {
             return true;
         }
-        let Waiter::Task(id) = waiter else {
+        let Some(id) = waiter.task().filter(|&id| !is_future(id)) else {
             // The wakers of a future that another library drives are not counted.
             return !certain;
         };

@@ -23,7 +23,7 @@ use blitz_io_observe::{Kind, Mode, SOCKET};
 use crate::graph::{Graph, is_held};
 use crate::names::of_waiter;
 use crate::own_lock::is_movable_of_owner;
-use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter};
+use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter, is_future};
 use crate::stays::{Stuck, wait_stays};
 
 /// Adds the cycles of waiters that no finding has.
@@ -86,7 +86,7 @@ fn stuck(earlier: &Graph<'_>, later: &Graph<'_>) -> BTreeSet<Waiter> {
 
 /// Returns `true` if the waiter has not run between the snapshots.
 fn is_idle(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
-    let Waiter::Task(id) = waiter else {
+    let Some(id) = waiter.task().filter(|&id| !is_future(id)) else {
         return true;
     };
     if later.waits(waiter).iter().any(|wait| wait.blocks_thread) {

@@ -6,7 +6,9 @@ use blitz_io_observe::{Kind, Mode};
 
 use crate::graph::is_unknown;
 use crate::objects::of_object;
-use crate::snapshot::{End, Process, Snapshot, Wait, Waiter, id_of_child, process_and_number};
+use crate::snapshot::{
+    End, Process, Snapshot, Wait, Waiter, id_of_child, is_future, process_and_number,
+};
 
 /// A name lists so many closures.
 const NAMES: usize = 4;
@@ -43,6 +45,7 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
         Waiter::Task(id) => match snapshot.task(id) {
             Some(task) if task.is_root => return format!("block_on at {}", short(&task.location)),
             _ if id_of_child(id).is_some() => return of_child(snapshot, id),
+            _ if is_future(id) => return of_future(snapshot, waiter, id),
             Some(task) => ("task", id, Some(task.name.as_str())),
             None => match snapshot.job(id) {
                 Some(job) => ("job", id, Some(job.name.as_str())),
@@ -77,6 +80,24 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
         text += &format!(" ({})", names.join(", "));
     }
     text
+}
+
+/// Returns the name of a future of another runtime, with the thread that polled it last. That is known of a future that waits.
+fn of_future(snapshot: &Snapshot, waiter: Waiter, number: u64) -> String {
+    let name = short_future(number);
+    let mut waits = snapshot.waits.iter();
+    match waits.find(|wait| wait.waiter == waiter) {
+        Some(wait) => {
+            let thread = within_process(snapshot, Waiter::Thread(wait.thread));
+            format!("{name} (last polled by {thread})")
+        }
+        None => format!("{name} of another runtime"),
+    }
+}
+
+/// Returns the name of a future of another runtime: a part of its number is enough for people.
+pub(crate) fn short_future(number: u64) -> String {
+    format!("future {:#08x}", number & 0xFF_FFFF)
 }
 
 /// Returns the name of a child that the future of its scope polls, with the tasks that await its scope and those around it.

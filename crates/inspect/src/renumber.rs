@@ -1,7 +1,7 @@
 //! Other numbers for the tasks and objects of a snapshot: those of a simulation do not depend on earlier runs and on
 //! addresses.
 
-use blitz_io_observe::{id_of_child, number_of_child};
+use blitz_io_observe::{id_of_child, is_future, number_of_child};
 
 use crate::objects::NUMBERED_OBJECT;
 use crate::snapshot::{Object, Snapshot, Wait, Waiter};
@@ -70,6 +70,7 @@ where
     fn task(&mut self, number: u64) -> u64 {
         match id_of_child(number) {
             Some(child) => number_of_child((self.child)(child)),
+            None if is_future(number) => number,
             None => (self.task)(number),
         }
     }

@@ -676,6 +676,11 @@ pub(crate) fn id_of_child(number: u64) -> Option<u64> {
     blitz_io_observe::id_of_child(process_and_number(number).1)
 }
 
+/// Returns `true` for the number of a future of another runtime (`observe/src/records/foreign.rs`).
+pub(crate) fn is_future(number: u64) -> bool {
+    blitz_io_observe::is_future(process_and_number(number).1)
+}
+
 /// Returns the thread or task of a record.
 #[cfg(feature = "records")]
 pub(crate) fn waiter(waiter: blitz_io_observe::Waiter) -> Waiter {

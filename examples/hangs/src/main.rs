@@ -5,6 +5,7 @@ mod blocks;
 mod busy;
 mod channels;
 mod ends;
+mod foreign;
 mod futexes;
 #[cfg(unix)]
 mod handlers;
@@ -107,6 +108,8 @@ const PROGRAMS: &[(&str, Program)] = &[
     ),
     ("thread_read_in_write", Threads(locks::thread_read_in_write)),
     ("thread_and_task", Threads(locks::thread_and_task)),
+    ("foreign_two_mutexes", Threads(foreign::two_mutexes)),
+    ("idle_foreign_holder", Threads(foreign::polled_elsewhere)),
     (
         "join_each_other",
         Tasks(|| Box::pin(tasks::join_each_other())),

@@ -660,6 +660,35 @@ fn thread_and_task() {
     at(&finding, "locks.rs");
 }
 
+/// The tasks are known by their wakers. Another reason to poll them has no record.
+#[test]
+fn foreign_two_mutexes() {
+    let (answer, finding) = finds("foreign_two_mutexes", Certainty::Probable, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).1, ["one", "two"]);
+    at(&finding, "foreign.rs");
+    assert!(finding.summary.starts_with("future 0x"), "{finding:#?}");
+    let polled = " (last polled by thread ";
+    assert!(finding.summary.contains(polled), "{finding:#?}");
+}
+
+/// The lock is held by a task of another runtime, and not by the thread that has polled it.
+#[test]
+fn a_thread_is_not_what_it_polled_for_another_runtime() {
+    let mut program = Program::start("idle_foreign_holder");
+    let waits = |answer: &Answer, kind: &str| {
+        let waits = answer.snapshot.waits.iter();
+        waits.filter(|wait| wait.kind == kind).count()
+    };
+    let is_there =
+        |answer: &Answer| waits(answer, "Mutex") == 2 && waits(answer, "thread::Mutex") == 1;
+    program.until(is_there);
+    let answer = program.until(is_there);
+    assert_eq!(answer.findings, []);
+    let text = report(&answer.snapshot, &answer.findings);
+    assert!(text.contains("held by future 0x"), "{text}");
+    assert!(text.contains(" of another runtime"), "{text}");
+}
+
 #[test]
 fn join_each_other() {
     let (answer, finding) = finds("join_each_other", Certainty::Certain, "deadlock", 2);
@@ -1196,6 +1225,7 @@ macro_rules! fine {
 fine! {
     idle_timed_writer
     idle_foreign_future
+    idle_foreign_holder
     idle_unordered
     idle_abort
     idle_job_holds_lock

@@ -195,7 +195,7 @@ fn converted(schedule: Schedule) -> (blitz_io_sim::Schedule, Option<Option<u32>>
 /// Returns the plan of a seed.
 fn plan(settings: &Settings, schedule: blitz_io_sim::Schedule, seed: u64) -> Plan {
     let mut plan = Plan::new(schedule, seed);
-    plan.length = LENGTH;
+    plan.length = Some(LENGTH);
     plan.limit = settings.limits.steps;
     plan.faults = Faults::USUAL.of_seed(seed);
     plan.preempt = seed % 2 == 1;

@@ -11,6 +11,9 @@ const FOLDER: &str = "XDG_RUNTIME_DIR";
 /// The variable of a process that answers.
 #[cfg(target_os = "linux")]
 const SWITCH: &str = "BLITZ_INSPECT=1";
+/// The function with which a program without a runtime answers.
+#[cfg(target_os = "linux")]
+const SERVE: &str = "blitz_io::inspect::serve_if_asked()";
 
 /// Returns why no process answers, or not the one with this number or name.
 pub(super) fn reason(wanted: Option<&str>) -> String {
@@ -96,18 +99,18 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
             );
         }
     };
+    // The linker keeps the code that answers only if the program uses it.
     let without = format!(
-        "It is built without the feature `inspect`: {}",
+        "Its program has no code that answers. Either it is built without the feature `inspect`: {} Or it neither starts a \
+         runtime nor calls {SERVE}: add that call to `main`.",
         feature::HOW
     );
     let variables = || environment.split(|&byte| byte == 0);
-    let has_feature = has_feature(&processes.join(pid.to_string()));
+    let can_answer = can_answer(&processes.join(pid.to_string()));
     if !variables().any(|variable| variable == SWITCH.as_bytes()) {
-        let without = without.as_str();
-        let without = if has_feature == Some(false) {
-            without
-        } else {
-            ""
+        let without = match can_answer {
+            Some(false) => &*without,
+            _ => "",
         };
         let message = format!(
             "process {pid} does not answer: {SWITCH} is not in its environment\n\n\
@@ -115,7 +118,7 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
         );
         return message.trim_end().to_owned();
     }
-    if has_feature == Some(false) {
+    if can_answer == Some(false) {
         return format!("process {pid} does not answer\n\n{without}");
     }
     let folder = variables().find_map(|variable| variable.strip_prefix(b"XDG_RUNTIME_DIR="));
@@ -133,9 +136,8 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
             name(own_folder)
         );
     }
-    let no_runtime =
-        "it has not started a runtime yet, and has not called blitz_io::inspect::serve_if_asked()";
-    let why = if has_feature == Some(true) {
+    let no_runtime = format!("it has not started a runtime yet, and has not called {SERVE}");
+    let why = if can_answer == Some(true) {
         format!("It is built with the feature `inspect`, but {no_runtime}.")
     } else {
         format!("Either it is built without the feature `inspect`, or {no_runtime}.")
@@ -143,10 +145,11 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
     format!("process {pid} does not answer, though {SWITCH} is in its environment\n\n{why}")
 }
 
-/// Returns `true` if the program of a process has the feature `inspect`: `None` if that is
-/// not known, as the program cannot be read, or a library may have it.
+/// Returns `true` if the program of a process can answer, so that it has the feature `inspect`: `None` if that is
+/// not known, as the program cannot be read, or a library may do it. A program without the code that answers may have the
+/// feature: it is a program of threads that does not call [`SERVE`].
 #[cfg(target_os = "linux")]
-fn has_feature(process: &Path) -> Option<bool> {
+fn can_answer(process: &Path) -> Option<bool> {
     use std::fs;
 
     if feature::is_in(&process.join("exe"))? {
@@ -241,7 +244,14 @@ mod tests {
         );
         let libc = "7f00-7f10 r-xp 00000000 fe:00 1 /usr/lib/libc.so.6";
         let ours = "7f00-7f10 r-xp 00000000 fe:00 1 /usr/lib/libblitz.so.0";
-        assert!(ask("BLITZ_INSPECT=1\0", without, libc).contains("tokio/inspect"));
+        let neither = ask("BLITZ_INSPECT=1\0", without, libc);
+        assert!(neither.contains("tokio/inspect"), "{neither}");
+        // A program of threads has the feature, but not the code that it does not call.
+        assert!(neither.contains("Either it is built without"), "{neither}");
+        assert!(
+            neither.contains("Or it neither starts a runtime"),
+            "{neither}"
+        );
         let both = ask("HOME=/root\0", without, libc);
         assert!(both.contains("Start it with this variable") && both.contains("tokio/inspect"));
         assert!(!ask("HOME=/root\0", &with, libc).contains("feature"));

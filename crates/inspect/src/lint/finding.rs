@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 
 use super::explain;
 use super::run::{Side, Step};
-use crate::names::{is_of_std, short};
-use crate::snapshot::{Certainty, Waiter, id_of_child};
+use crate::names::{is_of_std, short, short_future};
+use crate::snapshot::{Certainty, Waiter, id_of_child, is_future};
 
 /// The numbers of futures for which threads block are above this one, and those of tasks are not.
 const ROOTS: u64 = 1 << 52;
@@ -204,6 +204,7 @@ fn who(step: &Step) -> String {
                 Some(at) => return format!("block_on at {at}"),
                 None => format!("block_on {}", number - ROOTS),
             },
+            None if is_future(number) => short_future(number),
             None => format!("task {number}"),
         },
         Some(Waiter::Thread(id)) => format!("thread {id}"),

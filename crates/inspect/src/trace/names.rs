@@ -1,8 +1,11 @@
 //! Names of threads and tasks.
 
+use blitz_io_observe::is_future;
+
 use super::lives::Lives;
 use super::processes::{is_root, local};
 use super::recording::Recording;
+use crate::names::short_future;
 use crate::snapshot::Waiter;
 
 /// Returns the name of a thread or task, with the line at which it was spawned, and its process if there are several.
@@ -17,6 +20,7 @@ pub(super) fn who(recording: &Recording, lives: &Lives, waiter: Waiter) -> Strin
 
 fn name(recording: &Recording, lives: &Lives, waiter: Waiter) -> String {
     match waiter {
+        Waiter::Task(id) if is_future(local(id)) => short_future(id),
         Waiter::Task(id) => {
             let life = lives.lives.get(&waiter);
             let spawn = life.and_then(|life| life.spawn);

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use blitz_io_observe::{Kind, Mode, number_of_child};
+use blitz_io_observe::{Kind, Mode, is_future, number_of_child};
 
 use super::recording::{Ender, Event, For, Recording, Target, What};
-use crate::names::is_of_channel;
+use crate::names::{is_of_channel, short_future};
 use crate::snapshot::{Waiter, id_of_child};
 
 /// The begin of the sentence about an operation that a task begins unless it is preempted there.
@@ -734,6 +734,7 @@ fn of_waiter(waiter: Waiter) -> String {
         Waiter::Task(id) if id >= 1 << 52 => "block_on".to_owned(),
         // It belongs to another run, or its first events are lost.
         Waiter::Task(id) if id_of_child(id).is_some() => "a child".to_owned(),
+        Waiter::Task(id) if is_future(id) => short_future(id),
         Waiter::Task(id) => format!("task {id}"),
         Waiter::Thread(id) => format!("thread {id}"),
         Waiter::Process(pid) => format!("process {pid}"),

@@ -75,7 +75,11 @@ where
     // One record for the whole wait, during which the doorbell's timer wakes the task again and again.
     let mut record = observe::Wait::new(caller);
     loop {
-        if let Some(output) = attempt_or_arm(waiter)? {
+        let by = observe::Acquirer::of_poll().await;
+        let settled = attempt_or_arm(waiter);
+        // The attempt has noted the thread, which may poll futures of another runtime.
+        waiter.end().registered.used_by(by);
+        if let Some(output) = settled? {
             return Ok(output);
         }
         let mut readable = pin!(readable(waiter.end()).map_err(W::Error::io)?);

@@ -136,6 +136,7 @@ impl Sender {
     ///
     /// As [`send`](Self::send).
     #[inline]
+    #[track_caller]
     pub fn send_value<T: PlainData>(&mut self, value: &T) -> Result<(), SendError> {
         self.ring
             .send(bytes_of(value), T::FINGERPRINT, Wait::Forever)
@@ -157,6 +158,7 @@ impl Sender {
     /// # Errors
     ///
     /// As [`send_timeout`](Self::send_timeout).
+    #[track_caller]
     pub fn send_value_timeout<T: PlainData>(
         &mut self,
         value: &T,
@@ -173,6 +175,7 @@ impl Sender {
     ///
     /// As [`send_timeout`](Self::send_timeout).
     #[doc(alias = "send_value_until")]
+    #[track_caller]
     pub fn send_value_deadline<T: PlainData>(
         &mut self,
         value: &T,
@@ -197,8 +200,12 @@ impl Sender {
     ///
     /// A future that is dropped before it is ready has sent nothing.
     #[cfg(all(feature = "async", unix))]
-    pub async fn send_value_async<T: PlainData>(&mut self, value: &T) -> Result<(), SendError> {
-        self.send_async_as(bytes_of(value), T::FINGERPRINT).await
+    #[track_caller]
+    pub fn send_value_async<T: PlainData>(
+        &mut self,
+        value: &T,
+    ) -> impl Future<Output = Result<(), SendError>> {
+        self.send_async_as(bytes_of(value), T::FINGERPRINT)
     }
 }
 
@@ -211,6 +218,7 @@ impl Receiver {
     /// [`RecvError::WrongType`] if it was sent as a value of another type; the message is then
     /// lost. Otherwise as [`recv`](Self::recv).
     #[inline]
+    #[track_caller]
     pub fn recv_value<T: PlainData>(&mut self) -> Result<T, RecvError> {
         self.recv()?.value()
     }
@@ -231,6 +239,7 @@ impl Receiver {
     /// # Errors
     ///
     /// As [`recv_value`](Self::recv_value) and [`recv_timeout`](Self::recv_timeout).
+    #[track_caller]
     pub fn recv_value_timeout<T: PlainData>(&mut self, timeout: Duration) -> Result<T, RecvError> {
         self.recv_timeout(timeout)?.value()
     }
@@ -242,6 +251,7 @@ impl Receiver {
     ///
     /// As [`recv_value`](Self::recv_value) and [`recv_deadline`](Self::recv_deadline).
     #[doc(alias = "recv_value_until")]
+    #[track_caller]
     pub fn recv_value_deadline<T: PlainData>(&mut self, deadline: Instant) -> Result<T, RecvError> {
         self.recv_deadline(deadline)?.value()
     }
@@ -261,8 +271,10 @@ impl Receiver {
     ///
     /// A future that is dropped has received nothing.
     #[cfg(all(feature = "async", unix))]
-    pub async fn recv_value_async<T: PlainData>(&mut self) -> Result<T, RecvError> {
-        self.recv_async().await?.value()
+    #[track_caller]
+    pub fn recv_value_async<T: PlainData>(&mut self) -> impl Future<Output = Result<T, RecvError>> {
+        let received = self.recv_async();
+        async move { received.await?.value() }
     }
 }
 

@@ -7,9 +7,9 @@
 #[cfg(unix)]
 use std::task::Waker;
 
-use blitz_io_observe::{Blocking, Caller, Kind, Object};
 #[cfg(unix)]
-use blitz_io_observe::{Wait, WaitKind};
+use blitz_io_observe::{Acquirer, Wait, WaitKind};
+use blitz_io_observe::{Blocking, Caller, Kind, Object};
 
 use crate::api::segment::Segment;
 use end::{RegisteredEnd, register};
@@ -42,6 +42,13 @@ impl Registered {
         self.end.used();
     }
 
+    /// Notes that the task or future uses the end.
+    #[cfg(unix)]
+    #[inline]
+    pub(crate) fn used_by(&self, by: Acquirer) {
+        self.end.used_by(by);
+    }
+
     /// Announces that this thread may sleep for the end.
     pub(crate) fn block(&self, kind: Kind, caller: Caller, is_timed: bool) -> Blocking {
         self.used();
@@ -51,7 +58,7 @@ impl Registered {
     /// Records that the current task waits for the end.
     #[cfg(unix)]
     pub(crate) fn note(&self, record: &mut Wait, kind: Kind, waker: &Waker) {
-        self.used();
+        self.used_by(Acquirer::polled_with(waker));
         record.begin(WaitKind::new(kind), &self.object, waker);
     }
 }

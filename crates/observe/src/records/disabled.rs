@@ -1,7 +1,9 @@
 //! The same names without the feature `inspect`: empty types that do nothing.
 
+use std::future::Future;
 use std::path::Path;
-use std::task::{Poll, Waker};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use super::{Filled, ScopeChild};
@@ -48,6 +50,53 @@ impl Origin {
     #[must_use]
     pub fn of_object() -> Self {
         Self
+    }
+}
+
+/// See `acquirer.rs`.
+#[derive(Clone, Copy, Debug)]
+pub struct Acquirer;
+
+impl Acquirer {
+    /// Returns the empty value.
+    #[inline(always)]
+    #[must_use]
+    pub fn current() -> Self {
+        Self
+    }
+
+    /// Returns the empty value.
+    #[inline(always)]
+    #[must_use]
+    pub fn at_once() -> Self {
+        Self
+    }
+
+    /// Returns the empty value.
+    #[inline(always)]
+    #[must_use]
+    pub fn polled_with(_waker: &Waker) -> Self {
+        Self
+    }
+
+    /// Returns a future that is ready at once.
+    #[inline(always)]
+    #[must_use]
+    pub fn of_poll() -> OfPoll {
+        OfPoll
+    }
+}
+
+/// See `acquirer.rs`.
+#[derive(Debug)]
+pub struct OfPoll;
+
+impl Future for OfPoll {
+    type Output = Acquirer;
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Acquirer> {
+        Poll::Ready(Acquirer)
     }
 }
 
@@ -98,6 +147,18 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn acquired_by(&self, _by: Acquirer) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_movable_by(&self, _by: Acquirer) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_shared_by(&self, _by: Acquirer) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn acquired_by_holder_of(&self, _other: &Self) {}
 
     /// Does nothing.
@@ -106,11 +167,11 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn locked(&self, _kind: Kind, _made_at: Caller, _caller: Caller) {}
+    pub fn locked(&self, _kind: Kind, _made_at: Caller, _caller: Caller, _by: Acquirer) {}
 
     /// Does nothing.
     #[inline(always)]
-    pub fn permits_taken(&self, _count: usize, _caller: Caller) {}
+    pub fn permits_taken(&self, _count: usize, _caller: Caller, _by: Acquirer) {}
 
     /// Does nothing.
     #[inline(always)]
@@ -126,7 +187,7 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn locked_at_once(&self, _kind: Kind, _made_at: Caller, _caller: Caller) {}
+    pub fn locked_at_once(&self, _kind: Kind, _made_at: Caller, _caller: Caller, _by: Acquirer) {}
 
     /// Does nothing.
     #[inline(always)]
@@ -780,6 +841,6 @@ const _: () = {
     if !IS_DECIDED {
         is_nothing!(Object Members);
     }
-    is_nothing!(OfScope ChildState ChildRecord Entered About Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping trace::Waking trace::RunsJob
+    is_nothing!(Acquirer OfPoll OfScope ChildState ChildRecord Entered About Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping trace::Waking trace::RunsJob
         trace::AwaitsJob);
 };

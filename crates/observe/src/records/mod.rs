@@ -33,16 +33,19 @@ pub use {kernel::request::Request, recording::*};
 mod disabled;
 #[cfg(not(feature = "inspect"))]
 pub use disabled::{
-    About, Acting, Beginner, Blocking, Caller, Calls, ChildRecord, ChildState, Descriptor, Entered,
-    Kept, Members, NAMES, Object, OfScope, Origin, Root, Sleeping, Wait, WaitKind, cache_time,
-    cache_time_after_sleep, ends_with, forget_time, runs_tasks, serves_process, sleeping, trace,
+    About, Acquirer, Acting, Beginner, Blocking, Caller, Calls, ChildRecord, ChildState,
+    Descriptor, Entered, Kept, Members, NAMES, Object, OfScope, Origin, Root, Sleeping, Wait,
+    WaitKind, cache_time, cache_time_after_sleep, ends_with, forget_time, runs_tasks,
+    serves_process, sleeping, trace,
 };
 
 mod fill;
+mod foreign;
 mod named;
 mod scope_child;
 
 pub use fill::{Fill, Filled};
+pub use foreign::{is_future, number_of_future};
 pub use named::Named;
 pub use scope_child::{ScopeChild, id_of_child, number_of_child};
 

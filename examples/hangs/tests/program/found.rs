@@ -23,6 +23,7 @@ pub const FOUND: &[(&str, &str)] = &[
     ("crossed_routes", "deadlock"),
     ("crossed_routes_threads", "deadlock"),
     ("executor_stops", "not-polled"),
+    ("foreign_two_mutexes", "deadlock"),
     ("fork_join_holds_lock", "deadlock"),
     ("futurelock_block_on", "deadlock"),
     ("futurelock_notify", "futurelock"),
@@ -174,6 +175,7 @@ pub const NOT_SIMULATED: &[(&str, &str)] = &[
     ("crossed_channels", "it has several processes"),
     ("crossed_routes", "it has several processes"),
     ("crossed_routes_threads", "it has several processes"),
+    ("foreign_two_mutexes", "its main thread has deadlines"),
     ("parallel_scope_beside_a_sleeper", "a child sleeps"),
     (
         "peer_never_accepts",

@@ -1,5 +1,7 @@
 //! The same names without the feature `inspect`: nothing is registered.
 
+#[cfg(unix)]
+use blitz_io_observe::Acquirer;
 use blitz_io_observe::Object;
 
 use crate::api::segment::Segment;
@@ -11,6 +13,11 @@ impl RegisteredEnd {
     /// Does nothing.
     #[inline(always)]
     pub(super) fn used(&self) {}
+
+    /// Does nothing.
+    #[cfg(unix)]
+    #[inline(always)]
+    pub(super) fn used_by(&self, _by: Acquirer) {}
 }
 
 /// Returns the empty registration.

@@ -2,44 +2,44 @@
 
 use super::lint::{self, Lock};
 use super::switch::Recorder;
-use super::{Caller, Kind, Object, Waiter, recorders, trace};
+use super::{Acquirer, Caller, Kind, Object, Waiter, recorders, trace};
 
 impl Object {
     /// Records where the current task or thread has taken this lock, and tells the recorders that it has it, and
     /// would have waited for it without a limit. `acquired` or its kin has recorded the holder. The lock was created at `made_at`.
     #[inline]
-    pub fn locked(&self, kind: Kind, made_at: Caller, caller: Caller) {
+    pub fn locked(&self, kind: Kind, made_at: Caller, caller: Caller, by: Acquirer) {
         self.taken_at(caller);
         self.created_at(made_at);
         if recorders::is_any_on() {
-            self.note_lock(kind, made_at, caller, true);
+            self.note_lock(kind, made_at, caller, by, true);
         }
     }
 
     /// Like [`locked`](Self::locked), but without a wait, or with one that has a deadline.
     #[inline]
-    pub fn locked_at_once(&self, kind: Kind, made_at: Caller, caller: Caller) {
+    pub fn locked_at_once(&self, kind: Kind, made_at: Caller, caller: Caller, by: Acquirer) {
         self.taken_at(caller);
         self.created_at(made_at);
         if recorders::is_any_on() {
-            self.note_lock(kind, made_at, caller, false);
+            self.note_lock(kind, made_at, caller, by, false);
         }
     }
 
     /// Records where the current task or thread has taken permits of this semaphore, and tells the recorder of
     /// `blitz trace` how many.
     #[inline]
-    pub fn permits_taken(&self, count: usize, caller: Caller) {
+    pub fn permits_taken(&self, count: usize, caller: Caller, by: Acquirer) {
         self.taken_at(caller);
         if recorders::traces() {
-            self.note_permits(count, caller);
+            self.note_permits(count, caller, by);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn note_permits(&self, count: usize, caller: Caller) {
-        trace::permits_taken(Waiter::current(), self.block(), count, caller.location());
+    fn note_permits(&self, count: usize, caller: Caller, by: Acquirer) {
+        trace::permits_taken(by.waiter, self.block(), count, caller.location());
     }
 
     /// Tells the recorder of `blitz trace` that the current task or thread is about to give permits back.
@@ -53,13 +53,13 @@ impl Object {
     #[cold]
     #[inline(never)]
     fn note_permits_back(&self, count: usize) {
-        trace::permits_returned(Waiter::current(), self.block(), count);
+        trace::permits_returned(self.releaser(), self.block(), count);
     }
 
     #[cold]
     #[inline(never)]
-    fn note_lock(&self, kind: Kind, made_at: Caller, caller: Caller, waits: bool) {
-        let (waiter, block) = (Waiter::current(), self.block());
+    fn note_lock(&self, kind: Kind, made_at: Caller, caller: Caller, by: Acquirer, waits: bool) {
+        let (waiter, block) = (by.waiter, self.block());
         // The environment has been asked.
         if Recorder::Trace.is_on() {
             trace::acquired(waiter, block, kind, caller.location());
@@ -105,11 +105,19 @@ impl Object {
         }
     }
 
+    /// Returns the current task or thread; instead of a thread, the future of another runtime that has the object.
+    fn releaser(&self) -> Waiter {
+        let current = Waiter::current();
+        let holder = Waiter::from_word(self.block().holder_word());
+        let future = holder.filter(|holder| holder.is_future() && !current.is_task());
+        future.unwrap_or(current)
+    }
+
     /// Tells the recorders that the current task or thread is about to release the object.
     #[cold]
     #[inline(never)]
     pub(super) fn note_release(&self) {
-        let (waiter, block) = (Waiter::current(), self.block());
+        let (waiter, block) = (self.releaser(), self.block());
         if Recorder::Trace.is_on() {
             trace::released(waiter, block);
         }

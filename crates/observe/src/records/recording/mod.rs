@@ -1,6 +1,7 @@
 //! The types that record: with the feature `inspect`.
 
 mod about;
+mod acquirer;
 mod at_exit;
 mod beginner;
 mod block;
@@ -43,6 +44,7 @@ use crate::Kind;
 
 pub use self::{
     about::{About, AboutRef},
+    acquirer::{Acquirer, OfPoll},
     beginner::{Acting, Beginner},
     block::{Block, Facts, NAMES, ObjectRecord},
     brief::Brief,

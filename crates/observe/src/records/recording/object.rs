@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::task::Waker;
 
 use super::block::{BESIDE_READERS, Block, MOVABLE, NAMES, Probe, READER};
-use super::{Caller, Fill, Filled, Origin, Waiter, current, lint, recorders, trace};
+use super::{Acquirer, Caller, Fill, Filled, Origin, Waiter, current, lint, recorders, trace};
 use crate::Kind;
 use crate::decisions::{self, Note, Numbered};
 use blitz_io_futex::debug_is_name;
@@ -169,6 +169,32 @@ impl Object {
         block.holder.store(holder, Ordering::Relaxed);
     }
 
+    /// Records that the acquirer has the object exclusively.
+    #[inline]
+    pub fn acquired_by(&self, by: Acquirer) {
+        let guard = if by.is_known { 0 } else { MOVABLE };
+        let holder = by.waiter.word() | guard;
+        self.block().holder.store(holder, Ordering::Relaxed);
+    }
+
+    /// Like [`acquired_by`](Self::acquired_by), but with a guard that may move to another task.
+    #[inline]
+    pub fn acquired_movable_by(&self, by: Acquirer) {
+        let holder = by.waiter.word() | MOVABLE;
+        self.block().holder.store(holder, Ordering::Relaxed);
+    }
+
+    /// Records that the acquirer has the object beside others. A future of another runtime is only counted, as the thread
+    /// that drops its guard is any of that runtime's.
+    #[inline]
+    pub fn acquired_shared_by(&self, by: Acquirer) {
+        if by.may_be_foreign() {
+            self.acquired_shared_movable();
+        } else {
+            self.acquired_shared();
+        }
+    }
+
     /// Records that the holder of `other` has this object exclusively, too.
     #[inline]
     pub fn acquired_by_holder_of(&self, other: &Self) {
@@ -293,11 +319,17 @@ impl Object {
         }
     }
 
-    /// Records that the exclusive holder shares the object from now on.
+    /// Records that the exclusive holder shares the object from now on. If it is not the current task or thread, it is a
+    /// future of another runtime, or has moved its guard, and is only counted.
     #[inline]
     pub fn downgraded(&self) {
+        let holder = self.block().holder_word();
         self.released();
-        self.acquired_shared();
+        if holder == Waiter::current().word() {
+            self.acquired_shared();
+        } else {
+            self.acquired_shared_movable();
+        }
     }
 
     /// Records that the object is a set of these tasks, and of `more` without a name. 0 is no task.

@@ -115,7 +115,7 @@ impl Wait {
     #[inline]
     pub fn begin(&mut self, kind: WaitKind, object: &Object, waker: &Waker) {
         if self.is_new(waker) {
-            self.begin_new(kind, Target::of(object), waker.data().addr());
+            self.begin_new(kind, Target::of(object), waker);
         }
     }
 
@@ -123,7 +123,7 @@ impl Wait {
     #[inline]
     pub fn begin_with(&mut self, kind: WaitKind, number: u64, waker: &Waker) {
         if self.is_new(waker) {
-            self.begin_new(kind, Target::Number(number), waker.data().addr());
+            self.begin_new(kind, Target::Number(number), waker);
         }
     }
 
@@ -133,7 +133,7 @@ impl Wait {
     pub fn begin_awaited(&mut self, kind: WaitKind, number: u64, caller: Caller, waker: &Waker) {
         if self.is_new(waker) {
             self.awaited_at(caller);
-            self.begin_new(kind, Target::Number(number), waker.data().addr());
+            self.begin_new(kind, Target::Number(number), waker);
         }
     }
 
@@ -148,7 +148,7 @@ impl Wait {
     ) {
         if self.is_new(waker) {
             self.awaited_at(caller);
-            self.begin_new(kind, Target::Made(origin), waker.data().addr());
+            self.begin_new(kind, Target::Made(origin), waker);
         }
     }
 
@@ -163,7 +163,7 @@ impl Wait {
     #[inline]
     pub fn begin_made(&mut self, kind: WaitKind, origin: Origin, waker: &Waker) {
         if self.is_new(waker) {
-            self.begin_new(kind, Target::Made(origin), waker.data().addr());
+            self.begin_new(kind, Target::Made(origin), waker);
         }
     }
 
@@ -171,20 +171,20 @@ impl Wait {
     #[inline]
     pub fn begin_until(&mut self, kind: WaitKind, deadline: Instant, waker: &Waker) {
         if self.is_new(waker) {
-            self.begin_new(kind, Target::Until(deadline), waker.data().addr());
+            self.begin_new(kind, Target::Until(deadline), waker);
         }
     }
 
     /// Begins a new record. On a worker it calls no other function, nor a clock.
     #[inline(never)]
-    fn begin_new(&mut self, kind: WaitKind, target: Target, address: usize) {
+    fn begin_new(&mut self, kind: WaitKind, target: Target, waker: &Waker) {
         let start = if self.is_recorded() {
             None
         } else {
             Start::ready(&target)
         };
         let Some(start) = start else {
-            return self.begin_new_slowly(kind, target, address);
+            return self.begin_new_slowly(kind, target, waker);
         };
         let location = self.location();
         let value = Value {
@@ -196,7 +196,7 @@ impl Wait {
             waiter: start.waiter,
             thread: start.thread,
             target,
-            address,
+            address: waker.data().addr(),
             // SAFETY: null, or from a `&'static`.
             location: unsafe { location.as_ref() },
             since: start.since,
@@ -205,14 +205,15 @@ impl Wait {
     }
 
     #[inline(never)]
-    fn begin_new_slowly(&mut self, kind: WaitKind, target: Target, address: usize) {
+    fn begin_new_slowly(&mut self, kind: WaitKind, target: Target, waker: &Waker) {
         let caller = self.leave();
         let id = next_id();
         let is_measured = target.is_measured(id);
         self.set(Value {
             id,
             target,
-            address,
+            waiter: Waiter::polled_with(waker),
+            address: waker.data().addr(),
             is_measured,
             since: if is_measured { nanos() } else { cached() },
             ..Value::of(kind.0, caller)
@@ -236,7 +237,7 @@ impl Wait {
         if let Some(number) = of.number().filter(|_| self.is_new(waker)) {
             self.end();
             self.word = Self::new(Caller::of_call()).word;
-            self.begin_new(kind, Target::Number(number), waker.data().addr());
+            self.begin_new(kind, Target::Number(number), waker);
         }
     }
 
@@ -247,7 +248,7 @@ impl Wait {
         if self.is_new(waker) {
             self.end();
             self.word = Self::new(Caller::of_call()).word;
-            self.begin_new(kind, Target::of(object), waker.data().addr());
+            self.begin_new(kind, Target::of(object), waker);
         }
     }
 
@@ -413,7 +414,7 @@ impl Wait {
         let Some(place) = self.place() else {
             return true;
         };
-        let (waker, waiter) = (waker.data().addr(), Waiter::current());
+        let (waiter, waker) = (Waiter::polled_with(waker), waker.data().addr());
         let differs = |value: &Value| value.address != waker || value.waiter != waiter;
         // SAFETY: this wait owns the place, which has the record that `set` put there.
         let is_new = unsafe { place.slot.read_own(differs) };
@@ -492,10 +493,10 @@ struct Start {
 }
 
 impl Start {
-    /// Returns `None` if the thread lacks some of it, or the wait is measured.
+    /// Returns `None` if the thread lacks some of it or polls no task, or the wait is measured.
     #[inline]
     fn ready(target: &Target) -> Option<Self> {
-        let (waiter, thread) = Waiter::both_if_known()?;
+        let (waiter, thread) = Waiter::both_if_known().filter(|(waiter, _)| waiter.is_task())?;
         let id = known_id().filter(|&id| !target.is_measured(id))?;
         let since = cached_here()?;
         let place = registry::take_kept()?;

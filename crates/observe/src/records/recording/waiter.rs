@@ -1,8 +1,10 @@
-//! `Waiter`: a thread or a task.
+//! `Waiter`: a thread or a task, or a future of another runtime.
+
+use std::task::Waker;
 
 use crate::ThreadId;
 use crate::records::kernel::poll_slot::TASK;
-use crate::records::number_of_child;
+use crate::records::{is_future, number_of_child, number_of_future};
 
 /// A thread or a task, in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -19,6 +21,34 @@ impl Waiter {
     #[must_use]
     pub const fn child(id: u64) -> Self {
         Self::task(number_of_child(id))
+    }
+
+    /// Returns the future that is polled with this waker, outside of any task. It is a task with a number of its own. A
+    /// waker without data tells no future from others, and is taken for the thread.
+    #[must_use]
+    pub(super) fn future(waker: &Waker) -> Self {
+        match waker.data().addr() {
+            0 => Self::current(),
+            address => Self::task(number_of_future(address as u64)),
+        }
+    }
+
+    /// Returns the task that this thread polls, or else the future that is polled with this waker.
+    #[inline]
+    #[must_use]
+    pub(super) fn polled_with(waker: &Waker) -> Self {
+        let current = Self::current();
+        if current.is_task() {
+            current
+        } else {
+            Self::future(waker)
+        }
+    }
+
+    /// Returns `true` for a future of another runtime.
+    #[must_use]
+    pub const fn is_future(self) -> bool {
+        self.is_task() && is_future(self.number())
     }
 
     /// Returns this thread, also within a task.

@@ -3,6 +3,8 @@
 use std::marker::PhantomData;
 use std::mem;
 
+use blitz_io_observe::Acquirer;
+
 use super::Mutex;
 use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_writes};
 use crate::task::permits::One;
@@ -42,8 +44,8 @@ unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     #[inline]
-    pub(super) fn new(lock: &'a Mutex<T>) -> Self {
-        lock.permits.observed.object.acquired();
+    pub(super) fn new(lock: &'a Mutex<T>, by: Acquirer) -> Self {
+        lock.permits.observed.object.acquired_by(by);
         Self { lock }
     }
 

@@ -12,7 +12,7 @@ use blitz_io_core::coop;
 use blitz_io_core::deadline::after;
 use blitz_io_observe::Sort;
 use blitz_io_observe::named;
-use blitz_io_observe::{Caller, Kind};
+use blitz_io_observe::{Acquirer, Caller, Kind};
 
 mod error;
 mod guard;
@@ -116,8 +116,9 @@ impl<T: ?Sized> Mutex<T> {
             if !self.permits.take_all_in_budget(1) {
                 never_closed(self.permits.wait(1, Kind::Mutex, caller).await);
             }
-            self.locked(caller);
-            MutexGuard::new(self)
+            let by = Acquirer::of_poll().await;
+            self.locked(caller, by);
+            MutexGuard::new(self, by)
         }
     }
 
@@ -141,8 +142,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     #[doc(alias = "lock_blocking")]
     pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
-        never_closed(self.acquire_until(None));
-        MutexGuard::new(self)
+        MutexGuard::new(self, never_closed(self.acquire_until(None)))
     }
 
     /// Locks as [`blocking_lock`](Mutex::blocking_lock) does, but waits no longer than `timeout`.
@@ -173,8 +173,8 @@ impl<T: ?Sized> Mutex<T> {
         &self,
         timeout: Duration,
     ) -> Result<MutexGuard<'_, T>, TryLockError> {
-        self.acquire_until(after(timeout))?;
-        Ok(MutexGuard::new(self))
+        let by = self.acquire_until(after(timeout))?;
+        Ok(MutexGuard::new(self, by))
     }
 
     /// Locks as [`blocking_lock`](Mutex::blocking_lock) does, but waits no longer than until
@@ -203,8 +203,8 @@ impl<T: ?Sized> Mutex<T> {
         &self,
         deadline: Instant,
     ) -> Result<MutexGuard<'_, T>, TryLockError> {
-        self.acquire_until(Some(deadline))?;
-        Ok(MutexGuard::new(self))
+        let by = self.acquire_until(Some(deadline))?;
+        Ok(MutexGuard::new(self, by))
     }
 
     /// Locks as [`lock_owned`](Mutex::lock_owned) does, for a thread, which is
@@ -223,8 +223,8 @@ impl<T: ?Sized> Mutex<T> {
     /// ```
     #[track_caller]
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        never_closed(self.acquire_until(None));
-        OwnedMutexGuard::new(self)
+        let by = never_closed(self.acquire_until(None));
+        OwnedMutexGuard::new(self, by)
     }
 
     /// Locks as [`lock`](Mutex::lock) does, with a guard that keeps the mutex
@@ -252,8 +252,9 @@ impl<T: ?Sized> Mutex<T> {
             if !self.permits.take_all_in_budget(1) {
                 never_closed(self.permits.wait(1, Kind::Mutex, caller).await);
             }
-            self.locked(caller);
-            OwnedMutexGuard::new(self)
+            let by = Acquirer::of_poll().await;
+            self.locked(caller, by);
+            OwnedMutexGuard::new(self, by)
         }
     }
 
@@ -276,8 +277,9 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
         self.try_acquire()?;
-        self.locked_at_once(Caller::here());
-        Ok(MutexGuard::new(self))
+        let by = Acquirer::at_once();
+        self.locked_at_once(Caller::here(), by);
+        Ok(MutexGuard::new(self, by))
     }
 
     /// Returns the value, without locking: the `&mut` shows that no other task has the mutex.
@@ -313,8 +315,9 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         self.try_acquire()?;
-        self.locked_at_once(Caller::here());
-        Ok(OwnedMutexGuard::new(self))
+        let by = Acquirer::at_once();
+        self.locked_at_once(Caller::here(), by);
+        Ok(OwnedMutexGuard::new(self, by))
     }
 
     /// Returns the value.
@@ -333,19 +336,21 @@ impl<T: ?Sized> Mutex<T> {
 
     /// Tells the linter that the guard is about to be made.
     #[inline(always)]
-    fn locked(&self, caller: Caller) {
+    fn locked(&self, caller: Caller, by: Acquirer) {
         let observed = &self.permits.observed;
         observed
             .object
-            .locked(Kind::Mutex, observed.made_at(), caller);
+            .locked(Kind::Mutex, observed.made_at(), caller, by);
     }
 
     /// The same after no wait, or one with a deadline.
     #[inline(always)]
-    fn locked_at_once(&self, caller: Caller) {
+    fn locked_at_once(&self, caller: Caller, by: Acquirer) {
         let observed = &self.permits.observed;
         let made_at = observed.made_at();
-        observed.object.locked_at_once(Kind::Mutex, made_at, caller);
+        observed
+            .object
+            .locked_at_once(Kind::Mutex, made_at, caller, by);
     }
 
     #[inline]
@@ -357,20 +362,21 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Takes the lock, and blocks the thread for it until the deadline at the latest.
+    /// Takes the lock, and blocks the thread for it until the deadline at the latest. Returns its holder.
     #[track_caller]
-    fn acquire_until(&self, deadline: Option<Instant>) -> Result<(), TryLockError> {
+    fn acquire_until(&self, deadline: Option<Instant>) -> Result<Acquirer, TryLockError> {
         coop::assert_may_block();
         let caller = Caller::here();
         let wait = || self.permits.wait_blocking(1, deadline, Kind::Mutex, caller);
         if !self.permits.take_all(1) && wait() != Taken::Yes {
             return Err(TryLockError(()));
         }
+        let by = Acquirer::current();
         match deadline {
-            None => self.locked(caller),
-            Some(_) => self.locked_at_once(caller),
+            None => self.locked(caller, by),
+            Some(_) => self.locked_at_once(caller, by),
         }
-        Ok(())
+        Ok(by)
     }
 }
 

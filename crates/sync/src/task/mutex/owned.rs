@@ -3,6 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use blitz_io_observe::Acquirer;
+
 use super::Mutex;
 use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_writes};
 
@@ -55,8 +57,8 @@ impl<T: ?Sized> Drop for Hold<T> {
 
 impl<T: ?Sized> OwnedMutexGuard<T> {
     #[inline]
-    pub(super) fn new(lock: Arc<Mutex<T>>) -> Self {
-        lock.permits.observed.object.acquired_movable();
+    pub(super) fn new(lock: Arc<Mutex<T>>, by: Acquirer) -> Self {
+        lock.permits.observed.object.acquired_movable_by(by);
         Self { hold: Hold(lock) }
     }
 

@@ -13,7 +13,7 @@ use blitz_io_core::Node;
 use blitz_io_core::coop;
 use blitz_io_core::deadline::is_past;
 use blitz_io_core::spin::Spin;
-use blitz_io_observe::{Blocking, Caller, Kind, Wait as Record, WaitKind};
+use blitz_io_observe::{Acquirer, Blocking, Caller, Kind, Wait as Record, WaitKind};
 
 /// The right to make the value. Dropped without [`fill`](Turn::fill), it goes to
 /// the next waiter that wants it.
@@ -114,10 +114,11 @@ impl<'a, T> Wait<'a, T> {
     ///
     /// The waiter does not move until it is dropped.
     unsafe fn join(&mut self, waker: Option<&Waker>) -> Option<Outcome<'a, T>> {
+        let by = waker.map_or_else(Acquirer::current, Acquirer::polled_with);
         let waiters = &self.cell.waiters;
         // A waiter that need not wait need not clone its waker either.
         if self.need_not_wait() && waiters.locked(|_| self.takes_or_finds()) {
-            return Some(self.outcome());
+            return Some(self.outcome(by));
         }
         let joins = |_: &mut _| !self.takes_or_finds();
         // SAFETY: by this function's contract, the waiter does not move, and `drop` unlinks it.
@@ -127,7 +128,7 @@ impl<'a, T> Wait<'a, T> {
         }
         // SAFETY: it is not linked.
         unsafe { self.node.disarm() };
-        Some(self.outcome())
+        Some(self.outcome(by))
     }
 
     /// Returns `true` if it seems that the waiter can proceed without a wait.
@@ -156,16 +157,16 @@ impl<'a, T> Wait<'a, T> {
             return Poll::Pending;
         }
         self.waits = false;
-        Poll::Ready(self.outcome())
+        Poll::Ready(self.outcome(Acquirer::polled_with(waker)))
     }
 
     /// Returns the result of the wait, after the node was chosen or did not have to join.
-    fn outcome(&self) -> Outcome<'a, T> {
+    fn outcome(&self, by: Acquirer) -> Outcome<'a, T> {
         match self.cell.get() {
             Some(value) => Err(value),
             None => {
                 self.cell.object.taken_at(self.record.caller());
-                self.cell.object.acquired();
+                self.cell.object.acquired_by(by);
                 Ok(Turn(self.cell))
             }
         }
@@ -188,7 +189,7 @@ impl<'a, T> Wait<'a, T> {
             this.cell.waiters.sleep(&this.node, deadline)
         };
         this.waits = false;
-        chosen.then(|| this.outcome())
+        chosen.then(|| this.outcome(Acquirer::current()))
     }
 }
 

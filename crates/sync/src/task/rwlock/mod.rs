@@ -15,7 +15,7 @@ use blitz_io_core::coop;
 use blitz_io_core::deadline::after;
 use blitz_io_observe::Sort;
 use blitz_io_observe::named;
-use blitz_io_observe::{Caller, Kind};
+use blitz_io_observe::{Acquirer, Caller, Kind};
 
 mod owned_read;
 mod owned_write;
@@ -187,8 +187,9 @@ impl<T: ?Sized> RwLock<T> {
             if !self.permits.take_in_budget(1) {
                 never_closed(self.permits.wait(1, Kind::Read, caller).await);
             }
-            self.locked(Kind::Read, caller);
-            RwLockReadGuard::new(self.one(), self.value.get())
+            let by = Acquirer::of_poll().await;
+            self.locked(Kind::Read, caller, by);
+            RwLockReadGuard::new(self.one(by), self.value.get())
         }
     }
 
@@ -317,8 +318,9 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         self.try_acquire_one()?;
-        self.locked_at_once(Kind::Read, Caller::here());
-        let hold = self.one();
+        let by = Acquirer::at_once();
+        self.locked_at_once(Kind::Read, Caller::here(), by);
+        let hold = self.one(by);
         Ok(RwLockReadGuard::new(hold, self.value.get()))
     }
 
@@ -367,8 +369,9 @@ impl<T: ?Sized> RwLock<T> {
             if !self.permits.take_all_in_budget(all) {
                 never_closed(self.permits.wait(all, Kind::Write, caller).await);
             }
-            self.locked(Kind::Write, caller);
-            RwLockWriteGuard::new(self.all(), self.value.get())
+            let by = Acquirer::of_poll().await;
+            self.locked(Kind::Write, caller, by);
+            RwLockWriteGuard::new(self.all(by), self.value.get())
         }
     }
 
@@ -478,8 +481,9 @@ impl<T: ?Sized> RwLock<T> {
             if !self.permits.take_all_in_budget(all) {
                 never_closed(self.permits.wait(all, Kind::Write, caller).await);
             }
-            self.locked(Kind::Write, caller);
-            OwnedRwLockWriteGuard::of(self)
+            let by = Acquirer::of_poll().await;
+            self.locked(Kind::Write, caller, by);
+            OwnedRwLockWriteGuard::of(self, by)
         }
     }
 
@@ -503,8 +507,9 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         self.try_acquire_all()?;
-        self.locked_at_once(Kind::Write, Caller::here());
-        Ok(RwLockWriteGuard::new(self.all(), self.value.get()))
+        let by = Acquirer::at_once();
+        self.locked_at_once(Kind::Write, Caller::here(), by);
+        Ok(RwLockWriteGuard::new(self.all(by), self.value.get()))
     }
 
     /// Tries as [`try_write`](RwLock::try_write) does, with a guard that keeps the lock alive.
@@ -526,8 +531,9 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
         self.try_acquire_all()?;
-        self.locked_at_once(Kind::Write, Caller::here());
-        Ok(OwnedRwLockWriteGuard::of(self))
+        let by = Acquirer::at_once();
+        self.locked_at_once(Kind::Write, Caller::here(), by);
+        Ok(OwnedRwLockWriteGuard::of(self, by))
     }
 
     /// Returns the value, without locking: the `&mut` shows that no other task has the lock.
@@ -560,17 +566,17 @@ impl<T: ?Sized> RwLock<T> {
     /// Tells the linter that the guard is about to be made. The guard of a reader that keeps the lock alive is not
     /// told: no record says which task has it.
     #[inline(always)]
-    fn locked(&self, kind: Kind, caller: Caller) {
+    fn locked(&self, kind: Kind, caller: Caller, by: Acquirer) {
         let observed = &self.permits.observed;
-        observed.object.locked(kind, observed.made_at(), caller);
+        observed.object.locked(kind, observed.made_at(), caller, by);
     }
 
     /// The same after no wait, or one with a deadline.
     #[inline(always)]
-    fn locked_at_once(&self, kind: Kind, caller: Caller) {
+    fn locked_at_once(&self, kind: Kind, caller: Caller, by: Acquirer) {
         let observed = &self.permits.observed;
         let made_at = observed.made_at();
-        observed.object.locked_at_once(kind, made_at, caller);
+        observed.object.locked_at_once(kind, made_at, caller, by);
     }
 
     /// Locks for reading, and blocks the thread for it until the deadline at the latest.
@@ -581,8 +587,8 @@ impl<T: ?Sized> RwLock<T> {
     ) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         coop::assert_may_block();
         let is_free = self.permits.take(1) == Taken::Yes;
-        self.lock_until(is_free, 1, deadline, Kind::Read, Caller::here())?;
-        Ok(RwLockReadGuard::new(self.one(), self.value.get()))
+        let by = self.lock_until(is_free, 1, deadline, Kind::Read, Caller::here())?;
+        Ok(RwLockReadGuard::new(self.one(by), self.value.get()))
     }
 
     /// Locks for writing, and blocks the thread for it until the deadline at the latest.
@@ -594,11 +600,11 @@ impl<T: ?Sized> RwLock<T> {
         coop::assert_may_block();
         let all = self.max_readers as usize;
         let is_free = self.permits.take_all(all);
-        self.lock_until(is_free, all, deadline, Kind::Write, Caller::here())?;
-        Ok(RwLockWriteGuard::new(self.all(), self.value.get()))
+        let by = self.lock_until(is_free, all, deadline, Kind::Write, Caller::here())?;
+        Ok(RwLockWriteGuard::new(self.all(by), self.value.get()))
     }
 
-    /// Waits for permits, unless the caller `has` them already.
+    /// Waits for permits, unless the caller `has` them already. Returns their holder.
     fn lock_until(
         &self,
         has: bool,
@@ -606,28 +612,29 @@ impl<T: ?Sized> RwLock<T> {
         deadline: Option<Instant>,
         kind: Kind,
         caller: Caller,
-    ) -> Result<(), TryLockError> {
+    ) -> Result<Acquirer, TryLockError> {
         if !has && self.permits.wait_blocking(permits, deadline, kind, caller) != Taken::Yes {
             return Err(TryLockError(()));
         }
+        let by = Acquirer::current();
         match deadline {
-            None => self.locked(kind, caller),
-            Some(_) => self.locked_at_once(kind, caller),
+            None => self.locked(kind, caller, by),
+            Some(_) => self.locked_at_once(kind, caller, by),
         }
-        Ok(())
+        Ok(by)
     }
 
     /// Returns the permit of a reader.
     #[inline]
-    fn one(&self) -> One<'_> {
-        self.permits.observed.object.acquired_shared();
+    fn one(&self, by: Acquirer) -> One<'_> {
+        self.permits.observed.object.acquired_shared_by(by);
         One::new(&self.permits)
     }
 
     /// Returns the permits of a writer.
     #[inline]
-    fn all(&self) -> All<'_> {
-        self.permits.observed.object.acquired();
+    fn all(&self, by: Acquirer) -> All<'_> {
+        self.permits.observed.object.acquired_by(by);
         All::new(&self.permits, self.max_readers)
     }
 

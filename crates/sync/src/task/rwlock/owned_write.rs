@@ -5,6 +5,8 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
 
+use blitz_io_observe::Acquirer;
+
 use super::RwLock;
 use super::owned_read::{OwnedRwLockReadGuard, Share};
 use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_writes};
@@ -94,8 +96,8 @@ impl<T: ?Sized> Drop for Whole<T> {
 
 impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     #[inline]
-    pub(super) fn of(lock: Arc<RwLock<T>>) -> Self {
-        lock.permits.observed.object.acquired_movable();
+    pub(super) fn of(lock: Arc<RwLock<T>>, by: Acquirer) -> Self {
+        lock.permits.observed.object.acquired_movable_by(by);
         let data = lock.value.get();
         Self::new(Whole(lock), data)
     }

@@ -14,7 +14,7 @@ use blitz_io_core::deadline::after;
 use blitz_io_core::{const_unless_loom, debug_fields};
 use blitz_io_observe::Sort;
 use blitz_io_observe::named;
-use blitz_io_observe::{Caller, Kind};
+use blitz_io_observe::{Acquirer, Caller, Kind};
 
 mod permit;
 
@@ -263,7 +263,7 @@ impl Semaphore {
                     .wait(n as usize, Kind::Semaphore, caller)
                     .await?;
             }
-            Ok(self.permit(n as usize, caller))
+            Ok(self.permit(n as usize, caller, Acquirer::of_poll().await))
         }
     }
 
@@ -309,7 +309,7 @@ impl Semaphore {
     #[track_caller]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.try_take(n as usize)?;
-        Ok(self.permit(n as usize, Caller::here()))
+        Ok(self.permit(n as usize, Caller::here(), Acquirer::at_once()))
     }
 
     /// Acquires as [`acquire`](Semaphore::acquire) does, for a thread, which is blocked until then.
@@ -360,7 +360,7 @@ impl Semaphore {
     #[track_caller]
     pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.take_until(n, None).map_err(|_| AcquireError(()))?;
-        Ok(self.permit(n as usize, Caller::here()))
+        Ok(self.permit(n as usize, Caller::here(), Acquirer::current()))
     }
 
     /// Acquires as [`blocking_acquire`](Semaphore::blocking_acquire) does, but waits no longer than
@@ -453,7 +453,7 @@ impl Semaphore {
         timeout: Duration,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take_until(n, after(timeout))?;
-        Ok(self.permit(n as usize, Caller::here()))
+        Ok(self.permit(n as usize, Caller::here(), Acquirer::current()))
     }
 
     /// Acquires as [`blocking_acquire_many`](Semaphore::blocking_acquire_many) does, but waits no
@@ -483,7 +483,7 @@ impl Semaphore {
         deadline: Instant,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take_until(n, Some(deadline))?;
-        Ok(self.permit(n as usize, Caller::here()))
+        Ok(self.permit(n as usize, Caller::here(), Acquirer::current()))
     }
 
     /// Acquires as [`acquire`](Semaphore::acquire) does, with a permit that keeps the semaphore
@@ -555,7 +555,7 @@ impl Semaphore {
                     .wait(n as usize, Kind::Semaphore, caller)
                     .await?;
             }
-            Ok(self.owned_permit(n as usize, caller))
+            Ok(self.owned_permit(n as usize, caller, Acquirer::of_poll().await))
         }
     }
 
@@ -609,7 +609,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_take(n as usize)?;
-        Ok(self.owned_permit(n as usize, Caller::here()))
+        Ok(self.owned_permit(n as usize, Caller::here(), Acquirer::at_once()))
     }
 
     /// Acquires as [`acquire_owned`](Semaphore::acquire_owned) does, for a thread, which is blocked
@@ -662,7 +662,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.take_until(n, None).map_err(|_| AcquireError(()))?;
-        Ok(self.owned_permit(n as usize, Caller::here()))
+        Ok(self.owned_permit(n as usize, Caller::here(), Acquirer::current()))
     }
 
     /// Ends all waiting, now and in future, with an error. Permits that are out
@@ -723,18 +723,23 @@ impl Semaphore {
 
     /// Returns the guard of permits that have been taken.
     #[inline]
-    fn permit(&self, n: usize, caller: Caller) -> SemaphorePermit<'_> {
-        self.permits.observed.object.permits_taken(n, caller);
-        self.permits.observed.object.acquired_movable();
+    fn permit(&self, n: usize, caller: Caller, by: Acquirer) -> SemaphorePermit<'_> {
+        self.permits.observed.object.permits_taken(n, caller, by);
+        self.permits.observed.object.acquired_movable_by(by);
         self.permits.observed.object.took_permits();
         SemaphorePermit::new(self, n)
     }
 
     /// Like [`permit`](Self::permit), with a guard that keeps the semaphore alive.
     #[inline]
-    fn owned_permit(self: Arc<Self>, n: usize, caller: Caller) -> OwnedSemaphorePermit {
-        self.permits.observed.object.permits_taken(n, caller);
-        self.permits.observed.object.acquired_movable();
+    fn owned_permit(
+        self: Arc<Self>,
+        n: usize,
+        caller: Caller,
+        by: Acquirer,
+    ) -> OwnedSemaphorePermit {
+        self.permits.observed.object.permits_taken(n, caller, by);
+        self.permits.observed.object.acquired_movable_by(by);
         self.permits.observed.object.took_permits();
         OwnedSemaphorePermit::new(self, n)
     }

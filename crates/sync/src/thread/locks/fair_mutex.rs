@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::mutex::raw_mutex;
 use blitz_io_core::deadline;
 use blitz_io_core::exclusive::{Exclusive, HELD};
-use blitz_io_observe::{Blocking, Caller, Kind, Object};
+use blitz_io_observe::{Acquirer, Blocking, Caller, Kind, Object};
 
 /// The lock of a [`FairMutex`], for use with [`lock_api`].
 pub struct RawFairMutex(Exclusive, Object);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use blitz_io_core::deadline;
 use blitz_io_core::exclusive::{Exclusive, HELD};
-use blitz_io_observe::{Blocking, Caller, Kind, Object};
+use blitz_io_observe::{Acquirer, Blocking, Caller, Kind, Object};
 
 /// The lock without the value, the base of [`Mutex`], for use with [`lock_api`].
 ///
@@ -72,8 +72,12 @@ macro_rules! raw_mutex {
                     self.wait(None, Caller::here());
                 }
                 self.1.acquired();
-                self.1
-                    .locked(Kind::ThreadMutex, Caller::UNKNOWN, Caller::here());
+                self.1.locked(
+                    Kind::ThreadMutex,
+                    Caller::UNKNOWN,
+                    Caller::here(),
+                    Acquirer::current(),
+                );
             }
 
             #[inline]
@@ -83,8 +87,12 @@ macro_rules! raw_mutex {
                 if locked {
                     self.1.acquired();
                     let caller = Caller::here();
-                    self.1
-                        .locked_at_once(Kind::ThreadMutex, Caller::UNKNOWN, caller);
+                    self.1.locked_at_once(
+                        Kind::ThreadMutex,
+                        Caller::UNKNOWN,
+                        caller,
+                        Acquirer::current(),
+                    );
                 }
                 locked
             }
@@ -142,8 +150,12 @@ macro_rules! raw_mutex {
                 let locked = self.wait(deadline, caller);
                 if locked {
                     self.1.acquired();
-                    self.1
-                        .locked_at_once(Kind::ThreadMutex, Caller::UNKNOWN, caller);
+                    self.1.locked_at_once(
+                        Kind::ThreadMutex,
+                        Caller::UNKNOWN,
+                        caller,
+                        Acquirer::current(),
+                    );
                 }
                 locked
             }

@@ -9,7 +9,7 @@ use lock_api::{
 
 use crate::thread::shared::Shared;
 use blitz_io_core::deadline;
-use blitz_io_observe::{Blocking, Caller, Kind, Object};
+use blitz_io_observe::{Acquirer, Blocking, Caller, Kind, Object};
 
 /// The lock without the value, the base of [`RwLock`], for use with [`lock_api`].
 pub struct RawRwLock(Shared, Object);
@@ -80,8 +80,12 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
             self.wait_to_read(None, Caller::here());
         }
         self.1.acquired_shared();
-        self.1
-            .locked(Kind::ThreadRead, Caller::UNKNOWN, Caller::here());
+        self.1.locked(
+            Kind::ThreadRead,
+            Caller::UNKNOWN,
+            Caller::here(),
+            Acquirer::current(),
+        );
     }
 
     #[inline]
@@ -103,8 +107,12 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
             self.wait_to_write(None, Caller::here());
         }
         self.1.acquired();
-        self.1
-            .locked(Kind::ThreadWrite, Caller::UNKNOWN, Caller::here());
+        self.1.locked(
+            Kind::ThreadWrite,
+            Caller::UNKNOWN,
+            Caller::here(),
+            Acquirer::current(),
+        );
     }
 
     #[inline]
@@ -161,8 +169,12 @@ unsafe impl RawRwLockRecursive for RawRwLock {
             self.wait_to_read_again(None, Caller::here());
         }
         self.1.acquired_shared();
-        self.1
-            .locked(Kind::ThreadReadAgain, Caller::UNKNOWN, Caller::here());
+        self.1.locked(
+            Kind::ThreadReadAgain,
+            Caller::UNKNOWN,
+            Caller::here(),
+            Acquirer::current(),
+        );
     }
 
     #[inline]
@@ -229,8 +241,12 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
             self.wait_to_read_upgradably(None, Caller::here());
         }
         self.1.acquired_beside_readers();
-        self.1
-            .locked(Kind::ThreadUpgradable, Caller::UNKNOWN, Caller::here());
+        self.1.locked(
+            Kind::ThreadUpgradable,
+            Caller::UNKNOWN,
+            Caller::here(),
+            Acquirer::current(),
+        );
     }
 
     #[track_caller]
@@ -357,8 +373,12 @@ impl RawRwLock {
     fn read_if(&self, entered: bool, caller: Caller) -> bool {
         if entered {
             self.1.acquired_shared();
-            self.1
-                .locked_at_once(Kind::ThreadRead, Caller::UNKNOWN, caller);
+            self.1.locked_at_once(
+                Kind::ThreadRead,
+                Caller::UNKNOWN,
+                caller,
+                Acquirer::current(),
+            );
         }
         entered
     }
@@ -368,8 +388,12 @@ impl RawRwLock {
     fn upgradable_if(&self, entered: bool, caller: Caller) -> bool {
         if entered {
             self.1.acquired_beside_readers();
-            self.1
-                .locked_at_once(Kind::ThreadUpgradable, Caller::UNKNOWN, caller);
+            self.1.locked_at_once(
+                Kind::ThreadUpgradable,
+                Caller::UNKNOWN,
+                caller,
+                Acquirer::current(),
+            );
         }
         entered
     }
@@ -378,8 +402,12 @@ impl RawRwLock {
     fn held_if(&self, entered: bool, caller: Caller) -> bool {
         if entered {
             self.1.acquired();
-            self.1
-                .locked_at_once(Kind::ThreadWrite, Caller::UNKNOWN, caller);
+            self.1.locked_at_once(
+                Kind::ThreadWrite,
+                Caller::UNKNOWN,
+                caller,
+                Acquirer::current(),
+            );
         }
         entered
     }

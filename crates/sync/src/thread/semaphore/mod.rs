@@ -64,7 +64,7 @@ use blitz_io_core::exclusive::FAIR_AFTER;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{List, Node, WaitQueue};
 use blitz_io_observe::named;
-use blitz_io_observe::{Blocking, Caller, Kind, Object};
+use blitz_io_observe::{Acquirer, Blocking, Caller, Kind, Object};
 
 mod permit;
 
@@ -468,7 +468,8 @@ impl Semaphore {
     /// Returns the guard of permits that have been taken.
     #[inline]
     fn permit(&self, n: u32, caller: Caller) -> SemaphorePermit<'_> {
-        self.object.permits_taken(n as usize, caller);
+        self.object
+            .permits_taken(n as usize, caller, Acquirer::current());
         self.object.acquired_movable();
         self.object.took_permits();
         SemaphorePermit::new(self, n as usize)

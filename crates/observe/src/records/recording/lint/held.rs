@@ -28,6 +28,12 @@
 //!
 //! A socket, a timer or an event is what a connection waits for beside its handler. A taker that seems to wait for one may
 //! be a handler that has yielded. So such a pair is in doubt, and counts in a probable cycle only.
+//!
+//! # Futures of other runtimes
+//!
+//! No event marks the end of a poll of such a future, so its taker is unknown from the beginning. Each pair is in doubt, as
+//! several futures of a task have one waker. Its locks stay in the list of the thread in which it took them. Another thread
+//! that releases one does not find it there.
 
 use std::ptr;
 use std::sync::atomic::Ordering;
@@ -121,9 +127,17 @@ impl Held {
             Taker::Waits(_, kind) if is_of_connections(kind) => (false, true),
             Taker::Waits(..) => (true, false),
             Taker::Unknown if is_pending(|kind| !is_of_connections(kind)) => (true, false),
-            Taker::Unknown => (false, is_pending(is_of_connections)),
+            Taker::Unknown => (
+                false,
+                is_future(self.owner) || is_pending(is_of_connections),
+            ),
         }
     }
+}
+
+/// Returns `true` for the word of a future of another runtime.
+fn is_future(owner: u64) -> bool {
+    Waiter::from_word(owner).is_some_and(Waiter::is_future)
 }
 
 /// Returns the locks that exclude all others while an owner uses the lock `of`.
@@ -182,13 +196,21 @@ impl List {
         if waits && lock.is_write() {
             self.note_write(owner, lock, at);
         }
+        if self.held.len() >= HELD {
+            // A future of another runtime releases its locks in any thread.
+            self.held.retain(Held::is_valid);
+        }
         if self.held.len() < HELD {
             self.held.push(Held {
                 owner: owner.0,
                 lock,
                 at,
                 suspended: 0,
-                taker: Taker::Runs,
+                taker: if is_future(owner.0) {
+                    Taker::Unknown
+                } else {
+                    Taker::Runs
+                },
             });
         } else {
             edges::lost(|lost| &mut lost.held);
