@@ -103,7 +103,8 @@ where
     }
 }
 
-const REFUSED: &str = "can call blocking only when running on the multi-threaded runtime";
+/// Begins with Tokio's text.
+const REFUSED: &str = "can call blocking only when running on the multi-threaded runtime (`flavor = \"multi_thread\"`)";
 
 /// Runs a closure that may block on this thread.
 ///
@@ -134,6 +135,15 @@ pub fn block_in_place<F, R>(f: F) -> R
 where
     F: FnOnce() -> R,
 {
+    block_in_place_or(REFUSED, f)
+}
+
+/// Does the same as [`block_in_place`]. Panics with the text `refused` where that panics.
+#[track_caller]
+pub(crate) fn block_in_place_or<F, R>(refused: &str, f: F) -> R
+where
+    F: FnOnce() -> R,
+{
     if decisions::is_on() {
         // A simulation has one thread, and all tasks run on it.
         return f();
@@ -148,6 +158,6 @@ where
     // Dropped last: when it takes the worker back, the thread counts as driving tasks
     // again.
     let handed_over = multi_thread::hand_over();
-    assert!(handed_over.is_some() || allow_block_in_place, "{REFUSED}");
+    assert!(handed_over.is_some() || allow_block_in_place, "{refused}");
     coop::outside_polls(|| enter::exit_runtime(f))
 }

@@ -812,3 +812,12 @@ fn a_parallel_scope_that_is_dropped_aborts_its_children() {
         assert!(late.await.unwrap_err().is_cancelled());
     });
 }
+
+#[test]
+fn a_blocking_scope_says_which_runtime_it_needs() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let scoped = AssertUnwindSafe(|| runtime.block_on(async { blocking_scope(|_| ()) }));
+    let text = message(catch_unwind(scoped).unwrap_err());
+    assert!(text.contains("flavor = \"multi_thread\""), "{text}");
+    assert!(text.contains("parallel_scope"), "{text}");
+}

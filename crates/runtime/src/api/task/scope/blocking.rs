@@ -10,12 +10,16 @@ use blitz_io_core::{OnDrop, debug_is_name};
 use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 use blitz_io_sync::thread::Mutex;
 
-use super::super::{TaskTracker, block_in_place};
+use super::super::TaskTracker;
 use super::handle::{Abort, ScopedJoinHandle};
 use super::member::{Member, Shared, erase};
+use crate::api::blocking::block_in_place_or;
 use crate::api::enter::block_for_a_moment;
 use crate::api::runtime::Handle;
 use crate::kernel::task::{Id, ScopeHandle};
+
+const REFUSED: &str = "a `blocking_scope` blocks its thread, so it needs the multi-threaded runtime, such as that of \
+                       `#[test(flavor = \"multi_thread\")]`; `parallel_scope` runs on each runtime";
 
 /// Starts children of a [`blocking_scope`].
 ///
@@ -49,13 +53,13 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 /// current runtime. Blocks the thread until all of them have ended.
 ///
 /// On a thread of a multi-thread runtime, other tasks go on during the call, as with
-/// [`block_in_place`]. The other futures that the calling task joins or selects from do
+/// [`block_in_place`](crate::task::block_in_place). The other futures that the calling task joins or selects from do
 /// not. On a thread that has only entered a runtime's [`Handle`], another thread has to
 /// drive that runtime.
 ///
 /// # Panics
 ///
-/// Outside of a runtime, and where [`block_in_place`] panics: within a current-thread
+/// Outside of a runtime, and where [`block_in_place`](crate::task::block_in_place) panics: within a current-thread
 /// runtime. If the closure panics: the children have been aborted and have ended then. If a
 /// child panics, and its result is not taken: when all other children have ended.
 ///
@@ -94,7 +98,7 @@ where
 {
     let runtime = Handle::current();
     let made_at = Caller::here();
-    block_in_place(|| {
+    block_in_place_or(REFUSED, || {
         let scope = BlockingScope {
             runtime,
             children: TaskTracker::new(),
