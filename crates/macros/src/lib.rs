@@ -182,8 +182,8 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | argument | meaning |
 /// |---|---|
 /// | `seed = N` | the seed of the first run; by default 0 |
-/// | `seeds = N` | the number of runs; by default 1,000 |
-/// | `time = "10m"` | the time after which no run begins, by the system's clock, in place of a number of runs; then `schedule` is `guided` by default |
+/// | `seeds = N` | the number of runs, at least 1; by default 1,000 |
+/// | `time = "10m"` | the time after which no run begins, by the system's clock, in place of a number of runs, but one run is always made; then `schedule` is `guided` by default |
 /// | `schedule = "…"` | `portfolio` (the default), `random`, `round-robin`, `pct:3`, `pos`, `surw`, `guided`, `exhaustive`, or `exhaustive:2` |
 /// | `max_steps = N` | the number of steps after which a run counts as endless; by default a million |
 /// | `max_time = "10s"` | the simulated time after which a run counts as endless; by default a year |

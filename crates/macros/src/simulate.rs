@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The body is in a closure, because each run needs a future of its own. With `threads = "all"`, the last line is
-//! `.run_threads(NAME, || …)`, with the name of the test in its program. The options of Cargo that select this test's program and
+//! `.run_threads(NAME, || …)`, with the name of the test in its program, and it is in a macro that says which feature is missing. The options of Cargo that select this test's program and
 //! its features, such as `--features tokio/sim --test app`, are in a `.cargo_options(…)` before it: for the command that
 //! repeats a failure.
 
@@ -164,9 +164,15 @@ impl Arguments {
         let method = METHODS.iter().find(|(method, _)| *method == argument);
         match (argument.as_str(), method, lit) {
             (_, Some((_, Value::Number)), Lit::Int(number)) => {
-                if let Err(why) = number.base10_parse::<u64>() {
-                    let message = text::not_an_integer(&argument, &why);
-                    return Err(Error::new_spanned(lit, message));
+                match number.base10_parse::<u64>() {
+                    Ok(0) if argument == "seeds" => {
+                        return Err(Error::new_spanned(lit, text::NO_SEEDS));
+                    }
+                    Ok(_) => {}
+                    Err(why) => {
+                        let message = text::not_an_integer(&argument, &why);
+                        return Err(Error::new_spanned(lit, message));
+                    }
                 }
                 self.calls.extend(quote!(.#name(#number)));
             }
@@ -245,11 +251,17 @@ fn expand(around: Around, arguments: Arguments, mut function: Function) -> Token
         options => quote!(.cargo_options(#options)),
     };
     let future = quote!(dyn ::core::future::Future<Output = #output>);
+    let mut call =
+        quote_spanned!(last=> #krate::sim::Builder::new()#calls.from_env()#options #run;);
+    if arguments.threads {
+        // Without the feature, this macro is an error that names it.
+        call = quote_spanned!(last=> #krate::sim::with_threads! { #call });
+    }
     let run = quote_spanned! {last=>
         let test = || -> ::core::pin::Pin<::std::boxed::Box<#future>> {
             ::std::boxed::Box::pin(async move #body)
         };
-        #krate::sim::Builder::new()#calls.from_env()#options #run;
+        #call
     };
     let mut inside = Group::new(proc_macro2::Delimiter::Brace, run);
     inside.set_span(body.span());
@@ -336,6 +348,8 @@ mod tests {
         assert!(text.contains("module_path!(),\"::\",\"some\")"), "{text}");
         assert!(text.contains(".from_env().run_threads({"), "{text}");
         assert!(!text.contains("Guided"), "{text}");
+        let macro_call = "::blitz_io::sim::with_threads!{::blitz_io::sim::Builder::new()";
+        assert!(text.contains(macro_call), "{text}");
     }
 
     #[test]
@@ -381,6 +395,7 @@ mod tests {
         let wrong = [
             ("seed = \"7\"", "asinteger"),
             ("seeds = -1", "asinteger"),
+            ("seeds = 0", "maynotbe0"),
             ("allow_leaks = 1", "asbool"),
             ("schedule = 3", "asstring"),
             ("time = 3", "asstring"),

@@ -11,6 +11,7 @@ pub(crate) const NOT_AN_IDENT: &str = "Must have specified ident";
 pub(crate) const NOT_A_LITERAL: &str = "Must be a literal";
 pub(crate) const NOT_AN_ARGUMENT: &str = "Unknown attribute inside the macro";
 pub(crate) const CORE_THREADS: &str = "Attribute `core_threads` is renamed to `worker_threads`";
+pub(crate) const NO_SEEDS: &str = "`seeds` may not be 0: the test would never run, and pass.";
 pub(crate) const NO_WORKERS: &str = "`worker_threads` may not be 0.";
 
 pub(crate) fn twice(argument: &str) -> String {

@@ -1,7 +1,7 @@
 //! `Builder`: the settings of a simulation.
 
-use std::fmt::Display;
 use std::future::Future;
+use std::num::NonZero;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -19,6 +19,16 @@ use super::settings::Leaks;
 use super::settings::Settings;
 use super::threads_of_runs::{Here, OnNewThreads, on_new_thread};
 use super::trace::Trace;
+
+/// The forms of the environment's variables, for messages.
+const SEED: &str = "a number, such as 7";
+const SEEDS: &str = "a number of runs, at least 1";
+const TIME: &str =
+    "a time: a number of seconds, or a number with `ms`, `s`, `m` or `h`, such as 10m";
+const SCHEDULE: &str = "`portfolio`, `random`, `round-robin`, `pct:3` (up to 10000), `pos`, `surw`, `guided`, `exhaustive` or \
+                        `exhaustive:2`";
+const EVENTS: &str = "a number of events, `all` or `merged`";
+const TRACE: &str = "a trace, such as 1:4.1,1.2: the report of a failure has one";
 
 /// The settings of a simulation, which runs a test many times in different orders.
 ///
@@ -61,40 +71,42 @@ impl Builder {
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `BLITZ_SIM_SEED=7` | one run with this seed. PCT, SURW and the guided search also learn from earlier runs, so only a trace repeats theirs |
-    /// | `BLITZ_SIM_SEEDS=100000` | this number of runs |
-    /// | `BLITZ_SIM_TIME=10m` | runs for this time: `ms`, `s`, `m`, `h`, or seconds; guided in place of the portfolio |
+    /// | `BLITZ_SIM_SEED=7` | one run with this seed. PCT and SURW also run the test with seed 0, whose operations they count. Runs of the guided and the exhaustive search depend on those before, so only a trace repeats them, and the test prints that |
+    /// | `BLITZ_SIM_SEEDS=100000` | this number of runs, at least 1 |
+    /// | `BLITZ_SIM_TIME=10m` | runs for this time, but always one: `ms`, `s`, `m`, `h`, or seconds; guided in place of the portfolio |
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
     /// | `BLITZ_SIM_EVENTS=all` | the number of events of each task in the text of a failure; by default the last 20, and as many before faults. `all` has all of all tasks, and `merged` too, in one list by step |
-    /// | `BLITZ_SIM_TRACE=1:4.1` | one run with the decisions of a [`Trace`]. If it passes without having had them all, it fails with [`Cause::OtherCode`](super::Cause::OtherCode) |
+    /// | `BLITZ_SIM_TRACE=1:4.1` | exactly one run, with the decisions of a [`Trace`], which are not shortened. If it passes without having had them all, it fails with [`Cause::OtherCode`](super::Cause::OtherCode) |
     ///
     /// The attribute [`sim`](../attr.sim.html) does this.
     ///
     /// # Panics
     ///
     /// If the value of such a variable is not of this form.
+    #[track_caller]
     pub fn from_env(mut self) -> Self {
-        if let Some(seed) = variable("BLITZ_SIM_SEED") {
+        if let Some(seed) = variable("BLITZ_SIM_SEED", SEED) {
             self = self.seed(seed).seeds(1);
+            self.settings.is_seed_of_env = true;
         }
-        if let Some(seeds) = variable("BLITZ_SIM_SEEDS") {
-            self = self.seeds(seeds);
+        if let Some(seeds) = variable::<NonZero<u64>>("BLITZ_SIM_SEEDS", SEEDS) {
+            self = self.seeds(seeds.get());
         }
-        if let Some(Period(limit)) = variable("BLITZ_SIM_TIME") {
+        if let Some(Period(limit)) = variable("BLITZ_SIM_TIME", TIME) {
             self = self.seeds(u64::MAX).time_limit(limit);
             if self.settings.schedule == Schedule::Portfolio {
                 self = self.schedule(Schedule::Guided);
                 self.settings.is_schedule_of_env = true;
             }
         }
-        if let Some(schedule) = variable("BLITZ_SIM_SCHEDULE") {
+        if let Some(schedule) = variable("BLITZ_SIM_SCHEDULE", SCHEDULE) {
             self = self.schedule(schedule);
             self.settings.is_schedule_of_env = true;
         }
-        if let Some(shown) = variable(events::VARIABLE) {
+        if let Some(shown) = variable(events::VARIABLE, EVENTS) {
             self.settings.limits.shown = shown;
         }
-        if let Some(trace) = variable("BLITZ_SIM_TRACE") {
+        if let Some(trace) = variable("BLITZ_SIM_TRACE", TRACE) {
             self = self.trace(trace);
             self.settings.checks_trace = true;
         }
@@ -102,18 +114,31 @@ impl Builder {
     }
 
     /// Sets the seed of the first run. Each further one has the next number. By default 0.
+    ///
+    /// A seed means the same run in each search with the same settings, unless the schedule is [`Schedule::Guided`] or
+    /// [`Schedule::Exhaustive`]. [`Schedule::Pct`] and [`Schedule::Surw`], which are also in the portfolio, select by the
+    /// operations of a random walk with seed 0. If the search has no such run, it calls the test one more time.
     pub fn seed(mut self, seed: u64) -> Self {
         self.settings.seed = seed;
         self
     }
 
     /// Sets the number of runs. By default 1,000. A schedule that has tried everything ends before.
+    ///
+    /// # Panics
+    ///
+    /// If it is 0: a test that never runs would pass.
+    #[track_caller]
     pub fn seeds(mut self, seeds: u64) -> Self {
+        assert!(
+            seeds > 0,
+            "a simulation needs at least one run: `seeds` is 0"
+        );
         self.settings.seeds = seeds;
         self
     }
 
-    /// Begins no run after this time, by the system's clock. By default there is no limit.
+    /// Begins no run after this time, by the system's clock, but always one. By default there is no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.settings.time_limit = Some(limit);
         self
@@ -136,14 +161,16 @@ impl Builder {
         self
     }
 
-    /// Replays the decisions of a trace, in one run, which needs no seed and no schedule.
+    /// Replays the decisions of a trace, in exactly one run, which needs no seed and no schedule. Its decisions are not
+    /// shortened, unless a call of [`shrink(true)`](Self::shrink) follows.
     pub fn trace(mut self, trace: Trace) -> Self {
         self.settings.trace = Some(trace);
+        self.settings.shrinks = false;
         self
     }
 
     /// Sets whether the decisions of a failing run are shortened, by up to 1,000 further runs: faults as a whole first. By
-    /// default they are, unless the run has more than 100,000 steps.
+    /// default they are, unless the run has more than 100,000 steps, or is a [replay](Self::trace).
     pub fn shrink(mut self, shrinks: bool) -> Self {
         self.settings.shrinks = shrinks;
         self
@@ -194,7 +221,8 @@ impl Builder {
         self
     }
 
-    /// Sets the number of steps after which a run fails, because it does not seem to end. By default a million.
+    /// Sets the number of steps after which a run fails, because it does not seem to end. By default a million. Tasks that
+    /// only yield to each other need no time, so no [`max_time`](Self::max_time) ends them.
     pub fn max_steps(mut self, steps: u64) -> Self {
         self.settings.limits.steps = steps;
         self
@@ -396,11 +424,13 @@ where
     Builder::new().from_env().run(test)
 }
 
-/// Returns the value of an environment variable.
-fn variable<T: FromStr<Err: Display>>(name: &str) -> Option<T> {
-    let text = std::env::var(name).ok()?;
+/// Returns the value of an environment variable. `wanted`: what it should be.
+#[track_caller]
+fn variable<T: FromStr>(name: &str, wanted: &str) -> Option<T> {
+    let value = std::env::var_os(name)?;
+    let text = value.to_string_lossy();
     match text.parse() {
         Ok(value) => Some(value),
-        Err(why) => panic!("the variable {name} is not of the right form: `{text}`: {why}"),
+        Err(_) => panic!("the variable {name} is `{text}`, and should be {wanted}"),
     }
 }

@@ -1,12 +1,13 @@
 //! Runs a test in many orders, and makes a failure of the first run that fails.
 
+use std::io::{self, Write};
 use std::time::Instant;
 
 use super::execute::{Executed, Execution, Memory, Plan};
 use super::failure::{Cause, Failure};
 use super::properties::Properties;
 use super::report::Report;
-use super::schedule::{Chooser, Profile, Schedule};
+use super::schedule::{COUNTED_SEED, Chooser, Counted, Schedule};
 use super::settings::Settings;
 use super::shrink::{Candidate, Shrunk, shrink};
 use super::system;
@@ -22,9 +23,8 @@ const LONGER: u64 = 10;
 /// What one run leaves to the next ones.
 #[derive(Default)]
 struct Earlier {
-    profile: Profile,
-    /// The largest number of decisions of a run.
-    length: u64,
+    /// What PCT and SURW select by, if the random walk that counts it has been made.
+    counted: Option<Counted>,
     /// The schedule that keeps its state between runs, or its memory.
     kept: Option<Chooser>,
     memory: Memory,
@@ -32,20 +32,21 @@ struct Earlier {
 
 impl Earlier {
     fn chooser(&mut self, schedule: Schedule, seed: u64) -> Chooser {
-        let new = || Chooser::new(schedule, seed, self.length, &self.profile);
+        let none = Counted::default();
+        let counted = self.counted.as_ref().unwrap_or(&none);
         match (schedule, self.kept.take()) {
             (Schedule::Guided, Some(Chooser::Guided(mut guided))) => {
                 guided.begin(seed);
                 Chooser::Guided(guided)
             }
             (Schedule::Pct { depth }, Some(Chooser::Pct(mut pct))) => {
-                pct.restart(seed, depth, self.length);
+                pct.restart(seed, depth, counted.length);
                 Chooser::Pct(pct)
             }
             (Schedule::Exhaustive { .. }, Some(exhaustive)) => exhaustive,
             (_, kept) => {
                 self.kept = kept;
-                new()
+                Chooser::new(schedule, seed, counted)
             }
         }
     }
@@ -55,7 +56,6 @@ impl Earlier {
         let Executed {
             chooser, mut lists, ..
         } = executed;
-        self.length = self.length.max(lists.decisions.len() as u64);
         let is_more = self.keep(chooser, &lists.decisions);
         lists.clear();
         self.memory = Memory { lists, runtime };
@@ -64,8 +64,8 @@ impl Earlier {
 
     fn keep(&mut self, chooser: Chooser, decisions: &[Decision]) -> bool {
         match chooser {
-            Chooser::Surw(surw) => surw.add_to(&mut self.profile),
             Chooser::First => return false,
+            Chooser::Counting(walk) => self.counted = Some(walk.end(decisions.len())),
             Chooser::Pct(pct) => self.kept = Some(Chooser::Pct(pct)),
             Chooser::Exhaustive(mut exhaustive) => {
                 let is_more = exhaustive.advance();
@@ -110,13 +110,20 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
         is_quiet: !settings.limits.panics_are_allowed,
     };
     if let Some(trace) = &settings.trace {
-        return replay(settings, &execution, trace, test);
+        return replay(settings, trace, test);
+    }
+    if let Some(note) = seed_alone(settings) {
+        // Past the harness, which hides what a test that passes prints.
+        _ = writeln!(io::stderr(), "{note}");
     }
     let (mut report, mut earlier) = (Report::default(), Earlier::default());
-    while report.runs < settings.seeds && is_time() {
+    while report.runs < settings.seeds && (report.runs == 0 || is_time()) {
         let index = report.runs;
         let seed = settings.seed.wrapping_add(index);
         let schedule = settings.schedule.of_run(seed);
+        if schedule.needs_counts() && earlier.counted.is_none() {
+            earlier.counted = Some(count(&execution, test));
+        }
         let plan = Plan {
             chooser: earlier.chooser(schedule, seed),
             entropy: entropy(schedule, seed),
@@ -142,15 +149,29 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
     Ok(report)
 }
 
-/// Runs the test once, with the decisions of a trace.
-fn replay(
-    settings: &Settings,
-    execution: &Execution,
-    trace: &Trace,
-    test: &impl Runs,
-) -> Result<Report, Box<Failure>> {
+/// Says that the seed of the environment does not repeat a run of an earlier search, if it does not.
+fn seed_alone(settings: &Settings) -> Option<String> {
+    let Settings { seed, schedule, .. } = settings;
+    let is_alone = settings.is_seed_of_env && settings.seeds == 1;
+    (is_alone && schedule.learns()).then(|| {
+        format!(
+            "BLITZ_SIM_SEED={seed} does not repeat a run of the schedule {schedule}, which follows from the runs before it: \
+             use the BLITZ_SIM_TRACE of its report"
+        )
+    })
+}
+
+/// Runs the test once, with the decisions of a trace. A failure has all that its report needs: only a search shortens.
+fn replay(settings: &Settings, trace: &Trace, test: &impl Runs) -> Result<Report, Box<Failure>> {
+    let mut execution = Execution {
+        limits: settings.limits,
+        leaks: settings.leaks,
+        // There is no other run that prints panics.
+        is_quiet: false,
+    };
+    execution.limits.explains = true;
     let (plan, mut report) = (Plan::replay(trace), Report::default());
-    let (mut executed, _) = test.execute(execution, plan, Memory::default(), &mut report);
+    let (mut executed, _) = test.execute(&execution, plan, Memory::default(), &mut report);
     if executed.cause.is_none() && settings.checks_trace && !executed.chooser.fits() {
         executed.cause = Some(Cause::OtherCode);
     }
@@ -159,6 +180,24 @@ fn replay(
     }
     let (schedule, seed) = (Schedule::default(), settings.seed);
     Err(fail(settings, schedule, seed, report.runs, executed, test))
+}
+
+/// Makes the run that counts the operations, which is none of the search: a failure has no effect.
+fn count(execution: &Execution, test: &impl Runs) -> Counted {
+    let execution = Execution {
+        is_quiet: true,
+        ..*execution
+    };
+    let plan = Plan {
+        chooser: Chooser::counting(),
+        entropy: entropy(Schedule::Random, COUNTED_SEED),
+        seed: Some(COUNTED_SEED),
+    };
+    let Executed { chooser, lists, .. } = once(&execution, plan, test);
+    match chooser {
+        Chooser::Counting(walk) => walk.end(lists.decisions.len()),
+        _ => Counted::default(),
+    }
 }
 
 /// Returns what the random numbers of the system follow from in the run with this seed.
@@ -220,7 +259,8 @@ fn fail(
         schedule,
         is_replay: settings.trace.is_some(),
     };
-    if !matches!(failure.cause, Cause::NotDeterministic | Cause::OtherCode) {
+    let needs_runs = !failure.is_replay || settings.shrinks;
+    if needs_runs && !matches!(failure.cause, Cause::NotDeterministic | Cause::OtherCode) {
         shrink_and_explain(&mut failure, settings, test);
     }
     Box::new(failure)

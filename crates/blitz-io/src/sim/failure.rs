@@ -26,11 +26,22 @@ pub enum Cause {
     Panic(String),
     /// The test has returned an error.
     Error(String),
-    /// A predicate of [`always`](super::always) with this name was `false`.
-    Always(String),
-    /// A predicate of [`eventually`](super::eventually) with this name was not `true` within this time; `None` if the run
-    /// has ended before.
-    Eventually(String, Option<Duration>),
+    /// A predicate of [`always`](super::always) did not hold.
+    Always {
+        /// Its name.
+        name: String,
+        /// The error of the predicate, if it returned one.
+        why: Option<String>,
+    },
+    /// A predicate of [`eventually`](super::eventually) did not hold within its time.
+    Eventually {
+        /// Its name.
+        name: String,
+        /// The time; `None` if the run has ended before.
+        within: Option<Duration>,
+        /// The last error of the predicate, if it returned one.
+        why: Option<String>,
+    },
     /// A certain finding of [`inspect`](crate::inspect), while other tasks went on: some of the tasks wait for each other
     /// for ever, or a task waits for a lock that nothing releases.
     Finding {
@@ -67,13 +78,20 @@ impl Cause {
     /// Returns `true` if the causes are of one kind, and concern the same property.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Always(one), Self::Always(other)) => one == other,
-            (Self::Eventually(one, _), Self::Eventually(other, _)) => one == other,
+            (Self::Always { name: one, .. }, Self::Always { name: other, .. })
+            | (Self::Eventually { name: one, .. }, Self::Eventually { name: other, .. }) => {
+                one == other
+            }
             (Self::Panic(one), Self::Panic(other)) => place(one) == place(other),
             (Self::Finding { kind: one, .. }, Self::Finding { kind: other, .. }) => one == other,
             (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
         }
     }
+}
+
+/// Says why a property does not hold, if its predicate has.
+fn because(f: &mut fmt::Formatter<'_>, why: Option<&str>) -> fmt::Result {
+    why.map_or(Ok(()), |why| write!(f, ": {why}"))
 }
 
 /// Says that a task has panicked. `message` ends with the location.
@@ -119,12 +137,16 @@ impl fmt::Display for Cause {
             Self::Deadlock => f.write_str("deadlock: no task is ready, and there is no timer"),
             Self::Panic(message) => panicked(f, "a task", message),
             Self::Error(error) => write!(f, "the test has returned an error: {error}"),
-            Self::Always(name) => write!(f, "`{name}` does not always hold"),
-            Self::Eventually(name, Some(within)) => {
-                write!(f, "`{name}` does not hold within {within:?}")
+            Self::Always { name, why } => {
+                write!(f, "`{name}` does not always hold")?;
+                because(f, why.as_deref())
             }
-            Self::Eventually(name, None) => {
-                write!(f, "`{name}` does not hold until the end")
+            Self::Eventually { name, within, why } => {
+                match within {
+                    Some(within) => write!(f, "`{name}` does not hold within {within:?}")?,
+                    None => write!(f, "`{name}` does not hold until the end")?,
+                }
+                because(f, why.as_deref())
             }
             Self::Finding { kind, summary } => write!(f, "{kind}: {summary}"),
             Self::Leak { tasks: 0, .. } => f.write_str("a timer is left at the end of the test"),
@@ -221,7 +243,8 @@ impl Failure {
         self.runs
     }
 
-    /// Returns the shortest decisions that were found with which the run fails for the same reason.
+    /// Returns the shortest decisions that were found with which the run fails for the same reason; those of the replay of a
+    /// trace, which is not shortened.
     #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.trace
@@ -285,6 +308,7 @@ impl Failure {
             (left, all) => {
                 let all = counted(all as u64, "decision");
                 match self.shrunk {
+                    Shrunk::No if self.is_replay => format!("it has {left} of {all}"),
                     Shrunk::Fully if left == 1 => format!("1 of {all} matters"),
                     Shrunk::Fully => format!("{left} of {all} matter"),
                     Shrunk::Partly => format!(
@@ -299,6 +323,11 @@ impl Failure {
         }
     }
 
+    /// Returns the seed of the search's first run.
+    fn first_seed(&self) -> u64 {
+        self.seed.wrapping_sub(self.runs - 1)
+    }
+
     /// Returns the variables with which the test fails in this way; `None` if the trace is given, and too long.
     fn variables(&self) -> Option<String> {
         if self.trace.len() <= MOST {
@@ -309,15 +338,13 @@ impl Failure {
             _ if self.is_replay => return None,
             // No run has this one but that of a trace.
             Schedule::Portfolio => return None,
-            Schedule::Random | Schedule::Pos | Schedule::RoundRobin => {
-                format!("BLITZ_SIM_SEED={}", self.seed)
+            learning if learning.learns() && runs > 1 => {
+                format!(
+                    "BLITZ_SIM_SEED={} BLITZ_SIM_SEEDS={runs}",
+                    self.first_seed()
+                )
             }
-            _ if runs == 1 => format!("BLITZ_SIM_SEED={}", self.seed),
-            // The others learn from the runs before.
-            _ => {
-                let first = self.seed.wrapping_sub(runs - 1);
-                format!("BLITZ_SIM_SEED={first} BLITZ_SIM_SEEDS={runs}")
-            }
+            _ => format!("BLITZ_SIM_SEED={}", self.seed),
         };
         if let Some(schedule) = self.schedule_of_env {
             variables.push_str(&format!(" BLITZ_SIM_SCHEDULE={schedule}"));
@@ -350,12 +377,26 @@ impl fmt::Display for Failure {
             f.write_str("replay of the trace")?;
         } else {
             let (runs, seed, schedule) = (self.runs, self.seed, self.schedule);
-            write!(f, "run {runs}, seed {seed}, schedule {schedule}")?;
+            if schedule.learns() && runs > 1 {
+                // Its own seed does not repeat it.
+                write!(
+                    f,
+                    "run {runs} from seed {}, schedule {schedule}",
+                    self.first_seed()
+                )?;
+            } else {
+                write!(f, "run {runs}, seed {seed}, schedule {schedule}")?;
+            }
         }
         let steps = counted(self.steps, "step");
         writeln!(f, "; {}, in {steps}", self.order())?;
-        if matches!(self.cause, Cause::Leak { .. } | Cause::LeakedSockets(_)) {
-            f.write_str("  to allow that: `allow_leaks = true`\n")?;
+        match self.cause {
+            Cause::Leak { .. } | Cause::LeakedSockets(_) => {
+                f.write_str("  to allow that: `allow_leaks = true`\n")?;
+            }
+            Cause::Steps(_) => f.write_str("  to set this limit: `max_steps`\n")?,
+            Cause::Time(_) => f.write_str("  to set this limit: `max_time`\n")?,
+            _ => {}
         }
         match self.variables() {
             Some(variables) => {

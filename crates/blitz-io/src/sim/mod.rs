@@ -94,6 +94,26 @@
 //! system calls other than by `syscall`, processor time, and `poll` and `epoll` with a time limit. On other systems nothing is, nor
 //! in programs that are linked statically, under Miri, and with the thread sanitizer (`--cfg thread_sanitizer`).
 
+/// The call of the attribute `sim` with `threads = "all"`.
+#[cfg(feature = "sim-threads")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __sim_threads {
+    ($($call:tt)*) => { $($call)* };
+}
+
+/// Reports that the attribute `sim` with `threads = "all"` needs a feature.
+#[cfg(not(feature = "sim-threads"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __sim_threads {
+    ($($call:tt)*) => {
+        ::core::compile_error!(
+            "`threads = \"all\"` needs the feature `sim-threads` in place of `sim`, in Cargo.toml"
+        )
+    };
+}
+
 mod builder;
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
 mod clock;
@@ -138,6 +158,8 @@ mod threads_of_runs;
 mod trace;
 mod waits;
 
+#[doc(hidden)]
+pub use crate::__sim_threads as with_threads;
 #[cfg(feature = "net")]
 pub use blitz_io_net::simulation::Link;
 #[cfg(all(feature = "fs", feature = "net"))]
@@ -158,7 +180,7 @@ pub use life::HostEnd;
 pub use outcome::Outcome;
 #[doc(hidden)]
 pub use period::period_literal;
-pub use properties::{always, eventually, sometimes};
+pub use properties::{Holds, always, eventually, sometimes};
 pub use report::Report;
 pub use schedule::Schedule;
 #[cfg(feature = "sim-threads")]

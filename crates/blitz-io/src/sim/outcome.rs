@@ -33,7 +33,7 @@ impl<T> Returns for fn() -> T {
 }
 
 /// The output of a future that never ends, such as a loop that accepts connections.
-type Never = <fn() -> ! as Returns>::Output;
+pub(super) type Never = <fn() -> ! as Returns>::Output;
 
 impl Outcome for Never {
     fn error(self) -> Option<String> {

@@ -3,14 +3,17 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use blitz_io_runtime::internals::simulated_now;
 
 use super::failure::Cause;
-use crate::time::Instant;
+use super::outcome::Never;
 
 type Name = Cow<'static, str>;
-type Predicate = Box<dyn Fn() -> bool>;
+type Predicate = Box<dyn Fn() -> Option<Violation>>;
 
 thread_local! {
     static CURRENT: RefCell<Option<Rc<Properties>>> = const { RefCell::new(None) };
@@ -19,7 +22,7 @@ thread_local! {
 /// Requires that `predicate` holds after each step, from the end of this one until the end of the run.
 ///
 /// A step is the code of a task between two points. The run fails after the first step after which the predicate is
-/// `false`. The predicate must not wait.
+/// `false`, or an error: then the text of the failure has that. The predicate must not wait.
 ///
 /// # Panics
 ///
@@ -47,14 +50,38 @@ thread_local! {
 ///     }
 /// });
 /// ```
+///
+/// With a value in the text:
+///
+/// ```
+/// use std::cell::Cell;
+/// use std::rc::Rc;
+///
+/// use blitz_io::{sim, task};
+///
+/// let failure = sim::Builder::new().check(|| async {
+///     let leaders = Rc::new(Cell::new(0));
+///     let seen = leaders.clone();
+///     sim::always("at most one leader", move || match seen.get() {
+///         0 | 1 => Ok(()),
+///         leaders => Err(format!("there are {leaders}")),
+///     });
+///     leaders.set(2);
+///     task::yield_now().await;
+/// });
+/// let text = failure.unwrap_err().cause().to_string();
+/// assert_eq!(text, "`at most one leader` does not always hold: there are 2");
+/// ```
 #[track_caller]
-pub fn always(name: impl Into<Cow<'static, str>>, predicate: impl Fn() -> bool + 'static) {
+pub fn always<H: Holds>(name: impl Into<Cow<'static, str>>, predicate: impl Fn() -> H + 'static) {
+    let predicate = move || predicate().violation();
     with_current(|current| current.add(Must::Always, name.into(), Box::new(predicate)));
 }
 
 /// Requires that `predicate` holds after one of the steps within this simulated time, from now on.
 ///
-/// The run fails if the time has passed before, and if the run ends before.
+/// The run fails if the time has passed before, and if the run ends before. It fails at that time: before a later step, which
+/// may fail for another reason. The predicate may return an error instead of `false`, as that of [`always`] may.
 ///
 /// # Panics
 ///
@@ -78,13 +105,45 @@ pub fn always(name: impl Into<Cow<'static, str>>, predicate: impl Fn() -> bool +
 /// });
 /// ```
 #[track_caller]
-pub fn eventually(
+pub fn eventually<H: Holds>(
     name: impl Into<Cow<'static, str>>,
     within: Duration,
-    predicate: impl Fn() -> bool + 'static,
+    predicate: impl Fn() -> H + 'static,
 ) {
-    let must = Must::Within(within, Instant::now() + within);
+    // A host's clock may show another time.
+    let must = Must::Within(within, simulated_now() + within);
+    let predicate = move || predicate().violation();
     with_current(|current| current.add(must, name.into(), Box::new(predicate)));
+}
+
+/// Why a predicate does not hold, if it has said that.
+pub type Violation = Option<String>;
+
+/// The result of a predicate of [`always`] or [`eventually`]: `bool`, or a `Result` whose error becomes part of the failure's
+/// text.
+pub trait Holds {
+    /// Returns `None` if the predicate holds.
+    #[doc(hidden)]
+    fn violation(self) -> Option<Violation>;
+}
+
+impl Holds for bool {
+    fn violation(self) -> Option<Violation> {
+        (!self).then_some(None)
+    }
+}
+
+impl<E: Display> Holds for Result<(), E> {
+    fn violation(self) -> Option<Violation> {
+        self.err().map(|error| Some(error.to_string()))
+    }
+}
+
+/// A predicate that only panics.
+impl Holds for Never {
+    fn violation(self) -> Option<Violation> {
+        self
+    }
 }
 
 /// Records whether something has happened that should happen in some of the runs.
@@ -137,6 +196,21 @@ struct Property {
     predicate: Predicate,
 }
 
+impl Property {
+    fn name(&self) -> String {
+        self.name.to_string()
+    }
+
+    /// Returns the failure of a property whose deadline has passed.
+    fn late(&self, within: Duration, why: Violation) -> Cause {
+        Cause::Eventually {
+            name: self.name(),
+            within: Some(within),
+            why,
+        }
+    }
+}
+
 /// The properties of a run.
 #[derive(Default)]
 pub(super) struct Properties {
@@ -183,35 +257,56 @@ impl Properties {
 
     /// Checks all properties, after a step.
     pub(super) fn check(&self) -> Result<(), Cause> {
+        self.retain(|property| match property.must {
+            Must::Always => (property.predicate)().map_or(Ok(true), |why| {
+                let name = property.name();
+                Err(Cause::Always { name, why })
+            }),
+            // A step after the deadline comes too late, whatever it does.
+            Must::Within(within, deadline) if simulated_now() > deadline => {
+                Err(property.late(within, None))
+            }
+            Must::Within(..) => Ok((property.predicate)().is_some()),
+        })
+    }
+
+    /// Checks the properties whose deadline is now, as the clock is about to move: no step before the deadline is left.
+    /// Returns the time until the next deadline.
+    pub(super) fn judge_deadlines(&self) -> Result<Option<Duration>, Cause> {
+        let now = simulated_now();
+        let mut next: Option<Instant> = None;
+        self.retain(|property| match property.must {
+            Must::Within(within, deadline) if now >= deadline => {
+                (property.predicate)().map_or(Ok(false), |why| Err(property.late(within, why)))
+            }
+            Must::Within(_, deadline) => {
+                next = Some(next.map_or(deadline, |next| next.min(deadline)));
+                Ok(true)
+            }
+            Must::Always => Ok(true),
+        })?;
+        Ok(next.map(|deadline| deadline - now))
+    }
+
+    /// Keeps the properties for which `keeps` returns `true`, until it returns an error.
+    fn retain(&self, mut keeps: impl FnMut(&Property) -> Result<bool, Cause>) -> Result<(), Cause> {
         // The predicates may add properties.
         let mut properties = self.properties.take();
-        let checked = Self::check_each(&mut properties);
+        let mut kept = Ok(());
+        properties.retain(|property| {
+            if kept.is_err() {
+                return true;
+            }
+            keeps(property).unwrap_or_else(|cause| {
+                kept = Err(cause);
+                true
+            })
+        });
         let mut added = self.properties.borrow_mut();
         properties.append(&mut added);
         self.is_any.set(!properties.is_empty());
         *added = properties;
-        checked
-    }
-
-    fn check_each(properties: &mut Vec<Property>) -> Result<(), Cause> {
-        let mut failed = None;
-        properties.retain(|property| match property.must {
-            Must::Always => {
-                if failed.is_none() && !(property.predicate)() {
-                    failed = Some(Cause::Always(property.name.to_string()));
-                }
-                true
-            }
-            Must::Within(within, deadline) => {
-                // A step after the deadline comes too late, whatever it does.
-                let is_late = Instant::now() > deadline;
-                if failed.is_none() && is_late {
-                    failed = Some(Cause::Eventually(property.name.to_string(), Some(within)));
-                }
-                is_late || !(property.predicate)()
-            }
-        });
-        failed.map_or(Ok(()), Err)
+        kept
     }
 
     /// Drops all predicates, as the run has ended.
@@ -223,11 +318,13 @@ impl Properties {
     /// Returns the first property that should have held before the end of the run, and has not.
     pub(super) fn missing(&self) -> Option<Cause> {
         let properties = self.properties.borrow();
-        let mut missing = properties.iter().filter(|property| match property.must {
-            Must::Always => false,
-            Must::Within(..) => !(property.predicate)(),
-        });
-        let missing = missing.next()?;
-        Some(Cause::Eventually(missing.name.to_string(), None))
+        properties.iter().find_map(|property| match property.must {
+            Must::Always => None,
+            Must::Within(..) => (property.predicate)().map(|why| Cause::Eventually {
+                name: property.name(),
+                within: None,
+                why,
+            }),
+        })
     }
 }

@@ -446,7 +446,7 @@ impl Run {
                 Some(u64::from(state.current) + 1)
             }
             // It is judged after each step.
-            Cause::Always(_) => state.last_steps.tasks().next(),
+            Cause::Always { .. } => state.last_steps.tasks().next(),
             _ => None,
         }
     }
@@ -610,6 +610,21 @@ impl Run {
         }
     }
 
+    /// Returns by how much of this time the clock may move at once: until the next deadline of a property, which is judged
+    /// then. Fails if one is now.
+    fn until_deadline(&self, after: Duration) -> Duration {
+        if after.is_zero() || !self.properties.is_any() {
+            return after;
+        }
+        match self.properties.judge_deadlines() {
+            Ok(deadline) => deadline.map_or(after, |until| until.min(after)),
+            Err(cause) => {
+                self.fail(cause);
+                after
+            }
+        }
+    }
+
     fn check_properties(&self) {
         if let Err(cause) = self.properties.check() {
             self.fail(cause);
@@ -634,6 +649,10 @@ impl Decider for Run {
         let index = match state.preset.take() {
             Some(index) => index,
             None => {
+                if self.limits.early_timers && self.over.get() {
+                    // The move of the clock has shown that a property does not hold.
+                    return Next::Idle;
+                }
                 let may_move = has_timer && self.limits.early_timers;
                 if may_move && state.decide(What::Timer, 2) == 1 {
                     self.moves_early.set(true);
@@ -744,6 +763,10 @@ impl Decider for Run {
             (Some(timer), Some(event)) => Some(timer.min(event)),
             (one, other) => one.or(other),
         };
+        let next = next.map(|after| self.until_deadline(after));
+        if self.over.get() {
+            return Idle::Stop;
+        }
         match next {
             Some(after) => self.time.set(self.time.get() + after),
             None => self.fail(Cause::Deadlock),
@@ -756,8 +779,8 @@ impl Decider for Run {
         }
         match next {
             Some(after) if !self.over.get() => {
-                self.network_first
-                    .set(timer == event && self.is_network_first());
+                let are_both = timer == next && event == next;
+                self.network_first.set(are_both && self.is_network_first());
                 if self.network_first.get() {
                     Idle::Hold(after)
                 } else {
@@ -777,6 +800,10 @@ impl Decider for Run {
         // `idle` counts its own moves.
         if self.moves_early.take() {
             self.passed(by);
+            // A deadline may be between the two moments.
+            if self.properties.is_any() {
+                self.check_properties();
+            }
         }
         self.system.advanced(by);
     }

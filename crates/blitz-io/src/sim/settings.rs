@@ -26,7 +26,9 @@ pub(super) enum Leaks {
 pub(super) struct Settings {
     /// The seed of the first run.
     pub(super) seed: u64,
-    /// Number of runs.
+    /// The environment has set the seed, and with it a single run.
+    pub(super) is_seed_of_env: bool,
+    /// Number of runs, at least 1.
     pub(super) seeds: u64,
     /// Time after which no run begins.
     pub(super) time_limit: Option<Duration>,
@@ -51,6 +53,7 @@ impl Settings {
     pub(super) fn new() -> Self {
         Self {
             seed: 0,
+            is_seed_of_env: false,
             seeds: RUNS,
             time_limit: None,
             schedule: Schedule::Portfolio,

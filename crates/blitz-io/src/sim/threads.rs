@@ -219,10 +219,8 @@ fn search(settings: &Settings, name: &str) -> io::Result<Result<Report, Box<Fail
     });
     let mut report = Report::default();
     while report.runs < settings.seeds && !report.is_complete {
-        if settings
-            .time_limit
-            .is_some_and(|limit| start.elapsed() >= limit)
-        {
+        let is_time = |limit| start.elapsed() >= limit;
+        if report.runs > 0 && settings.time_limit.is_some_and(is_time) {
             break;
         }
         let plan = match all.as_ref().and_then(Exhaustive::plan) {

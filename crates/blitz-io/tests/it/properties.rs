@@ -21,8 +21,27 @@ fn always_is_checked_after_each_step() {
     });
     assert_eq!(
         failure.unwrap_err().cause(),
-        &Cause::Always("it is even".into())
+        &Cause::Always {
+            name: "it is even".into(),
+            why: None
+        }
     );
+}
+
+#[test]
+fn the_error_of_a_predicate_is_in_the_text() {
+    let failure = Builder::new().check(|| async {
+        let value = Rc::new(Cell::new(0));
+        let seen = value.clone();
+        sim::always("it is even", move || match seen.get() {
+            even if even % 2 == 0 => Ok(()),
+            odd => Err(format!("it is {odd}")),
+        });
+        value.set(7);
+    });
+    let failure = failure.unwrap_err().to_string();
+    let line = "the simulation has failed: `it is even` does not always hold: it is 7\n";
+    assert!(failure.starts_with(line), "{failure}");
 }
 
 #[test]
@@ -62,8 +81,48 @@ fn eventually_has_a_deadline_in_simulated_time() {
     let within = Some(Duration::from_secs(5));
     assert_eq!(
         failure.unwrap_err().cause(),
-        &Cause::Eventually("done".into(), within)
+        &Cause::Eventually {
+            name: "done".into(),
+            within,
+            why: None
+        }
     );
+}
+
+#[test]
+fn a_property_is_judged_at_its_deadline_and_not_at_the_next_step() {
+    let failure = Builder::new().check(|| async {
+        let within = Duration::from_secs(3);
+        sim::eventually("a node is ready", within, || Err::<(), _>("0 of 3"));
+        time::sleep(Duration::from_secs(20)).await;
+        panic!("later");
+    });
+    let text = failure.unwrap_err().cause().to_string();
+    assert_eq!(text, "`a node is ready` does not hold within 3s: 0 of 3");
+}
+
+#[test]
+fn a_step_at_the_deadline_is_in_time() {
+    let report = Builder::new().seeds(20).run(|| done_after(5, 5));
+    assert_eq!(report.runs(), 20);
+}
+
+#[test]
+fn a_deadline_has_passed_if_the_clock_moves_past_it_early() {
+    let failure = Builder::new()
+        .seeds(1_000)
+        .early_timers(true)
+        .check(|| async {
+            sim::eventually("done", Duration::from_secs(3), || false);
+            let sleeps = task::spawn(time::sleep(Duration::from_secs(20)));
+            for _ in 0..200 {
+                task::yield_now().await;
+            }
+            sleeps.await.unwrap();
+            panic!("later");
+        });
+    let text = failure.unwrap_err().cause().to_string();
+    assert_eq!(text, "`done` does not hold within 3s");
 }
 
 #[test]
@@ -73,7 +132,11 @@ fn eventually_must_hold_before_the_end() {
     });
     assert_eq!(
         failure.unwrap_err().cause(),
-        &Cause::Eventually("never".into(), None)
+        &Cause::Eventually {
+            name: "never".into(),
+            within: None,
+            why: None
+        }
     );
 }
 

@@ -58,8 +58,40 @@ fn the_same_seeds_give_the_same_runs() {
         assert_eq!(runs, logs(schedule, 5, 20), "{schedule}");
         assert!(runs.iter().any(|run| *run != runs[0]), "{schedule}");
     }
-    let random = Schedule::Random;
-    assert_eq!(logs(random, 5, 20)[7..], logs(random, 12, 13)[..]);
+}
+
+#[test]
+fn a_seed_means_the_same_run_alone() {
+    let texts = ["portfolio", "random", "pct:3", "pos", "surw"];
+    for schedule in texts.map(|text| text.parse().unwrap()) {
+        // Before the first run there may be one that counts operations.
+        let runs = logs(schedule, 5, 20);
+        let runs = &runs[runs.len() - 20..];
+        for (seed, run) in (5..).zip(runs) {
+            let alone = logs(schedule, seed, 1);
+            assert_eq!(alone.last(), Some(run), "{schedule}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_search_from_seed_0_counts_operations_in_its_first_run() {
+    assert_eq!(logs(Schedule::Portfolio, 0, 20).len(), 20);
+    for text in ["pct:3", "surw"] {
+        assert_eq!(logs(text.parse().unwrap(), 0, 20).len(), 21, "{text}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "a simulation needs at least one run")]
+fn a_search_without_runs_is_refused() {
+    _ = Builder::new().seeds(0);
+}
+
+#[test]
+fn a_search_without_time_has_one_run() {
+    let builder = Builder::new().time_limit(Duration::ZERO);
+    assert_eq!(builder.run(|| logged(Rc::default())).runs(), 1);
 }
 
 #[test]
@@ -111,6 +143,37 @@ fn a_trace_replays_a_failure_a_hundred_times() {
     }
 }
 
+/// Returns the text without the line that names the run.
+fn without_run(failure: &Failure) -> String {
+    let text = failure.to_string();
+    let lines = text.lines();
+    lines
+        .filter(|line| !line.starts_with("  run ") && !line.starts_with("  replay of "))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[test]
+fn a_replay_is_one_run_with_the_same_report() {
+    let runs = Rc::new(RefCell::new(0));
+    let count = runs.clone();
+    let test = move || {
+        *count.borrow_mut() += 1;
+        lost_addition()
+    };
+    let found = Builder::new().shrink(false).check(&test).unwrap_err();
+    let builder = Builder::new().trace(found.trace().clone());
+    runs.replace(0);
+    let again = builder.check(&test).unwrap_err();
+    assert_eq!(runs.replace(0), 1);
+    assert_eq!(again.trace(), found.trace());
+    assert_eq!(without_run(&again), without_run(&found));
+    // Unless it is to be shortened.
+    let shorter = builder.shrink(true).check(&test).unwrap_err();
+    assert!(shorter.trace().len() < found.trace().len(), "{shorter}");
+    assert!(*runs.borrow() > 1);
+}
+
 #[test]
 fn the_seed_of_a_failure_finds_it_at_once() {
     let first = Builder::new()
@@ -143,7 +206,9 @@ fn the_text_says_how_to_replay() {
     // A replay is no run of a search.
     let again = Builder::new().trace(failure.trace().clone());
     let text = again.check(lost_addition).unwrap_err().to_string();
-    assert!(text.contains("\n  replay of the trace; "), "{text}");
+    let left = failure.trace().len();
+    let line_of_run = format!("\n  replay of the trace; it has {left} of ");
+    assert!(text.contains(&line_of_run), "{text}");
     assert!(!text.contains("seed "), "{text}");
     assert!(text.contains(&line), "{text}");
 }
@@ -190,7 +255,7 @@ fn a_schedule_that_learns_is_repeated_with_the_runs_before() {
         }
     };
     let builder = Builder::new()
-        .schedule(Schedule::Surw)
+        .schedule(Schedule::Guided)
         .seed(5)
         .shrink(false);
     let failure = builder.max_steps(5_000).check(test).unwrap_err();
@@ -199,6 +264,8 @@ fn a_schedule_that_learns_is_repeated_with_the_runs_before() {
         text.contains("to replay: BLITZ_SIM_SEED=5 BLITZ_SIM_SEEDS=3 cargo test "),
         "{text}"
     );
+    let run = "\n  run 3 from seed 5, schedule guided; ";
+    assert!(text.contains(run), "{text}");
 }
 
 #[test]
@@ -215,21 +282,59 @@ fn runs_are_those_of_the_environment() {
     builder.run(|| logged(Rc::default()));
 }
 
+/// Runs the program above with these variables. Returns `true` if it passes, and its output.
+fn with_environment(variables: &[(&str, &str)]) -> (bool, String) {
+    let ran = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "replay::runs_are_those_of_the_environment"])
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = [ran.stdout, ran.stderr].concat();
+    (
+        ran.status.success(),
+        String::from_utf8_lossy(&text).into_owned(),
+    )
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn a_wrong_variable_is_named_with_what_it_should_be() {
+    let wrong = [
+        ("SEED", "-1", "a number, such as 7"),
+        ("SEEDS", "-1", "a number of runs, at least 1"),
+        ("SEEDS", "0", "a number of runs, at least 1"),
+        ("TIME", "10 minutes", "a time: a number of seconds, or "),
+        ("SCHEDULE", "urw", "`portfolio`, `random`, "),
+        ("EVENTS", "some", "a number of events, `all` or `merged`"),
+        ("TRACE", "4.1", "a trace, such as 1:4.1,1.2"),
+    ];
+    for (name, value, wanted) in wrong {
+        let name = format!("BLITZ_SIM_{name}");
+        let (passes, text) = with_environment(&[(&name, value)]);
+        let line = format!("the variable {name} is `{value}`, and should be {wanted}");
+        assert!(!passes && text.contains(&line), "{text}");
+    }
+    assert!(with_environment(&[("BLITZ_SIM_TIME", "0")]).0);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn a_seed_that_repeats_no_run_says_so() {
+    let cases = [("guided", true), ("exhaustive", true), ("surw", false)];
+    for (schedule, depends) in cases {
+        let seed = ("BLITZ_SIM_SEED", "11");
+        let (passes, text) = with_environment(&[seed, ("BLITZ_SIM_SCHEDULE", schedule)]);
+        let line = format!("BLITZ_SIM_SEED=11 does not repeat a run of the schedule {schedule}, ");
+        assert_eq!((passes, text.contains(&line)), (true, depends), "{text}");
+    }
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "starts a program")]
 fn a_trace_of_other_code_does_not_pass() {
     for (trace, fits) in [("1:", true), ("1:100000.4", false), ("1:0.99", false)] {
-        let ran = std::process::Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "replay::runs_are_those_of_the_environment",
-                "--nocapture",
-            ])
-            .env("BLITZ_SIM_TRACE", trace)
-            .output()
-            .unwrap();
-        assert_eq!(ran.status.success(), fits, "{trace}: {ran:?}");
-        let text = String::from_utf8_lossy(&ran.stderr);
+        let (passes, text) = with_environment(&[("BLITZ_SIM_TRACE", trace)]);
+        assert_eq!(passes, fits, "{trace}: {text}");
         assert_eq!(
             text.contains("these are of other code"),
             !fits,

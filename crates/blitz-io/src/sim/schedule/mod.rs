@@ -6,6 +6,7 @@
 //! | `pct.rs` | priorities that change a few times |
 //! | `pos.rs` | priorities of operations |
 //! | `surw.rs` | weights by the operations that are left |
+//! | `counting.rs` | a random walk that counts the operations for `pct.rs` and `surw.rs` |
 //! | `guided.rs` | changes of earlier runs, and preemptions before contended objects |
 //! | `exhaustive.rs` | each sequence of decisions once |
 //! | `replay.rs` | the decisions of a trace |
@@ -13,6 +14,7 @@
 //! | `text.rs` | the texts of schedules |
 
 mod by_source;
+mod counting;
 mod exhaustive;
 mod guided;
 mod pct;
@@ -26,9 +28,9 @@ mod text;
 use super::trace::Trace;
 
 pub(super) use by_source::{Source, Taken};
+pub(super) use counting::{Counted, SEED as COUNTED_SEED};
 pub(super) use exhaustive::Exhaustive;
 pub(super) use guided::Guided;
-pub(super) use surw::Profile;
 pub(super) use text::MOST_DEPTH;
 
 /// How the decisions of a simulation are selected.
@@ -57,7 +59,8 @@ pub enum Schedule {
     /// The task with the highest priority runs. Priorities are random, and `depth - 1` times in a run the
     /// priority of the running task becomes the lowest (Burckhardt et al., "A randomized scheduler with
     /// probabilistic guarantees of finding bugs", ASPLOS 2010). It finds a bug that needs `depth` events in
-    /// a certain order with a probability that does not depend on how rare that order is.
+    /// a certain order with a probability that does not depend on how rare that order is. The number of decisions of a
+    /// run is taken from a random walk with seed 0.
     Pct {
         /// Number of ordered events that a bug may need, at most 10,000.
         depth: u32,
@@ -66,10 +69,11 @@ pub enum Schedule {
     /// (Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018).
     Pos,
     /// The next task that uses a contended object is drawn by how many operations on it each task still has to do,
-    /// which earlier runs have counted (Zhao et al., "Selectively uniform concurrency testing", ASPLOS 2025).
+    /// which a random walk with seed 0 has counted (Zhao et al., "Selectively uniform concurrency testing", ASPLOS 2025).
     Surw,
     /// Each run learns from those before it: which objects are contended, and so where a preemption matters. A run that
-    /// reaches a new pair of operations is kept, and changed. So a longer search is better than several short ones.
+    /// reaches a new pair of operations is kept, and changed. So a longer search is better than several short ones, and a
+    /// seed alone does not repeat a run: its [`Trace`](super::Trace) does.
     Guided,
     /// Each sequence of decisions once, until there is no other one. For small tests.
     Exhaustive {
@@ -80,6 +84,16 @@ pub enum Schedule {
 }
 
 impl Schedule {
+    /// Returns `true` if a run selects by the operations that the random walk has counted.
+    pub(super) fn needs_counts(self) -> bool {
+        matches!(self, Self::Pct { .. } | Self::Surw)
+    }
+
+    /// Returns `true` if a run depends on the runs before it, and not only on its seed.
+    pub(super) fn learns(self) -> bool {
+        matches!(self, Self::Guided | Self::Exhaustive { .. })
+    }
+
     /// Returns the schedule of the run with this seed.
     pub(super) fn of_run(self, seed: u64) -> Self {
         match (self, seed % 4) {
@@ -173,6 +187,7 @@ impl Choice<'_> {
 pub(super) enum Chooser {
     Random(random::Random),
     First,
+    Counting(Box<counting::Counting>),
     Pct(pct::Pct),
     Pos(pos::Pos),
     Surw(surw::Surw),
@@ -183,13 +198,15 @@ pub(super) enum Chooser {
 }
 
 impl Chooser {
-    /// Returns the schedule of a run. `length` is the number of decisions that runs of this test have.
-    /// `Guided` and `Exhaustive` keep their state between runs: this makes those of the first one.
-    pub(super) fn new(schedule: Schedule, seed: u64, length: u64, profile: &Profile) -> Self {
+    /// Returns the schedule of a run. `Guided` and `Exhaustive` keep their state between runs: this makes those of the first
+    /// one.
+    pub(super) fn new(schedule: Schedule, seed: u64, counted: &Counted) -> Self {
+        let Counted { profile, length } = counted;
         match schedule {
+            Schedule::Portfolio | Schedule::Random if seed == counting::SEED => Self::counting(),
             Schedule::Portfolio | Schedule::Random => Self::Random(random::Random::new(seed)),
             Schedule::RoundRobin => Self::First,
-            Schedule::Pct { depth } => Self::Pct(pct::Pct::new(seed, depth, length)),
+            Schedule::Pct { depth } => Self::Pct(pct::Pct::new(seed, depth, *length)),
             Schedule::Pos => Self::Pos(pos::Pos::new(seed)),
             Schedule::Surw => Self::Surw(surw::Surw::new(seed, profile)),
             Schedule::Guided => {
@@ -199,6 +216,11 @@ impl Chooser {
             }
             Schedule::Exhaustive { preemptions } => Self::Exhaustive(Exhaustive::new(preemptions)),
         }
+    }
+
+    /// Returns the random walk that counts the operations.
+    pub(super) fn counting() -> Self {
+        Self::Counting(Box::new(counting::Counting::new()))
     }
 
     pub(super) fn replay(trace: &Trace) -> Self {
@@ -237,6 +259,7 @@ impl Chooser {
         match self {
             Self::Random(random) => random.choose(choice.what, choice.of),
             Self::First => 0,
+            Self::Counting(counting) => counting.choose(choice),
             Self::Pct(pct) => pct.choose(choice),
             Self::Pos(pos) => pos.choose(choice),
             Self::Surw(surw) => surw.choose(choice),
@@ -274,7 +297,7 @@ impl Chooser {
     #[inline]
     pub(super) fn began_with(&mut self, task: u32, object: u32) {
         match self {
-            Self::Surw(surw) => surw.began_with(task, object),
+            Self::Counting(counting) => counting.began_with(task, object),
             Self::Guided(guided) => guided.began_with(task, object),
             _ => {}
         }
@@ -297,6 +320,7 @@ impl Chooser {
         match self {
             Self::Pos(pos) => pos.operates(task, object),
             Self::Surw(surw) => surw.operates(task, object),
+            Self::Counting(counting) => counting.operates(task, object),
             Self::Pct(pct) => pct.operates(task, object),
             Self::Guided(guided) => guided.operates(task, object),
             _ => {}

@@ -1,6 +1,6 @@
 //! SURW: the order of the operations on one contended object is drawn so that each is about equally likely.
 //!
-//! A run selects one object that several tasks of earlier runs have used. It draws the task that uses it next,
+//! A run selects one object that several tasks have used in the run whose operations are counted (`counting.rs`). It draws the task that uses it next,
 //! with a probability proportional to how many operations on it the task still has to do. The other tasks
 //! run as they like, but wait before their own operations on it until the drawn task has done its one.
 
@@ -40,7 +40,7 @@ impl Counts {
     }
 }
 
-/// The operations of earlier runs.
+/// The operations of one run or more.
 #[derive(Default)]
 pub(in crate::sim) struct Profile {
     /// Number of operations of each task, by its index, on each object.
@@ -99,12 +99,10 @@ pub(in crate::sim) struct Surw {
     left: BTreeMap<u32, u32>,
     /// The index of the task that uses it next.
     drawn: Option<u32>,
-    /// The object of each task's next operation. At first, it is known from the run before.
+    /// The object of each task's next operation. At first, it is known from the counted run.
     objects: Tasks<u32>,
     /// Memory for the alternatives that may be chosen.
     free: Vec<u32>,
-    /// The operations of this run, by object and task.
-    counts: Counts,
 }
 
 impl Surw {
@@ -118,15 +116,9 @@ impl Surw {
             drawn: None,
             objects: profile.first.clone(),
             free: Vec::new(),
-            counts: Counts::default(),
         };
         this.draw();
         this
-    }
-
-    /// Adds the operations of this run to those of earlier ones.
-    pub(in crate::sim) fn add_to(&self, profile: &mut Profile) {
-        profile.add(&self.counts);
     }
 
     /// Draws the task that uses the object next.
@@ -142,15 +134,10 @@ impl Surw {
 
     pub(super) fn operates(&mut self, task: u32, object: u32) {
         *self.objects.entry(task) = object;
-        self.counts.add(task, object);
     }
 
     pub(super) fn stops_at(&mut self, task: u32, object: u32) {
         *self.objects.entry(task) = object;
-    }
-
-    pub(super) fn began_with(&mut self, task: u32, object: u32) {
-        self.counts.began_with(task, object);
     }
 
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {

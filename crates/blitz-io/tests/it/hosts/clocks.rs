@@ -36,6 +36,22 @@ fn a_clock_that_drifts_runs_at_its_own_rate() {
 }
 
 #[test]
+fn the_deadline_of_a_property_is_one_of_the_simulation() {
+    let failure = builder().check(|| async {
+        let host = sim::host("fast", |_| async {
+            // Ten seconds of the simulation.
+            sleep(Duration::from_secs(40)).await;
+            sim::eventually("never", Duration::from_secs(5), || false);
+        });
+        host.set_clock_drift(3_000_000);
+        sleep(Duration::from_secs(16)).await;
+        panic!("later");
+    });
+    let text = failure.unwrap_err().cause().to_string();
+    assert_eq!(text, "`never` does not hold within 5s");
+}
+
+#[test]
 fn a_timer_never_fires_early_by_the_clock_of_its_host() {
     for drift in [-500_000, -77, 77, 3_000_000] {
         builder().seeds(10).run(move || async move {
