@@ -17,7 +17,9 @@ pub(super) fn total() -> Option<Duration> {
 /// of the system too few.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn processor() -> Option<u64> {
-    Some(blitz_io_futex::system_clock::nanos_of(libc::CLOCK_THREAD_CPUTIME_ID))
+    Some(blitz_io_futex::system_clock::nanos_of(
+        libc::CLOCK_THREAD_CPUTIME_ID,
+    ))
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
