@@ -85,19 +85,21 @@ async fn race(make: Make) {
 /// `operation => what it needs, made before`.
 macro_rules! make {
     ($operation:expr) => {
-        make!($operation => ())
+        make!($operation => _nothing = ())
     };
-    ($operation:expr => $needs:pat = $made:expr) => {
+    ($operation:expr => $needs:ident = $made:expr) => {
         || {
             Box::pin(async {
-                let $needs = $made;
-                let operation: Future_<()> = Box::pin(async move { _ = $operation });
+                #[allow(unused_mut, reason = "some operations change it")]
+                let mut $needs = $made;
+                let operation: Future_<()> = Box::pin(async move {
+                    // All of it: a channel keeps both ends.
+                    _ = &$needs;
+                    _ = $operation;
+                });
                 operation
             })
         }
-    };
-    ($operation:expr => ()) => {
-        make!($operation => () = ())
     };
 }
 
@@ -210,7 +212,7 @@ fn channels_with_values_or_room() {
         ),
         (
             "mpsc recv",
-            make!(ends.1.recv().await => mut ends = {
+            make!(ends.1.recv().await => ends = {
                 let ends = mpsc::channel(1);
                 ends.0.try_send(1).unwrap();
                 ends
@@ -218,7 +220,7 @@ fn channels_with_values_or_room() {
         ),
         (
             "mpsc recv_many",
-            make!(ends.1.recv_many(&mut Vec::new(), 2).await => mut ends = {
+            make!(ends.1.recv_many(&mut Vec::new(), 2).await => ends = {
                 let ends = mpsc::channel(1);
                 ends.0.try_send(1).unwrap();
                 ends
@@ -226,7 +228,7 @@ fn channels_with_values_or_room() {
         ),
         (
             "unbounded recv",
-            make!(ends.1.recv().await => mut ends = {
+            make!(ends.1.recv().await => ends = {
                 let ends = mpsc::unbounded_channel();
                 ends.0.send(1).unwrap();
                 ends
@@ -262,11 +264,11 @@ fn channels_with_values_or_room() {
         ),
         (
             "oneshot closed",
-            make!(sender.closed().await => mut sender = oneshot::channel::<u8>().0),
+            make!(sender.closed().await => sender = oneshot::channel::<u8>().0),
         ),
         (
             "watch changed",
-            make!(ends.1.changed().await => mut ends = {
+            make!(ends.1.changed().await => ends = {
                 let ends = watch::channel(0);
                 ends.0.send_replace(1);
                 ends
@@ -274,7 +276,7 @@ fn channels_with_values_or_room() {
         ),
         (
             "wait_for",
-            make!(ends.1.wait_for(|_| true).await.is_ok() => mut ends = watch::channel(0)),
+            make!(ends.1.wait_for(|_| true).await.is_ok() => ends = watch::channel(0)),
         ),
         (
             "watch closed",
@@ -282,7 +284,7 @@ fn channels_with_values_or_room() {
         ),
         (
             "broadcast recv",
-            make!(ends.1.recv().await => mut ends = {
+            make!(ends.1.recv().await => ends = {
                 let ends = broadcast::channel(1);
                 ends.0.send(1).unwrap();
                 ends
@@ -306,7 +308,7 @@ fn tasks_and_timers() {
         ),
         (
             "join_next",
-            make!(set.join_next().await => mut set = {
+            make!(set.join_next().await => set = {
                 let mut set = JoinSet::new();
                 let handle = set.spawn(async {});
                 while !handle.is_finished() {
@@ -339,13 +341,10 @@ fn tasks_and_timers() {
 fn streams_in_memory() {
     use blitz_io::io::{AsyncReadExt, AsyncWriteExt, duplex};
     are_points(&[
-        (
-            "write",
-            make!(ends.0.write(b"x").await => mut ends = duplex(1)),
-        ),
+        ("write", make!(ends.0.write(b"x").await => ends = duplex(1))),
         (
             "read",
-            make!(ends.1.read(&mut [0]).await => mut ends = {
+            make!(ends.1.read(&mut [0]).await => ends = {
                 let mut ends = duplex(1);
                 ends.0.write_all(b"x").await.unwrap();
                 ends
@@ -361,14 +360,11 @@ fn branches() {
         (
             "select!",
             make!(blitz_io::select! {
-                _ = Mutex::new(()).lock() => {}
+                () = lock() => {}
                 () = std::future::pending() => {}
             }),
         ),
-        (
-            "join!",
-            make!(blitz_io::join!(ready(1), Mutex::new(()).lock()).0),
-        ),
+        ("join!", make!(blitz_io::join!(ready(1), lock()).0)),
     ]);
 }
 
@@ -401,7 +397,7 @@ fn calls_that_do_not_await_are_no_points() {
         ),
         (
             "try_recv",
-            make!(ends.1.try_recv().is_ok() => mut ends = mpsc::channel::<u8>(1)),
+            make!(ends.1.try_recv().is_ok() => ends = mpsc::channel::<u8>(1)),
         ),
         (
             "unbounded send",
@@ -428,7 +424,7 @@ fn calls_that_do_not_await_are_no_points() {
 }
 
 /// Two tasks do this with a number, which both have increased at the end.
-async fn twice<F: Future + 'static>(work: fn(Number) -> F) {
+async fn twice<F: Future + 'static>(work: impl Fn(Number) -> F) {
     let number = Number::default();
     let tasks = [0; 2].map(|_| {
         let work = work(number.clone());
@@ -452,28 +448,27 @@ fn the_first_operation_of_a_task() {
 #[test]
 fn the_first_operation_after_a_wait() {
     is_found("a sleep", || {
-        twice(async |number: Number| {
+        twice(|number| async move {
             time::sleep(Duration::from_millis(1)).await;
             update(number, lock()).await;
         })
     });
     is_found("a yield", || {
-        twice(async |number: Number| {
+        twice(|number| async move {
             task::yield_now().await;
             update(number, lock()).await;
         })
     });
     is_found("a wake-up", || async {
-        let (number, event) = (Number::default(), Rc::new(Notify::new()));
+        let (number, permits) = (Number::default(), Rc::new(Semaphore::new(0)));
         let tasks = [0; 2].map(|_| {
-            let (number, event) = (number.clone(), event.clone());
+            let (number, permits) = (number.clone(), permits.clone());
             task::spawn_local(async move {
-                event.notified().await;
+                permits.acquire().await.unwrap().forget();
                 update(number, lock()).await;
             })
         });
-        event.notify_one();
-        event.notify_one();
+        permits.add_permits(2);
         for task in tasks {
             task.await.unwrap();
         }
@@ -481,26 +476,45 @@ fn the_first_operation_after_a_wait() {
     });
 }
 
+/// Waits for a wake-up by another task, which is no operation.
+fn once_woken() -> impl Future<Output = ()> {
+    let mut waker: Option<Waker> = None;
+    poll_fn(move |context| {
+        if waker.is_some() {
+            return Poll::Ready(());
+        }
+        let waker = waker.insert(context.waker().clone());
+        let waker = waker.clone();
+        task::spawn(async move { waker.wake() });
+        Poll::Pending
+    })
+}
+
 /// The waker is that of a future of the program, which is no operation.
 #[test]
 fn the_first_operation_after_a_wait_for_something_else() {
-    fn once_woken() -> impl Future<Output = ()> {
-        let mut waker: Option<Waker> = None;
-        poll_fn(move |context| {
-            if waker.is_some() {
-                return Poll::Ready(());
-            }
-            let waker = waker.insert(context.waker().clone());
-            let waker = waker.clone();
-            task::spawn(async move { waker.wake() });
-            Poll::Pending
-        })
-    }
     is_found("a wait of the program's", || {
-        twice(async |number: Number| {
+        twice(|number| async move {
             lock().await;
             once_woken().await;
             update(number, lock()).await;
+        })
+    });
+}
+
+/// The other branch waits for an operation, and is not polled before this one.
+#[test]
+fn the_first_operation_after_a_change() {
+    is_found("a change", || {
+        twice(|number| async move {
+            let (sender, receiver) = oneshot::channel();
+            let other = async {
+                once_woken().await;
+                Notify::new().notify_one();
+                update(number, lock()).await;
+                sender.send(1).unwrap();
+            };
+            _ = futures_util::future::join(other, receiver).await;
         })
     });
 }
@@ -550,7 +564,7 @@ fn the_first_operation_of_a_child() {
 #[test]
 fn the_first_operation_of_a_branch() {
     is_found("a branch", || {
-        twice(async |number: Number| {
+        twice(|number| async move {
             let (sender, receiver) = oneshot::channel();
             // Unlike `join!`, it always begins with the first one.
             let other = async {
@@ -626,31 +640,27 @@ fn operations_that_wait_have_few_orders() {
         let [_, runs] = search(1, test);
         runs.unwrap()
     };
-    // One task waits for the other one, in each of its two orders: begin, and look; and the one between these.
+    // The other task runs before this one, before its operation, or when it waits.
     let watched = || -> Future_<()> {
         Box::pin(async {
             let (sender, mut receiver) = watch::channel(0);
-            let task = task::spawn(async move { receiver.changed().await });
-            sender.send_replace(1);
-            task.await.unwrap().unwrap();
+            task::spawn(async move { receiver.changed().await });
+            task::spawn(async move { sender.send(1) });
         })
     };
     let received = || -> Future_<()> {
         Box::pin(async {
             let (sender, mut receiver) = broadcast::channel(1);
-            let task = task::spawn(async move { receiver.recv().await });
-            sender.send(1).unwrap();
-            task.await.unwrap().unwrap();
+            task::spawn(async move { receiver.recv().await });
+            task::spawn(async move { sender.send(1) });
         })
     };
     let in_time = || -> Future_<()> {
         Box::pin(async {
             let (sender, receiver) = oneshot::channel();
-            let wait = time::timeout(Duration::from_secs(1), receiver);
-            let task = task::spawn(wait);
-            sender.send(1).unwrap();
-            task.await.unwrap().unwrap().unwrap();
+            task::spawn(time::timeout(Duration::from_secs(1), receiver));
+            task::spawn(async move { sender.send(1) });
         })
     };
-    assert_eq!([runs(watched), runs(received), runs(in_time)], [2; 3]);
+    assert_eq!([runs(watched), runs(received), runs(in_time)], [3; 3]);
 }
