@@ -38,7 +38,7 @@
 //!
 //! In a poll of a simulation no unit is ever left, so each operation comes to the cold path, where it asks.
 //! Also the first one of a poll does: the code before it may have read what other tasks change, such as an atomic
-//! number, and nobody knows of that. If the answer is yes, all operations of the poll are turned away as if the budget
+//! number, which no record shows. If the answer is yes, all operations of the poll are turned away as if the budget
 //! were spent, and the task is ready again.
 //!
 //! An operation asks once, although it may be polled often: when it was turned away, and when it waits. Polled again,

@@ -6,7 +6,7 @@
 //! 2. All of one [`Source`] of events, such as one fault of [`Faults`](super::Faults).
 //! 3. Blocks: first halves, then smaller ones (delta debugging: Zeller and Hildebrandt, 2002).
 //!
-//! Two preemptions that are left often do what one does at another place, so each place is tried with one alone.
+//! Two preemptions that are left often do what one does elsewhere, so each place is tried with one alone.
 //!
 //! Then each that is left is made as small as possible. Choice 0 is the harmless one, so all of this makes the run simpler.
 //!
@@ -145,7 +145,7 @@ impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>> Search<F> {
         Ok(())
     }
 
-    /// Looks for one decision about the order in place of several.
+    /// Tries one decision about the order instead of several.
     fn look_for_one(&mut self) -> Result<(), Stopped> {
         let of_order = |taken: &&Taken| taken.source.is_order();
         let orders = self.best.taken.iter().filter(of_order);

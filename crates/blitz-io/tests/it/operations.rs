@@ -368,7 +368,7 @@ fn branches() {
     ]);
 }
 
-/// What does not await lets no other task run.
+/// A call that does not await lets no other task run.
 #[test]
 fn calls_that_do_not_await_are_no_points() {
     are_no_points(&[

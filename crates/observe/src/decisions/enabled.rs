@@ -85,7 +85,7 @@ struct Operations {
 }
 
 impl Operations {
-    /// Returns those of a poll that begins. So many have been begun and not completed.
+    /// Returns those of a poll that begins after polls that have left this number unfinished.
     const fn after(unfinished: u32) -> Self {
         Self {
             known: unfinished,

@@ -142,7 +142,7 @@ pub trait Decider {
     }
 
     /// The poll of the task that [`next`](Self::next) has returned is over. Its last operation was on this object; 0 if it is
-    /// not known. `unfinished`: so many operations have been begun and not completed. `has_ended`: the task has. Returns `true` if the
+    /// not known. `unfinished`: the number of operations that have begun and are not completed. `has_ended`: the task has. Returns `true` if the
     /// run is over.
     fn polled(&self, last: u32, unfinished: u32, has_ended: bool) -> bool;
 
