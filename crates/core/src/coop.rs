@@ -30,27 +30,31 @@
 //!   cheaper than a branch;
 //! * [`UNLIMITED_POLL`]: there is no limit in this part of a poll by one of our schedulers;
 //! * [`CAPTURE`]: a capture looks where the operations are, and nothing is left for any of them;
-//! * [`SIMULATED`]: a poll of a simulation, which has no limit, but in which an operation asks
-//!   whether another task runs first;
+//! * [`SIMULATED`]: a poll of a simulation, which has no limit, but in which each operation is a point: it
+//!   asks whether another task runs first;
 //! * [`PREEMPTED`]: such a poll, after the answer was yes.
 //!
 //! # Simulations
 //!
-//! In a poll of a simulation no unit is ever left, so each operation comes to the cold path, and that path
-//! decides. The count says whether the operation asks:
+//! In a poll of a simulation no unit is ever left, so each operation comes to the cold path, where it asks.
+//! Also the first one of a poll does: the code before it may have read what other tasks change, such as an atomic
+//! number, which no record shows. If the answer is yes, all operations of the poll are turned away as if the budget
+//! were spent, and the task is ready again.
 //!
-//! * [`SPENT`]: nothing has happened since the scheduler, or the last answer, has let the task go on. The
-//!   operation does not ask.
-//! * [`REFUSED`]: an operation has been completed since, or one that needs no `await` has been made
-//!   ([`acted`]). The operation asks.
+//! An operation asks once, although it may be polled often: when it was turned away, and when it waits. Polled again,
+//! it would ask what the scheduler has just decided, and no code has run since. A poll does not know its operations, but their
+//! number: the *unfinished* ones, which the poll before has begun and not completed. So many operations of this poll ask
+//! nothing, as long as none of them is completed. For this, the count says whether something has happened:
 //!
-//! So a step of a task reaches from one operation to the next one, and each step is preceded by exactly one
-//! decision. An operation that waits asks nothing when it is polled again. If the answer is yes, all
-//! operations of the poll are turned away as if the budget were spent, and the task is ready again. The
-//! next poll begins with the operation that was turned away, which then does not ask.
+//! * [`SPENT`]: nothing since the poll, or the last operation, has begun;
+//! * [`REFUSED`]: an operation has been completed, or one that needs no `await` has been made ([`acted`]).
+//!
+//! In a task that awaits one future after the other this is exact. If it awaits several at once (`select!`, `join!`), a branch that no
+//! operation of ours has woken may run code, and its next operation takes the place of an unfinished one.
 
 use std::cell::Cell;
 use std::fmt;
+use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::ptr;
@@ -80,7 +84,7 @@ const UNLIMITED: u64 = 2 << 32;
 const CAPTURE: u64 = 3 << 32;
 /// There is no limit, in a poll by one of our schedulers.
 const UNLIMITED_POLL: u64 = 4 << 32;
-/// An operation asks the simulation, if another one has been made since the last answer.
+/// An operation asks the simulation.
 const SIMULATED: u64 = 5 << 32;
 /// The simulation has preempted the task: each operation is turned away.
 const PREEMPTED: u64 = 6 << 32;
@@ -205,21 +209,26 @@ impl fmt::Debug for RestoreOnPending {
     }
 }
 
-/// Returns `true` if an operation with this much left may be turned away. The first one of a simulated step is not.
-#[inline(always)]
-const fn is_at_limit(left: u64) -> bool {
-    is_spent(left) && !(decisions::IS_DECIDED && left == SIMULATED | SPENT)
-}
-
 /// Takes one unit. If none is left, the task is woken, and is to return `Pending`.
 #[inline(always)]
 pub fn poll_proceed(context: &mut Context<'_>) -> Poll<RestoreOnPending> {
-    if is_at_limit(LEFT.get()) && refuses(context.waker()) {
+    if is_spent(LEFT.get()) && refuses(context.waker()) {
         return Poll::Pending;
     }
     let left = LEFT.get();
     LEFT.set(left - 1);
     Poll::Ready(RestoreOnPending::new(left))
+}
+
+/// Takes one unit for an operation that has begun with [`point`]: it asks no simulation a second time.
+#[inline(always)]
+pub fn poll_proceed_after_point(context: &mut Context<'_>) -> Poll<RestoreOnPending> {
+    let left = LEFT.get();
+    if is_simulated(kind(left)) {
+        LEFT.set(SIMULATED | REFUSED);
+        return Poll::Ready(RestoreOnPending::new(left));
+    }
+    poll_proceed(context)
 }
 
 /// Polls an operation if there is a unit left for it. The unit is spent if the
@@ -229,7 +238,7 @@ pub fn poll_with<R>(
     context: &mut Context<'_>,
     operation: impl FnOnce(&mut Context<'_>) -> Poll<R>,
 ) -> Poll<R> {
-    if is_at_limit(LEFT.get()) && refuses(context.waker()) {
+    if is_spent(LEFT.get()) && refuses(context.waker()) {
         return Poll::Pending;
     }
     let left = LEFT.get();
@@ -357,10 +366,15 @@ const fn is_simulated(kind: u64) -> bool {
 /// An operation of a simulated poll begins. Returns `true` if it is turned away; its task is woken then.
 #[inline]
 fn is_preempted(waker: &Waker) -> bool {
-    // A waker without data belongs to no task that would be polled again.
-    let left = LEFT.get();
-    let asks = left == SIMULATED | REFUSED && !waker.data().is_null();
-    if kind(left) == PREEMPTED || asks && decisions::preempts() {
+    let asks = || {
+        if waker.data().is_null() {
+            // It belongs to no task that would be polled again.
+            decisions::forget_operations();
+            return false;
+        }
+        decisions::preempts(has_acted())
+    };
+    if kind(LEFT.get()) == PREEMPTED || asks() {
         LEFT.set(PREEMPTED | SPENT);
         waker.wake_by_ref();
         return true;
@@ -377,19 +391,38 @@ pub fn is_preempting() -> bool {
     decisions::IS_DECIDED && kind(LEFT.get()) == PREEMPTED
 }
 
-/// Begins an operation that costs no unit, or takes one at the end only. Returns `Pending` if it is turned away,
-/// by a simulation or a capture. Without their features it does nothing.
+/// Begins an operation that costs no unit, or takes one at the end only ([`poll_proceed_after_point`]). Returns `Pending` if it
+/// is turned away, by a simulation or a capture. Without their features it does nothing.
 #[inline(always)]
 pub fn point(context: &Context<'_>) -> Poll<()> {
-    let left = LEFT.get();
-    if is_simulated(kind(left)) && is_at_limit(left) && is_preempted(context.waker()) {
+    if is_simulated(kind(LEFT.get())) && is_preempted(context.waker()) {
         return Poll::Pending;
     }
     leaf(context)
 }
 
-/// Records that the task has changed something that others can see, without a unit: the next operation asks
-/// the simulation, if there is one. Without its feature this does nothing.
+/// Begins an operation, as [`point`] does, of an `async` block.
+#[inline]
+pub async fn at_point() {
+    poll_fn(|context| point(context)).await;
+}
+
+/// Returns `true` if a simulated poll has completed an operation since it has begun one.
+#[inline(always)]
+#[must_use]
+pub fn has_acted() -> bool {
+    decisions::IS_DECIDED && LEFT.get() == SIMULATED | REFUSED
+}
+
+/// Returns `true` in a simulated poll whose last operation waits.
+#[inline(always)]
+#[must_use]
+pub fn waits() -> bool {
+    decisions::IS_DECIDED && LEFT.get() == SIMULATED | SPENT && decisions::has_begun()
+}
+
+/// Records that the task has completed an operation, or has changed something that others can see, without a unit: no
+/// operation after this is one that waited before. Only for a simulation.
 #[inline(always)]
 pub fn acted() {
     if decisions::IS_DECIDED && LEFT.get() == SIMULATED | SPENT {

@@ -4,7 +4,7 @@
 //!
 //! All tasks run on one thread. The thread is always in one of these states:
 //!
-//! * it polls a task, from its first operation to the next point at which the task is preempted, waits or ends;
+//! * it polls a task, from one point to the next one at which the task is preempted, waits or ends;
 //! * it selects the task to poll next, among all that are ready;
 //! * no task is ready, and the clock moves to the next timer or event of the network, or the run ends.
 //!
@@ -32,7 +32,8 @@
 //!
 //! Each order of steps is a sequence of decisions. `next` may return any ready task. A point lets the current task
 //! go on (0), or another one run first; after that the preempted task is one of the ready ones. A point with no
-//! other ready task has one alternative, and decides nothing.
+//! other ready task has one alternative, and decides nothing. Each operation is a point, once: also the first one after a
+//! task has begun or gone on (`coop.rs`).
 //!
 //! This holds without hosts. A task of a paused host has no step until the host is resumed. A task of a crashed host
 //! only drops its future, before any other step.
@@ -106,6 +107,8 @@ pub(super) struct Lists {
     ready: Vec<u32>,
     /// Number of objects that each task has made, by its index and one. The first is that outside of tasks.
     made: Vec<u32>,
+    /// Number of operations that each task has begun and not completed, by its index.
+    unfinished: Vec<u32>,
 }
 
 impl Lists {
@@ -115,6 +118,7 @@ impl Lists {
         self.tasks.clear();
         self.ready.clear();
         self.made.clear();
+        self.unfinished.clear();
     }
 }
 
@@ -202,6 +206,16 @@ impl State {
             self.lists.tasks.push(task);
             count
         }) as u32
+    }
+
+    /// The poll of the task has ended with so many operations that it has begun and not completed.
+    #[inline]
+    fn keep_unfinished(&mut self, task: u32, operations: u32) {
+        let (index, all) = (task as usize, &mut self.lists.unfinished);
+        if index >= all.len() {
+            all.resize(index + 1, 0);
+        }
+        all[index] = operations;
     }
 
     #[inline]
@@ -674,6 +688,13 @@ impl Decider for Run {
     }
 
     #[inline]
+    fn unfinished(&self) -> u32 {
+        let state = self.state.borrow();
+        let known = state.lists.unfinished.get(state.current as usize);
+        known.copied().unwrap_or(0)
+    }
+
+    #[inline]
     fn preempts(&self, object: u32) -> bool {
         let state = &mut *self.state.borrow_mut();
         if state.current == NONE {
@@ -703,7 +724,7 @@ impl Decider for Run {
     }
 
     #[inline]
-    fn polled(&self, first: u32, last: u32, has_ended: bool) -> bool {
+    fn polled(&self, last: u32, unfinished: u32, has_ended: bool) -> bool {
         self.system.step();
         let has_orphans = {
             let state = &mut *self.state.borrow_mut();
@@ -713,7 +734,7 @@ impl Decider for Run {
             let task = std::mem::replace(&mut state.current, NONE);
             state.member = Member::TEST;
             if task != NONE {
-                state.chooser.began_with(task, first);
+                state.keep_unfinished(task, unfinished);
             }
             // A task that was preempted has not begun its last operation.
             if last != 0 && task != NONE && state.preset.is_none() {

@@ -6,6 +6,8 @@
 //! 2. All of one [`Source`] of events, such as one fault of [`Faults`](super::Faults).
 //! 3. Blocks: first halves, then smaller ones (delta debugging: Zeller and Hildebrandt, 2002).
 //!
+//! Two preemptions that are left often do what one does elsewhere, so each place is tried with one alone.
+//!
 //! Then each that is left is made as small as possible. Choice 0 is the harmless one, so all of this makes the run simpler.
 //! All of this is repeated until nothing changes: a decision may be needless only after a later part has changed another
 //! one. It ends, because each change leaves out a decision or makes one smaller.
@@ -17,6 +19,9 @@ use super::schedule::{Source, Taken};
 
 /// The largest number of runs.
 pub(super) const RUNS: u32 = 1_000;
+
+/// The largest number of runs with one preemption alone.
+const ALONE: u32 = RUNS / 10;
 
 /// The decisions of a run that were not the harmless ones, in their order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,6 +92,7 @@ impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>> Search<F> {
         self.keep(|taken| !taken.source.is_order())?;
         self.leave_out_sources()?;
         self.leave_out_blocks()?;
+        self.look_for_one()?;
         self.lower()
     }
 
@@ -147,6 +153,29 @@ impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>> Search<F> {
             // Without a later decision, an earlier one may become needless.
             if size > 1 || !is_shorter {
                 size /= 2;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries one decision about the order instead of several.
+    fn look_for_one(&mut self) -> Result<(), Stopped> {
+        let of_order = |taken: &&Taken| taken.source.is_order();
+        let orders = self.best.taken.iter().filter(of_order);
+        let Some(&last) = orders.clone().last().filter(|_| orders.count() > 1) else {
+            return Ok(());
+        };
+        let mut one = self.best.clone();
+        one.taken.retain(|taken| !taken.source.is_order());
+        for number in (0..=last.number).take(ALONE as usize) {
+            let mut with_one = one.clone();
+            with_one.taken.push(Taken {
+                number,
+                choice: 1,
+                ..last
+            });
+            if self.attempt(with_one)? {
+                break;
             }
         }
         Ok(())
@@ -233,6 +262,15 @@ mod tests {
         });
         assert_eq!(best.taken, [order(1, 1)]);
         assert_eq!(shrunk, Shrunk::Fully);
+    }
+
+    #[test]
+    fn one_preemption_takes_the_place_of_two() {
+        let (best, ..) = shrunk(vec![order(3, 2), order(7, 1)], 0, |candidate| {
+            let numbers = candidate.taken.iter().map(|taken| taken.number);
+            matches!(numbers.collect::<Vec<_>>()[..], [3, 7] | [5])
+        });
+        assert_eq!(best.taken, [order(5, 1)]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod histories;
 mod hosts;
 #[cfg(feature = "net")]
 mod moments;
+mod operations;
 mod points;
 #[cfg(feature = "pool")]
 mod pool;

@@ -1,4 +1,4 @@
-//! Each operation of a primitive is a point: another task may run before it.
+//! Each operation of a primitive is a point: another task may run before it. `operations.rs` has those of one poll.
 
 use std::cell::Cell;
 use std::future::Future;

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use blitz_io_core::coop;
 use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
@@ -110,7 +110,11 @@ futures! {
     /// **Cancel safety.** It may be dropped at any time.
     Closed in CloseWaiters -> () {
         |channel, waiter, record, cx| {
+            ready!(coop::point(cx));
             let polled = channel.poll_closed(waiter, cx);
+            if polled.is_ready() {
+                coop::acted();
+            }
             record.note(WaitKind::new(Kind::MpmcClosed), &channel.object, cx.waker(), polled)
         }
     }

@@ -84,8 +84,8 @@ fn poll_in_time<F: Future>(
         return Poll::Ready(Some(output));
     }
     let mut up = || timer.as_mut().poll(cx).map(|()| None);
-    // A future that uses up the budget must not keep the time from being up.
-    if had_budget && !coop::has_budget_remaining() {
+    // A future that uses up the budget must not keep the time from being up. One that waits has been a point just now.
+    if had_budget && !coop::has_budget_remaining() || coop::waits() {
         coop::unconstrained(up)
     } else {
         up()

@@ -347,7 +347,7 @@ impl<T> Reserve<'_, T> {
         self.waiting.end();
         if result.is_ok() {
             self.state = State::Holds;
-            ready!(coop::poll_proceed(cx)).made_progress();
+            ready!(coop::poll_proceed_after_point(cx)).made_progress();
             self.state = State::Done;
         }
         Poll::Ready(result)
@@ -418,7 +418,9 @@ struct Closed<'a, T>(&'a Chan<T>);
 impl<T> Chan<T> {
     /// Waits until the receiver takes no more values.
     pub async fn closed(&self) {
+        coop::at_point().await;
         Wait::new(Closed(self)).await;
+        coop::acted();
     }
 
     /// Blocks the thread until the receiver takes no more values, or until the deadline. Returns `true` if it

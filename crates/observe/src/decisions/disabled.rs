@@ -26,6 +26,10 @@ impl Numbered {
     pub fn touch(&self) {}
 }
 
+/// See `enabled.rs`.
+#[derive(Debug, Default)]
+pub struct Unfinished;
+
 /// Runs `run`. The back end is not used.
 #[inline(always)]
 pub fn with<R>(_decider: &dyn Decider, run: impl FnOnce() -> R) -> R {
@@ -53,14 +57,14 @@ pub fn next(_has_timer: bool) -> Next {
 /// Returns `false`.
 #[inline(always)]
 #[must_use]
-pub fn preempts() -> bool {
+pub fn preempts(_has_acted: bool) -> bool {
     false
 }
 
 /// Returns `false`.
 #[inline(always)]
 #[must_use]
-pub fn polled(_has_ended: bool) -> bool {
+pub fn polled(_has_acted: bool, _has_ended: bool) -> bool {
     false
 }
 
@@ -121,8 +125,19 @@ pub fn advanced(_by: Duration) {}
 
 /// Polls.
 #[inline(always)]
-pub fn poll_child<R>(_has_siblings: bool, poll: impl FnOnce() -> R) -> R {
-    poll()
+pub fn poll_child(_has_siblings: bool, _of: &Unfinished, poll: impl FnOnce() -> bool) {
+    poll();
+}
+
+/// Does nothing.
+#[inline(always)]
+pub fn forget_operations() {}
+
+/// Returns `false`.
+#[inline(always)]
+#[must_use]
+pub fn has_begun() -> bool {
+    false
 }
 
 /// Runs `run`.
@@ -178,4 +193,4 @@ pub fn when_host_shows(moment: Instant) -> Instant {
     moment
 }
 
-const _: () = assert!(std::mem::size_of::<Numbered>() == 0);
+const _: () = assert!(std::mem::size_of::<(Numbered, Unfinished)>() == 0);

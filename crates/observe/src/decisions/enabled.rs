@@ -22,8 +22,10 @@ thread_local! {
     static DESCRIBE: Cell<Option<DescribeSocket>> = const { Cell::new(None) };
     /// Called before the thread of a run sleeps.
     static HELP: Cell<Option<fn()>> = const { Cell::new(None) };
-    /// The objects of the first and of the last operation of this poll.
-    static TOUCHED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+    /// The object of the last operation of this poll.
+    static TOUCHED: Cell<u32> = const { Cell::new(0) };
+    /// The operations of this poll.
+    static OPERATIONS: Cell<Operations> = const { Cell::new(Operations::after(0)) };
     /// The thread polls a child of a scope, and other children of that scope are ready.
     static HAS_SIBLINGS: Cell<bool> = const { Cell::new(false) };
     /// The thread calls the system on purpose.
@@ -48,8 +50,7 @@ impl Numbered {
     #[inline]
     pub fn touch(&self) {
         if is_on() {
-            let (first, number) = (TOUCHED.get().0, self.number());
-            TOUCHED.set((if first == 0 { number } else { first }, number));
+            TOUCHED.set(self.number());
         }
     }
 
@@ -74,6 +75,44 @@ impl Numbered {
     }
 }
 
+/// The operations of a poll that neither it nor an earlier one has completed.
+#[derive(Clone, Copy)]
+struct Operations {
+    /// Number of those that an earlier poll has begun, and this one has not polled.
+    known: u32,
+    /// Number of those that this poll has begun, or polled again.
+    begun: u32,
+}
+
+impl Operations {
+    /// Returns those of a poll that begins after polls that have left this number unfinished.
+    const fn after(unfinished: u32) -> Self {
+        Self {
+            known: unfinished,
+            begun: 0,
+        }
+    }
+
+    /// The next operation is polled. Returns these operations then, and whether it begins. `has_acted`: another one has been completed.
+    fn with_next(self, has_acted: bool) -> (Self, bool) {
+        let Self { known, begun } = if has_acted { Self::after(0) } else { self };
+        let next = Self {
+            known: known.saturating_sub(1),
+            begun: begun + 1,
+        };
+        (next, known == 0)
+    }
+
+    /// Returns the number of operations that are not completed at the end of the poll.
+    const fn unfinished(self, has_acted: bool) -> u32 {
+        if has_acted { 0 } else { self.begun }
+    }
+}
+
+/// The number of operations that a child of a scope has begun and not completed.
+#[derive(Debug, Default)]
+pub struct Unfinished(Cell<u32>);
+
 /// Resets the cell when it is dropped.
 struct Reset(Pointer, u32);
 
@@ -81,7 +120,8 @@ impl Drop for Reset {
     fn drop(&mut self) {
         DECIDER.set(self.0);
         RUN.set(self.1);
-        TOUCHED.set((0, 0));
+        TOUCHED.set(0);
+        OPERATIONS.set(Operations::after(0));
     }
 }
 
@@ -121,39 +161,67 @@ pub fn ready(task: u64) {
 #[inline]
 #[must_use]
 pub fn next(has_timer: bool) -> Next {
-    TOUCHED.set((0, 0));
-    ask(|decider| decider.next(has_timer)).unwrap_or(Next::Task(0))
+    TOUCHED.set(0);
+    ask(|decider| {
+        let next = decider.next(has_timer);
+        OPERATIONS.set(Operations::after(decider.unfinished()));
+        next
+    })
+    .unwrap_or(Next::Task(0))
 }
 
-/// Returns `true` if another task, or child of the scope, runs before the current one begins its operation.
+/// An operation of the current task is polled. Returns `true` if it begins, and another task, or child of the scope, runs before
+/// that. `has_acted`: the poll has completed another operation since the last one.
 #[inline]
 #[must_use]
-pub fn preempts() -> bool {
+pub fn preempts(has_acted: bool) -> bool {
     ask(|decider| {
-        decider.preempts(TOUCHED.get().1) || HAS_SIBLINGS.get() && decider.passes_to_sibling()
+        let (operations, begins) = OPERATIONS.get().with_next(has_acted);
+        OPERATIONS.set(operations);
+        begins
+            && (decider.preempts(TOUCHED.get())
+                || HAS_SIBLINGS.get() && decider.passes_to_sibling())
     })
     .unwrap_or(false)
 }
 
-/// Polls a child of a scope. `has_siblings`: other children of that scope are ready.
+/// From now on, no operation of the current poll is one that an earlier one has begun.
 #[inline]
-pub fn poll_child<R>(has_siblings: bool, poll: impl FnOnce() -> R) -> R {
-    struct Reset(bool);
+pub fn forget_operations() {
+    OPERATIONS.set(Operations::after(0));
+}
+
+/// Returns `true` if the current poll has begun an operation, or has polled one again.
+#[inline]
+#[must_use]
+pub fn has_begun() -> bool {
+    OPERATIONS.get().begun != 0
+}
+
+/// Polls a child of a scope, which has operations of its own. `has_siblings`: other children of that scope are ready. `poll`
+/// returns `true` if an operation has been completed since the last one has begun.
+#[inline]
+pub fn poll_child(has_siblings: bool, of: &Unfinished, poll: impl FnOnce() -> bool) {
+    struct Reset(bool, Operations);
     impl Drop for Reset {
         fn drop(&mut self) {
             HAS_SIBLINGS.set(self.0);
+            OPERATIONS.set(self.1);
         }
     }
-    let _reset = Reset(HAS_SIBLINGS.replace(has_siblings));
-    poll()
+    let operations = OPERATIONS.replace(Operations::after(of.0.get()));
+    let _reset = Reset(HAS_SIBLINGS.replace(has_siblings), operations);
+    let has_acted = poll();
+    of.0.set(OPERATIONS.get().unfinished(has_acted));
 }
 
-/// The poll of a task has ended, and the task with it if `has_ended`. Returns `true` if the run is over.
+/// The poll of a task has ended, and the task with it if `has_ended`. `has_acted`: it has completed an operation since the last
+/// one. Returns `true` if the run is over.
 #[inline]
 #[must_use]
-pub fn polled(has_ended: bool) -> bool {
-    let (first, last) = TOUCHED.get();
-    ask(|decider| decider.polled(first, last, has_ended)).unwrap_or(false)
+pub fn polled(has_acted: bool, has_ended: bool) -> bool {
+    let unfinished = OPERATIONS.get().unfinished(has_acted);
+    ask(|decider| decider.polled(TOUCHED.get(), unfinished, has_ended)).unwrap_or(false)
 }
 
 /// Returns what the thread does, as no task is ready.
@@ -309,8 +377,8 @@ mod tests {
             true
         }
 
-        fn polled(&self, first: u32, last: u32, _: bool) -> bool {
-            self.objects.borrow_mut().extend([first, last]);
+        fn polled(&self, last: u32, _: u32, _: bool) -> bool {
+            self.objects.borrow_mut().push(last);
             false
         }
 
@@ -333,9 +401,9 @@ mod tests {
     #[test]
     fn a_back_end_decides_on_its_thread_until_its_run_ends() {
         let fixed = Fixed::default();
-        assert!(!is_on() && !preempts() && random(9).is_none());
+        assert!(!is_on() && !preempts(false) && random(9).is_none());
         with(&fixed, || {
-            assert!(is_on() && preempts());
+            assert!(is_on() && preempts(false));
             assert_eq!((random(9), next(false)), (Some(8), Next::Task(3)));
             assert!(!std::thread::spawn(is_on).join().unwrap());
         });
@@ -359,17 +427,31 @@ mod tests {
             let fixed = Fixed::default();
             with(&fixed, || {
                 let _next = next(false);
-                assert!(preempts() && !polled(false));
+                assert!(preempts(false) && !polled(false, false));
                 for object in order {
                     object.touch();
-                    assert!(preempts());
+                    assert!(preempts(false));
                 }
                 order[0].touch();
-                assert!(!polled(false));
+                assert!(!polled(false, false));
                 let _next = next(false);
-                assert!(!polled(false));
+                assert!(!polled(false, false));
             });
-            assert_eq!(*fixed.objects.borrow(), [0, 0, 0, 1, 2, 1, 1, 0, 0]);
+            assert_eq!(*fixed.objects.borrow(), [0, 0, 1, 2, 1, 0]);
         }
+    }
+
+    #[test]
+    fn an_operation_that_is_polled_again_does_not_begin() {
+        let (operations, begins) = Operations::after(2).with_next(false);
+        assert!(!begins);
+        let (operations, begins) = operations.with_next(false);
+        assert!(!begins && operations.unfinished(false) == 2);
+        let (third, begins) = operations.with_next(false);
+        assert!(begins && third.unfinished(false) == 3);
+        // One of them has been completed, and it is not known which one.
+        assert_eq!(third.unfinished(true), 0);
+        let (next, begins) = Operations::after(2).with_next(true);
+        assert!(begins && next.unfinished(false) == 1);
     }
 }

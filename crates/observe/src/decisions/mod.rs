@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | a task becomes ready | [`ready`] | nothing: it learns of it |
 //! | a thread runs the next task | [`next`] | which one, or that the time of the next timer comes first |
-//! | a task begins an operation | [`preempts`] | whether another task runs before it |
+//! | a task begins an operation, which it has not begun in an earlier poll | [`preempts`] | whether another task runs before it |
 //! | the child of a scope begins an operation, and other children are ready | [`preempts`] | whether another child runs before it |
 //! | a scope polls its ready children | [`random`] | which one is next |
 //! | a poll has ended | [`polled`] | whether the run is over |
@@ -39,15 +39,17 @@ use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
-    Numbered, advanced, child_panicked, describe_socket, describe_sockets_by, explains, help, host,
-    idle, is_on, job, next, note, panicked, poll_child, polled, preempts, random, ready, run_later,
-    set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
+    Numbered, Unfinished, advanced, child_panicked, describe_socket, describe_sockets_by, explains,
+    forget_operations, has_begun, help, host, idle, is_on, job, next, note, panicked, poll_child,
+    polled, preempts, random, ready, run_later, set_help, to_host, uses_system, when_host_shows,
+    with, with_system, worker,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
-    Numbered, advanced, child_panicked, describe_socket, describe_sockets_by, explains, help, host,
-    idle, is_on, job, next, note, panicked, poll_child, polled, preempts, random, ready, run_later,
-    set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
+    Numbered, Unfinished, advanced, child_panicked, describe_socket, describe_sockets_by, explains,
+    forget_operations, has_begun, help, host, idle, is_on, job, next, note, panicked, poll_child,
+    polled, preempts, random, ready, run_later, set_help, to_host, uses_system, when_host_shows,
+    with, with_system, worker,
 };
 
 pub use faults::{happens, one_in, time_between};
@@ -124,6 +126,12 @@ pub trait Decider {
     /// Takes a task out of the list, which is not empty.
     fn next(&self, has_timer: bool) -> Next;
 
+    /// Returns the number of operations which the task that [`next`](Self::next) has returned has begun and not completed,
+    /// as the last [`polled`](Self::polled) of this task has said. 0 before.
+    fn unfinished(&self) -> u32 {
+        0
+    }
+
     /// Returns `true` if another task is to run before the operation that the current task begins. The object of
     /// the operation has the number `object` in this run; 0 if the object is not known.
     fn preempts(&self, object: u32) -> bool;
@@ -133,9 +141,10 @@ pub trait Decider {
         self.random(2) == 1
     }
 
-    /// The poll of the task that [`next`](Self::next) has returned is over. Its first and its last operation were on these
-    /// objects; 0 if they are not known. `has_ended`: the task has. Returns `true` if the run is over.
-    fn polled(&self, first: u32, last: u32, has_ended: bool) -> bool;
+    /// The poll of the task that [`next`](Self::next) has returned is over. Its last operation was on this object; 0 if it is
+    /// not known. `unfinished`: the number of operations that have begun and are not completed. `has_ended`: the task has. Returns `true` if the
+    /// run is over.
+    fn polled(&self, last: u32, unfinished: u32, has_ended: bool) -> bool;
 
     /// Returns a number for an object that the current task makes, or uses as the first one. It is not 0.
     fn object(&self) -> u32;

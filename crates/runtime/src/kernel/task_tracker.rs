@@ -5,12 +5,12 @@
 //! again after that. A wait that begins before that moment sees either the word or the
 //! wake-up: `Notify` counts its calls, and a wait knows the count from when it was made.
 
-use blitz_io_core::{debug_fields, default_is_new};
+use blitz_io_core::{coop, debug_fields, default_is_new};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use blitz_io_futex::atomic::{AtomicUsize, Ordering};
 use blitz_io_observe::{Caller, Kind, Object, WaitKind};
@@ -329,7 +329,10 @@ impl TaskTrackerWaitFuture<'_> {
         let Some(inner) = *this.inner else {
             return Poll::Ready(());
         };
-        if !inner.is_done() && this.future.poll_as(context, kind, object).is_pending() {
+        if inner.is_done() {
+            ready!(coop::point(context));
+            coop::acted();
+        } else if this.future.poll_as(context, kind, object).is_pending() {
             return Poll::Pending;
         }
         *this.inner = None;

@@ -262,6 +262,8 @@ impl Future for Arrival<'_> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
         if self.barrier.n == 1 {
+            ready!(coop::point(context));
+            coop::acted();
             return Poll::Ready(BarrierWaitResult(true));
         }
         let polled = Waiting::poll(
@@ -293,9 +295,9 @@ impl Arrival<'_> {
         match self.progress {
             Progress::New => {
                 ready!(coop::point(context));
-                coop::acted();
                 let last = self.as_mut().arrive(Some(context.waker()));
                 return if last {
+                    coop::acted();
                     Poll::Ready(BarrierWaitResult(true))
                 } else {
                     Poll::Pending

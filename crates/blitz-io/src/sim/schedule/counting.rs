@@ -39,10 +39,6 @@ impl Counting {
         self.counts.add(task, object);
     }
 
-    pub(super) fn began_with(&mut self, task: u32, object: u32) {
-        self.counts.began_with(task, object);
-    }
-
     /// Ends the walk, which has made this number of decisions.
     pub(in crate::sim) fn end(&self, decisions: usize) -> Counted {
         let mut profile = Profile::default();

@@ -251,11 +251,6 @@ impl Guided {
         self.run.chooser.stops_at(task, object);
     }
 
-    pub(super) fn began_with(&mut self, task: u32, object: u32) {
-        self.run.counts.began_with(task, object);
-        self.run.chooser.began_with(task, object);
-    }
-
     /// Ends a run, which has made these decisions.
     pub(in crate::sim) fn end(&mut self, decisions: &[Decision]) {
         self.profile.add(&self.run.counts);

@@ -293,16 +293,6 @@ impl Chooser {
         }
     }
 
-    /// The first operation of a poll of the task was on this object.
-    #[inline]
-    pub(super) fn began_with(&mut self, task: u32, object: u32) {
-        match self {
-            Self::Counting(counting) => counting.began_with(task, object),
-            Self::Guided(guided) => guided.began_with(task, object),
-            _ => {}
-        }
-    }
-
     /// The poll of the task has ended, with an operation on this object: the task waits there, or has completed it.
     #[inline]
     pub(super) fn stops_at(&mut self, task: u32, object: u32) {

@@ -16,8 +16,6 @@ use super::tasks::{OfNumber, Tasks};
 pub(super) struct Counts {
     /// Number of operations of each task on each object: by object and task.
     operations: HashMap<(u32, u32), u32, BuildHasherDefault<OfNumber>>,
-    /// The object of the first operation of each task.
-    first: Tasks<u32>,
 }
 
 impl Counts {
@@ -27,17 +25,6 @@ impl Counts {
             *self.operations.entry((object, task)).or_default() += 1;
         }
     }
-
-    /// A poll of the task has begun with an operation on this object.
-    #[inline]
-    pub(super) fn began_with(&mut self, task: u32, object: u32) {
-        let first = self.first.entry(task);
-        if *first == 0 && object != 0 {
-            *first = object;
-            // No point comes before the first operation of a task, so it is counted here.
-            self.add(task, object);
-        }
-    }
 }
 
 /// The operations of one run or more.
@@ -45,8 +32,6 @@ impl Counts {
 pub(in crate::sim) struct Profile {
     /// Number of operations of each task, by its index, on each object.
     operations: BTreeMap<u32, BTreeMap<u32, u32>>,
-    /// The object of the first operation of each task, in the last run.
-    first: Tasks<u32>,
 }
 
 impl Profile {
@@ -57,7 +42,6 @@ impl Profile {
             let known = known.entry(task).or_default();
             *known = count.max(*known);
         }
-        self.first.clone_from(&counts.first);
     }
 
     /// Returns a contended object. The more operations meet those of other tasks, the likelier it is.
@@ -99,7 +83,7 @@ pub(in crate::sim) struct Surw {
     left: BTreeMap<u32, u32>,
     /// The index of the task that uses it next.
     drawn: Option<u32>,
-    /// The object of each task's next operation. At first, it is known from the counted run.
+    /// The object of each task's next operation. A task that has not begun has none before its first point.
     objects: Tasks<u32>,
     /// Memory for the alternatives that may be chosen.
     free: Vec<u32>,
@@ -114,7 +98,7 @@ impl Surw {
             object,
             left: profile.operations.get(&object).cloned().unwrap_or_default(),
             drawn: None,
-            objects: profile.first.clone(),
+            objects: Tasks::default(),
             free: Vec::new(),
         };
         this.draw();
@@ -172,27 +156,7 @@ mod tests {
     fn counts<const N: usize>(operations: [((u32, u32), u32); N]) -> Counts {
         Counts {
             operations: operations.into_iter().collect(),
-            first: Tasks::default(),
         }
-    }
-
-    #[test]
-    fn the_first_operation_of_a_task_waits_for_its_turn() {
-        let mut profile = Profile::default();
-        let mut counts = counts([((1, 0), 9)]);
-        counts.began_with(1, 1);
-        counts.began_with(1, 2);
-        profile.add(&counts);
-        let mut places = [0; 10];
-        for seed in 0..1_000 {
-            let mut surw = Surw::new(seed, &profile);
-            // The other task is in front of an operation, and this one has not begun.
-            surw.operates(0, 1);
-            let choice = Choice::of_ready(&[0, 1]);
-            let place = (0..9).take_while(|_| surw.choose(&choice) == 0).count();
-            places[place] += 1;
-        }
-        assert!(places.iter().all(|n| (50..150).contains(n)), "{places:?}");
     }
 
     /// A task with nine operations on the object and one with one: the latter comes at each of the ten places

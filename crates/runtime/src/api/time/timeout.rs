@@ -146,10 +146,10 @@ impl<T: Future> Future for Timeout<T> {
 }
 
 /// Polls the delay, without a budget if the future has used it up: else a future that
-/// always does so would never time out.
+/// always does so would never time out. Nor is the delay a point of a simulation if the future has just waited at one.
 fn poll_delay(had_budget: bool, delay: Pin<&mut Sleep>, cx: &mut Context<'_>) -> Poll<Elapsed> {
     let poll = || delay.poll_as(cx, Kind::Timeout).map(|()| Elapsed::new());
-    if had_budget && !coop::has_budget_remaining() {
+    if had_budget && !coop::has_budget_remaining() || coop::waits() {
         coop::unconstrained(poll)
     } else {
         poll()

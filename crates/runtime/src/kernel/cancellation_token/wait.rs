@@ -3,10 +3,10 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Instant;
 
-use blitz_io_core::Node as WaitNode;
+use blitz_io_core::{Node as WaitNode, coop};
 use blitz_io_observe::{Blocking, Caller, Kind, Wait, WaitKind};
 
 use super::CancellationToken;
@@ -109,10 +109,15 @@ macro_rules! future {
 
             #[inline]
             fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+                ready!(coop::point(context));
                 // SAFETY: nothing is moved out of it.
                 let this = unsafe { self.get_unchecked_mut() };
                 // SAFETY: it is pinned, and `drop` leaves the queue.
-                unsafe { this.waiter.poll(this.token.node(), context.waker()) }
+                let polled = unsafe { this.waiter.poll(this.token.node(), context.waker()) };
+                if polled.is_ready() {
+                    coop::acted();
+                }
+                polled
             }
         }
 

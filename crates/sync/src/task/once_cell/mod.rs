@@ -273,6 +273,8 @@ impl<T> OnceCell<T> {
         let caller = Caller::here();
         async move {
             if let Some(value) = self.get() {
+                coop::at_point().await;
+                coop::acted();
                 return value;
             }
             match self.turn(caller).await {
@@ -311,6 +313,8 @@ impl<T> OnceCell<T> {
         let caller = Caller::here();
         async move {
             if let Some(value) = self.get() {
+                coop::at_point().await;
+                coop::acted();
                 return Ok(value);
             }
             match self.turn(caller).await {
@@ -403,7 +407,11 @@ impl<T> OnceCell<T> {
         let caller = Caller::here();
         async move {
             match self.get() {
-                Some(value) => value,
+                Some(value) => {
+                    coop::at_point().await;
+                    coop::acted();
+                    value
+                }
                 None => self.value(caller).await,
             }
         }

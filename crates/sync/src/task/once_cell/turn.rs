@@ -45,7 +45,10 @@ impl<T> OnceCell<T> {
 
     /// Waits for the value.
     pub(super) async fn value(&self, caller: Caller) -> &T {
-        expect_value(Wait::new(self, Request::Value, caller).await)
+        coop::at_point().await;
+        let outcome = Wait::new(self, Request::Value, caller).await;
+        coop::acted();
+        expect_value(outcome)
     }
 
     /// Waits for the [`turn`](OnceCell::turn) as a thread.

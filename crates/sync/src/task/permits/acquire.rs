@@ -103,7 +103,7 @@ impl<'a> Acquire<'a> {
         self.waiting.end();
         if result.is_ok() {
             self.progress = Progress::Holds;
-            ready!(coop::poll_proceed(context)).made_progress();
+            ready!(coop::poll_proceed_after_point(context)).made_progress();
             self.progress = Progress::Done;
         }
         Poll::Ready(result)

@@ -355,23 +355,23 @@ impl Core {
 
     #[inline]
     fn run(&self, shared: &Shared, task: Notified) {
-        let has_ended = coop::budget(|| {
+        let (has_acted, has_ended) = coop::budget(|| {
             let ran = if self.observes_polls {
                 shared.base.run_observed(task, 0, &shared.counters, || true)
             } else {
                 task.run()
             };
             shared.counters.polls.add(1);
-            let has_ended = matches!(ran, Ran::Done);
+            let (has_acted, has_ended) = (coop::has_acted(), matches!(ran, Ran::Done));
             match ran {
                 Ran::Done | Ran::Idle => {}
                 Ran::Again(task) if !context::take_yielded() => self.push(task),
                 Ran::Here(task) => self.push(task),
                 Ran::Again(task) | Ran::Yielded(task) => self.put_off(task),
             }
-            has_ended
+            (has_acted, has_ended)
         });
-        if decisions::polled(has_ended) {
+        if decisions::polled(has_acted, has_ended) {
             self.wake_main();
         }
     }

@@ -14,7 +14,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use blitz_io_core::{Panics, coop};
-use blitz_io_observe::{ChildState, Members, ScopeChild, decisions};
+use blitz_io_observe::decisions::{self, Unfinished};
+use blitz_io_observe::{ChildState, Members, ScopeChild};
 
 use super::member::Erased;
 use crate::kernel::ready_list::{Link, Pushed, ReadyList};
@@ -33,6 +34,8 @@ pub(super) struct Child {
     /// Its index among the children; `NEW` if it has not been polled. Only the scope's
     /// future uses it.
     place: Cell<usize>,
+    /// Its operations in a simulation. Only the scope's future uses it.
+    unfinished: Unfinished,
     /// The part that its record reads.
     state: ChildState,
 }
@@ -50,9 +53,9 @@ impl ScopeChild for Child {
 /// The child has not been polled.
 const NEW: usize = usize::MAX;
 
-// SAFETY: the future is `Send`; it and the place are used by the scope's future alone.
+// SAFETY: the future is `Send`; it, the place and the operations are used by the scope's future alone.
 unsafe impl Send for Child {}
-// SAFETY: only the scope's future uses the child's future and the place. The other fields
+// SAFETY: only the scope's future uses the child's future, the place and the operations. The other fields
 // are atomic, or made to be shared.
 unsafe impl Sync for Child {}
 
@@ -81,6 +84,7 @@ impl Child {
             aborted: AtomicBool::new(false),
             future: UnsafeCell::new(Some(future)),
             place: Cell::new(NEW),
+            unfinished: Unfinished::default(),
             state: ChildState::new(id.as_u64(), members),
         });
         if !child.push() {
@@ -199,7 +203,10 @@ impl Children<'_> {
             let next = decisions::random(count).unwrap_or(0);
             let child = ready.0.remove(next as usize);
             let has_siblings = !ready.0.is_empty();
-            decisions::poll_child(has_siblings, || self.poll_child(&child));
+            decisions::poll_child(has_siblings, &child.unfinished, || {
+                self.poll_child(&child);
+                coop::has_acted()
+            });
         }
     }
 
