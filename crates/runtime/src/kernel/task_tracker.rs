@@ -326,14 +326,14 @@ impl TaskTrackerWaitFuture<'_> {
         object: Option<&Object>,
     ) -> Poll<()> {
         let this = self.project();
-        let Some(inner) = *this.inner else {
-            return Poll::Ready(());
-        };
-        if inner.is_done() {
-            ready!(coop::point(context));
-            coop::acted();
-        } else if this.future.poll_as(context, kind, object).is_pending() {
-            return Poll::Pending;
+        match *this.inner {
+            Some(inner) if !inner.is_done() => {
+                ready!(this.future.poll_as(context, kind, object));
+            }
+            _ => {
+                ready!(coop::point(context));
+                coop::acted();
+            }
         }
         *this.inner = None;
         Poll::Ready(())
