@@ -115,7 +115,7 @@ fn asks() -> Vec<String> {
             }
         });
         let _request = request("asks");
-        let answer = at(1);
+        let answer = at(3);
         let (sender, receiver) = oneshot::channel();
         questions.send(sender).await.unwrap();
         assert_eq!(receiver.await, Ok(7));
