@@ -28,7 +28,7 @@ impl Numbered {
 
 /// See `enabled.rs`.
 #[derive(Debug, Default)]
-pub struct Unfinished;
+pub struct Unfinished(());
 
 /// Runs `run`. The back end is not used.
 #[inline(always)]
