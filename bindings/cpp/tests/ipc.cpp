@@ -71,8 +71,12 @@ TEST(Ipc, AQueueHandsEachToOneAndFillsUp) {
     EXPECT_EQ(tx.send_until(3, std::chrono::system_clock::now() + 1h), status::full);
     EXPECT_EQ(tx.send(3), status::full);
     EXPECT_EQ(tx.try_send(3), status::full);
+    EXPECT_EQ(tx.drained_for(0ms), status::timed_out);
+    EXPECT_EQ(tx.drained_until(std::chrono::system_clock::now()), status::timed_out);
     EXPECT_EQ(*rx.recv(), 1);
     EXPECT_EQ(*rx.recv(), 2);
+    EXPECT_EQ(tx.drained_for(1h), status::ok);
+    tx.drained();
 }
 
 TEST(Ipc, TheDoorbellRings) {

@@ -141,6 +141,14 @@ public:
         }));
     }
 
+    // Waits as `drained` does unless `time` comes before, which is `status::timed_out`.
+    template <class Clock, class Duration>
+    [[nodiscard]] status drained_until(const std::chrono::time_point<Clock, Duration>& time) {
+        return detail::status_of(detail::waiting_until(time, [&](auto deadline) {
+            return blitz_ipc_drained(native_handle(), deadline);
+        }));
+    }
+
     // Room for a message in shared memory. Without `send` nothing is sent.
     class loan {
     public:

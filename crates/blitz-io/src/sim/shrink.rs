@@ -162,7 +162,7 @@ impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>> Search<F> {
     fn look_for_one(&mut self) -> Result<(), Stopped> {
         let of_order = |taken: &&Taken| taken.source.is_order();
         let orders = self.best.taken.iter().filter(of_order);
-        let Some(&last) = orders.clone().last().filter(|_| orders.count() > 1) else {
+        let Some(&last) = orders.clone().next_back().filter(|_| orders.count() > 1) else {
             return Ok(());
         };
         let mut one = self.best.clone();
