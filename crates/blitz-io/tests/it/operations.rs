@@ -2,6 +2,11 @@
 //! a race which only that point shows is found. These are the rows of the table "Points" of the book's page "Threads, clocks,
 //! and the pool".
 
+#![allow(
+    clippy::async_yields_async,
+    reason = "an operation is made before the task that polls it"
+)]
+
 use std::cell::Cell;
 use std::future::{Future, poll_fn, ready};
 use std::pin::Pin;

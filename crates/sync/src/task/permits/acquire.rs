@@ -95,9 +95,10 @@ impl<'a> Acquire<'a> {
     #[inline]
     fn poll_in_budget(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
         let Poll::Ready(result) = self.poll_permits(context) else {
-            let object = &self.permits.observed.object;
+            let observed = &self.permits.observed;
+            observed.object.created_at(observed.made_at());
             let kind = WaitKind::new(self.kind);
-            self.waiting.begin(kind, object, context.waker());
+            self.waiting.begin(kind, &observed.object, context.waker());
             return Poll::Pending;
         };
         self.waiting.end();

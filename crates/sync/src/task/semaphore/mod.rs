@@ -724,9 +724,7 @@ impl Semaphore {
     /// Returns the guard of permits that have been taken.
     #[inline]
     fn permit(&self, n: usize, caller: Caller, by: Acquirer) -> SemaphorePermit<'_> {
-        self.permits.observed.object.permits_taken(n, caller, by);
-        self.permits.observed.object.acquired_movable_by(by);
-        self.permits.observed.object.took_permits();
+        self.acquired(n, caller, by);
         SemaphorePermit::new(self, n)
     }
 
@@ -738,10 +736,18 @@ impl Semaphore {
         caller: Caller,
         by: Acquirer,
     ) -> OwnedSemaphorePermit {
-        self.permits.observed.object.permits_taken(n, caller, by);
-        self.permits.observed.object.acquired_movable_by(by);
-        self.permits.observed.object.took_permits();
+        self.acquired(n, caller, by);
         OwnedSemaphorePermit::new(self, n)
+    }
+
+    /// Records that permits have been taken, and where the semaphore was created.
+    #[inline]
+    fn acquired(&self, n: usize, caller: Caller, by: Acquirer) {
+        let observed = &self.permits.observed;
+        observed.object.created_at(observed.made_at());
+        observed.object.permits_taken(n, caller, by);
+        observed.object.acquired_movable_by(by);
+        observed.object.took_permits();
     }
 
     /// Tells the linter that the program has forgotten permits.
