@@ -1599,7 +1599,9 @@ int blitz_ipc_try_send(struct blitz_ipc_sender *sender,
 // Returns `BLITZ_OK`; `BLITZ_ETIMEDOUT` if messages are left; `BLITZ_EINVAL` for NULL, or in a route or
 // channel; `BLITZ_ECANCELED`; `BLITZ_EBUSY`; `BLITZ_EFORKED`; `BLITZ_ECORRUPT`; or an error of the
 // system.
-BLITZ_MUST_USE int blitz_ipc_drained(struct blitz_ipc_sender *sender, uint64_t deadline_ns);
+BLITZ_MUST_USE
+int blitz_ipc_drained(struct blitz_ipc_sender *sender,
+                      uint64_t deadline_ns);
 
 // Borrows room for a message of `len` bytes in shared memory, to write it in place, until
 // `deadline_ns` at most (nanoseconds of `blitz_now_ns`, or `BLITZ_NEVER`; 0 does not wait).
