@@ -5,6 +5,8 @@
 
 // The book shows these. A compiler refuses one that the header declares otherwise.
 // ANCHOR: signatures
+#include <blitz.h>
+
 // Fibers and functions that block
 int blitz_spawn(blitz_runtime *runtime, const blitz_fiber_settings *settings, void *(*function)(void *argument),
                 void *argument, blitz_task **task);
