@@ -585,7 +585,7 @@ impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
 
     // The caller is the `.await`, for the record.
     #[inline]
-    #[cfg_attr(feature = "inspect", track_caller)]
+    #[track_caller]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let (kind, caller) = (WaitKind::new(Kind::OneshotReceive), Caller::here());
         self.poll_recorded(cx, |record, origin, waker| {
