@@ -36,6 +36,18 @@ fn a_clock_that_drifts_runs_at_its_own_rate() {
 }
 
 #[test]
+fn a_timer_of_a_host_whose_clock_is_slow_is_no_finding() {
+    let failure = builder().check(|| async {
+        let host = sim::host("slow", |_| async { sleep(Duration::from_secs(10)).await });
+        host.set_clock_drift(-500_000);
+        sleep(Duration::from_secs(15)).await;
+        panic!("later");
+    });
+    let failure = failure.unwrap_err();
+    assert!(failure.findings().is_empty(), "{failure}");
+}
+
+#[test]
 fn the_deadline_of_a_property_is_one_of_the_simulation() {
     let failure = builder().check(|| async {
         let host = sim::host("fast", |_| async {
