@@ -1,5 +1,5 @@
-//! Each operation that is awaited is a point, also one that need not wait, and also the first one after a task has begun or gone on:
-//! a race which only that point shows is found. These are the rows of the table "Points" of the book's page "Threads, clocks,
+//! Each operation that is awaited is a point, also one that need not wait. So is the first one after a task has begun or gone on.
+//! A race which only that point shows is found. These are the rows of the table "Points" of the book's page "Threads, clocks,
 //! and the pool".
 
 #![allow(

@@ -68,8 +68,8 @@ pub enum Schedule {
     /// Each next operation has a random priority, and operations on the same object get new ones after each
     /// (Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018).
     Pos,
-    /// The next task that uses a contended object is drawn by how many operations on it each task still has to do,
-    /// which a random walk with seed 0 has counted (Zhao et al., "Selectively uniform concurrency testing", ASPLOS 2025).
+    /// The next task that uses a contended object is drawn by how many operations on it each task still has to do. A random
+    /// walk with seed 0 has counted them (Zhao et al., "Selectively uniform concurrency testing", ASPLOS 2025).
     Surw,
     /// Each run learns from those before it: which objects are contended, and so where a preemption matters. A run that
     /// reaches a new pair of operations is kept, and changed. So a longer search is better than several short ones, and a
