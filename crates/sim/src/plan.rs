@@ -284,6 +284,10 @@ impl Plan {
     }
 
     /// Returns `true` if a run of this plan depends on its length.
+    #[cfg_attr(
+        not(all(target_os = "linux", target_arch = "x86_64")),
+        allow(dead_code)
+    )]
     pub(crate) fn needs_length(&self) -> bool {
         match self.schedule {
             Schedule::Pct(_) => true,
