@@ -93,9 +93,7 @@ fn a_deeper_recursion_than_there_is_room_for_runs_in_turn() {
         .stack_size(64 << 20)
         .build()
         .unwrap();
-    // More than a deque holds. The thread sanitizer has room for 65,536 calls in a thread,
-    // writes past the end of that without a check, and each level makes at least four
-    // calls.
+    // More than a deque holds. (More calls than the thread sanitizer has room for: see .ci/tsan.)
     assert_eq!(pool.install(|| list(6_000)), 6_000);
 }
 
