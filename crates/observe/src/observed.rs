@@ -64,11 +64,11 @@ impl Observed {
         }
     }
 
-    /// Creates the field of a future that waits for this. Its location is that of the primitive.
+    /// Creates the field of a future that waits for this. Its wait begins with [`Waiting::begin_called`], which knows the location.
     #[inline(always)]
     #[must_use]
     pub fn waiting(&self, source: &'static str) -> Waiting {
-        Waiting::new(self.made_at, &self.resource, source)
+        Waiting::new(Caller::UNKNOWN, &self.resource, source)
     }
 
     /// Announces that this thread may sleep for this, in a method that has called [`Caller::calls`].
