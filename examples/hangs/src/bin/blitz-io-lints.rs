@@ -779,7 +779,7 @@ async fn all_permits_are_forgotten() {
     }
 }
 
-/// A task waits in vain for the only permit. `before`: it has begun to wait when the permit is forgotten.
+/// A task waits for the only permit, which never comes back. `before`: it has begun to wait when the permit is forgotten.
 async fn permit_is_forgotten_and_awaited(before: bool) {
     let limit = Arc::new(blitz_io::sync::Semaphore::new(1));
     let permit = limit.clone().acquire_owned().await.expect("it is open");
