@@ -1,7 +1,37 @@
-//! Removal of values from an array of a manifest. The rest then looks as if they had never been there: the spaces, the
-//! lines, and the comments of the other values stay.
+//! Values are added to an array of a manifest, and removed from it. The rest then looks as if they had never been there: the
+//! spaces, the lines, and the comments of the other values stay.
 
-use toml_edit::{Array, RawString};
+use toml_edit::{Array, RawString, Value};
+
+/// Adds a text at the end, in a line of its own if the last value has one.
+pub fn add_text(array: &mut Array, added: &str) {
+    let mut value = Value::from(added);
+    let trailing = text(Some(array.trailing()));
+    let Some(last) = array.len().checked_sub(1).and_then(|at| array.get_mut(at)) else {
+        value.decor_mut().set_prefix("");
+        array.push_formatted(value);
+        return;
+    };
+    let [before, after] = [last.decor().prefix(), last.decor().suffix()].map(text);
+    // What follows the last value, up to the bracket: spaces, or a comment and lines.
+    let end = after + &trailing;
+    last.decor_mut().set_suffix("");
+    let Some((comments, rest)) = end.rsplit_once('\n') else {
+        value.decor_mut().set_prefix(" ");
+        array.push_formatted(value);
+        array.set_trailing(end);
+        return;
+    };
+    let indent = before
+        .rsplit_once('\n')
+        .map_or("    ", |(_, indent)| indent);
+    value
+        .decor_mut()
+        .set_prefix(format!("{comments}\n{indent}"));
+    let rest = format!("\n{rest}");
+    array.push_formatted(value);
+    array.set_trailing(rest);
+}
 
 /// Removes the texts that are unwanted, and returns them.
 pub fn remove_texts(array: &mut Array, is_unwanted: impl Fn(&str) -> bool) -> Vec<String> {
@@ -57,7 +87,26 @@ fn text(raw: Option<&RawString>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toml_edit::Value;
+
+    #[test]
+    fn a_value_is_added_as_the_others_are() {
+        for (old, new) in [
+            ("[]", r#"["x"]"#),
+            (r#"["a"]"#, r#"["a", "x"]"#),
+            (r#"[ "a" ]"#, r#"[ "a", "x" ]"#),
+            ("[\n  \"a\",\n]", "[\n  \"a\",\n  \"x\",\n]"),
+            ("[\n\t\"a\"\n]", "[\n\t\"a\",\n\t\"x\"\n]"),
+            ("[\n  \"a\", # of a\n]", "[\n  \"a\", # of a\n  \"x\",\n]"),
+            ("[\n  \"a\" # of a\n]", "[\n  \"a\", # of a\n  \"x\"\n]"),
+        ] {
+            let value: Value = old.parse().expect("it is TOML");
+            let Value::Array(mut array) = value else {
+                panic!("{old} is no array");
+            };
+            add_text(&mut array, "x");
+            assert_eq!(array.to_string().trim(), new, "{old}");
+        }
+    }
 
     #[test]
     fn the_rest_looks_as_if_the_values_had_never_been_there() {

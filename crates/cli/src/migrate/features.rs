@@ -1,22 +1,32 @@
 //! The program's own features `inspect` and `sim`, which enable those of blitz-io's tokio.
+//!
+//! Each package of the program that depends on Tokio gets both. A feature that no package of the program names has no
+//! packages in `Cargo.lock`, so that Cargo would choose their versions anew for each build, with `--locked` too.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde_json::Value;
 
-use super::cargo::Project;
+use super::cargo::{self, Project};
+use super::manifest::Manifest;
+use super::undo::Files;
+use crate::exit::Exit;
 
 const TOKIO: &str = "tokio";
 /// The features: those of blitz-io's tokio have the same names.
-const FEATURES: [&str; 2] = ["inspect", "sim"];
+pub const FEATURES: [&str; 2] = ["inspect", "sim"];
 
-/// A package of the program that depends on Tokio.
+/// A package of the program that depends on Tokio 1 of the registry.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Member {
-    manifest: PathBuf,
-    /// The lines below `[features]` that it needs, each with what the feature enables already.
-    missing: Vec<String>,
+    pub manifest: PathBuf,
+    /// The name that Tokio has in the package.
+    pub tokio: String,
+    /// The features that it has not, each with the value that enables that of Tokio.
+    missing: Vec<(&'static str, String)>,
+    /// The programs of the package.
+    programs: Vec<String>,
 }
 
 impl Member {
@@ -28,54 +38,128 @@ impl Member {
 
     fn of(package: &Value) -> Option<Member> {
         let dependencies = package["dependencies"].as_array()?;
-        let is_tokio = |it: &&Value| it["name"] == TOKIO && it["kind"] != "build";
-        // That of the program rather than that of its tests.
-        let tokio = dependencies.iter().filter(is_tokio);
-        let tokio = tokio.min_by_key(|it| !it["kind"].is_null())?;
+        // That of the program rather than that of its tests, and one that is always there rather than an optional one.
+        let tokio = dependencies.iter().filter(|it| is_tokio(it));
+        let tokio = tokio.min_by_key(|it| (!it["kind"].is_null(), it["optional"] == true))?;
         let name = tokio["rename"].as_str().unwrap_or(TOKIO);
         let weak = if tokio["optional"] == true { "?" } else { "" };
-        let features = &package["features"];
-        let enabled = |feature: &str| {
-            let enabled = features[feature].as_array().into_iter().flatten();
-            enabled.filter_map(Value::as_str).map(str::to_owned)
-        };
+        let features = package["features"].as_object();
         let is_enabled = |feature: &str| {
-            let mut own = features.as_object().into_iter().flat_map(|own| own.keys());
             let wanted = [format!("{name}/{feature}"), format!("{name}?/{feature}")];
-            own.any(|own| enabled(own).any(|it| wanted.contains(&it)))
+            let own = features.into_iter().flat_map(|own| own.values());
+            let mut values = own.filter_map(Value::as_array).flatten();
+            values.any(|it| wanted.iter().any(|wanted| it == wanted))
         };
-        let line = |feature: &str| {
-            let all = enabled(feature).chain([format!("{name}{weak}/{feature}")]);
-            let all: Vec<String> = all.map(|it| format!("\"{it}\"")).collect();
-            format!("{feature} = [{}]", all.join(", "))
-        };
-        let missing = FEATURES.into_iter().filter(|it| !is_enabled(it)).map(line);
+        let missing = FEATURES.into_iter().filter(|it| !is_enabled(it));
+        let missing = missing.map(|it| (it, format!("{name}{weak}/{it}")));
+        let targets = package["targets"].as_array().into_iter().flatten();
+        let programs = targets.filter(|it| it["kind"][0] == "bin");
+        let programs = programs.filter_map(|it| it["name"].as_str());
         Some(Member {
             manifest: package["manifest_path"].as_str()?.into(),
+            tokio: name.to_owned(),
             missing: missing.collect(),
+            programs: programs.map(str::to_owned).collect(),
         })
     }
-}
 
-/// Says how the program gets the features.
-pub fn advice(project: &Project) -> String {
-    let mut text = "`--features inspect` builds the program for `blitz why`, `trace`, `lint` and `top`, and `--features sim` its \
-                    tests with `#[tokio::sim]`."
-        .to_owned();
-    let members = project.members.iter();
-    for member in members.filter(|member| !member.missing.is_empty()) {
-        let manifest = member.manifest.strip_prefix(&project.folder);
-        let manifest = manifest.unwrap_or(&member.manifest);
-        _ = write!(text, "{}", below_features(manifest, &member.missing));
+    /// Returns `true` if features are to be written.
+    pub fn lacks_features(&self) -> bool {
+        !self.missing.is_empty()
     }
-    text
+
+    /// Returns `true` if the package has a feature that enables `inspect`.
+    pub fn has_inspect(&self) -> bool {
+        self.missing
+            .iter()
+            .all(|(feature, _)| *feature != FEATURES[0])
+    }
+
+    fn write(&self) -> Result<(), Exit> {
+        let mut manifest = Manifest::read(&self.manifest)?;
+        for (feature, value) in &self.missing {
+            manifest.enable(feature, value);
+        }
+        manifest.write()
+    }
 }
 
-fn below_features(manifest: &Path, lines: &[String]) -> String {
-    let manifest = manifest.display();
+/// Returns `true` for a dependency that blitz-io's tokio takes the place of, and that the program's features can reach.
+fn is_tokio(dependency: &&Value) -> bool {
+    let source = dependency["source"].as_str();
+    let requirement = dependency["req"].as_str().unwrap_or("*");
+    let mut versions = requirement.split(',');
+    let mut is_one = versions.any(|version| {
+        let version = version.trim_start_matches(|sign: char| !sign.is_ascii_digit());
+        version.split('.').next() == Some("1")
+    });
+    is_one |= requirement == "*";
+    dependency["name"] == TOKIO
+        && dependency["kind"] != "build"
+        && is_one
+        && source.is_some_and(|source| source.starts_with("registry+"))
+}
+
+/// The features that a manifest got.
+#[derive(Debug, Serialize)]
+pub struct Got {
+    pub manifest: String,
+    pub features: Vec<&'static str>,
+}
+
+/// Lets each package that depends on Tokio have the features, and makes `Cargo.lock` follow. Returns why not if Cargo
+/// refuses; the manifests are then as they were.
+///
+/// # Errors
+///
+/// Fails if a file cannot be read or written. Some manifests may then have the features.
+pub fn write(project: &Project) -> Result<Result<Vec<Got>, String>, Exit> {
+    let lacking = || project.members.iter().filter(|it| it.lacks_features());
+    if lacking().next().is_none() {
+        return Ok(Ok(vec![]));
+    }
+    let begin = Files::of(project)?;
+    for member in lacking() {
+        member.write()?;
+    }
+    if let Err(why) = cargo::update(project, &["--workspace"]) {
+        begin.write()?;
+        return Ok(Err(why));
+    }
+    let got = lacking().map(|member| Got {
+        manifest: shown(project, &member.manifest),
+        features: member.missing.iter().map(|(feature, _)| *feature).collect(),
+    });
+    Ok(Ok(got.collect()))
+}
+
+/// Returns the path of a manifest as it is shown: from the folder of the workspace.
+pub fn shown(project: &Project, manifest: &Path) -> String {
+    let short = manifest.strip_prefix(&project.folder);
+    short.unwrap_or(manifest).display().to_string()
+}
+
+/// Says what the features are for.
+pub fn advice(project: &Project) -> String {
+    let programs = project.members.iter().flat_map(|member| &member.programs);
+    let programs: Vec<&str> = programs.map(String::as_str).collect();
+    let (choice, name) = match programs[..] {
+        [] => ("", "PROGRAM"),
+        [only] => ("", only),
+        // Cargo has to know which.
+        [first, ..] => (" --bin ", first),
+    };
+    let choice = if choice.is_empty() {
+        String::new()
+    } else {
+        format!("{choice}{name}")
+    };
     format!(
-        " Let {manifest} have:\n\n  [features]\n  {}\n",
-        lines.join("\n  ")
+        "To see what its tasks wait for:\n\n  \
+         BLITZ_INSPECT=1 cargo run{choice} --features inspect &\n  \
+         blitz why {name}\n\n\
+         `blitz trace` and `top` take the same program, `blitz lint -- cargo test --features inspect` its tests, and \
+         `cargo test --features sim` those with `#[tokio::sim]`."
     )
 }
 
@@ -85,43 +169,53 @@ mod tests {
 
     use super::*;
 
-    fn missing(dependencies: &Value, features: &Value) -> Option<Vec<String>> {
-        let package = json!({
+    const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+    fn member(dependencies: &Value, features: &Value) -> Option<Member> {
+        let targets = json!([{"kind": ["lib"], "name": "app"}, {"kind": ["bin"], "name": "appd"}]);
+        Member::of(&json!({
             "manifest_path": "/app/Cargo.toml", "dependencies": dependencies, "features": features,
-        });
-        Some(Member::of(&package)?.missing)
+            "targets": targets,
+        }))
     }
 
     fn tokio(rename: Option<&str>, optional: bool, kind: Option<&str>) -> Value {
-        json!({"name": "tokio", "rename": rename, "optional": optional, "kind": kind})
+        json!({
+            "name": "tokio", "rename": rename, "optional": optional, "kind": kind, "req": "^1.2",
+            "source": REGISTRY,
+        })
     }
 
     #[test]
-    fn the_lines_name_the_dependency_as_the_package_does_and_keep_what_is_there() {
+    fn the_values_name_the_dependency_as_the_package_does() {
         let none = json!({});
         let plain = tokio(None, false, None);
-        let both = ["inspect = [\"tokio/inspect\"]", "sim = [\"tokio/sim\"]"];
-        for (dependencies, features, lines) in [
+        let both = [("inspect", "tokio/inspect"), ("sim", "tokio/sim")];
+        for (dependencies, features, missing) in [
             (json!([plain]), &none, &both[..]),
             (
                 json!([tokio(Some("rt"), false, None)]),
                 &none,
-                &["inspect = [\"rt/inspect\"]", "sim = [\"rt/sim\"]"],
+                &[("inspect", "rt/inspect"), ("sim", "rt/sim")],
             ),
             (
                 json!([tokio(None, true, None)]),
                 &none,
-                &["inspect = [\"tokio?/inspect\"]", "sim = [\"tokio?/sim\"]"],
+                &[("inspect", "tokio?/inspect"), ("sim", "tokio?/sim")],
             ),
             (
-                json!([tokio(Some("t"), false, Some("dev")), plain]),
+                json!([
+                    tokio(Some("t"), false, Some("dev")),
+                    tokio(None, true, None),
+                    plain
+                ]),
                 &none,
-                &both[..],
+                &both,
             ),
             (
                 json!([plain]),
                 &json!({"inspect": ["blitz-io/inspect"], "all": ["tokio/sim"]}),
-                &["inspect = [\"blitz-io/inspect\", \"tokio/inspect\"]"],
+                &both[..1],
             ),
             (
                 json!([plain]),
@@ -129,19 +223,29 @@ mod tests {
                 &[],
             ),
         ] {
-            let found = missing(&dependencies, features);
-            assert_eq!(
-                found.as_deref(),
-                Some(&lines.iter().map(ToString::to_string).collect::<Vec<_>>()[..])
-            );
+            let member = member(&dependencies, features).expect("it depends on Tokio");
+            let found = member.missing.iter();
+            let found: Vec<_> = found.map(|(name, value)| (*name, &value[..])).collect();
+            assert_eq!(found, missing);
+            assert_eq!(member.programs, ["appd"]);
         }
-        assert_eq!(
-            missing(&json!([tokio(None, false, Some("build"))]), &none),
-            None
-        );
-        assert_eq!(
-            missing(&json!([{"name": "serde", "kind": null}]), &none),
-            None
-        );
+    }
+
+    #[test]
+    fn only_a_tokio_that_is_replaced_counts() {
+        let with = |key: &str, value: &str| {
+            let mut tokio = tokio(None, false, None);
+            tokio[key] = value.into();
+            member(&json!([tokio]), &json!({})).is_some()
+        };
+        for requirement in ["1", "^1.28", "=1.40.0", ">=1.20, <2", "*", "~1"] {
+            assert!(with("req", requirement), "{requirement}");
+        }
+        for requirement in ["^0.2", "0.1", "10"] {
+            assert!(!with("req", requirement), "{requirement}");
+        }
+        assert!(!with("kind", "build"));
+        assert!(!with("name", "serde"));
+        assert!(!with("source", "git+https://example.org/tokio"));
     }
 }

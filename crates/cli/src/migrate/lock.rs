@@ -71,7 +71,7 @@ impl Lock {
         }
     }
 
-    fn parse(text: &str) -> Result<Lock, toml_edit::TomlError> {
+    pub fn parse(text: &str) -> Result<Lock, toml_edit::TomlError> {
         let document: DocumentMut = text.parse()?;
         let word = |table: &Table, key| {
             let value = table.get(key).and_then(Item::as_str);

@@ -1,13 +1,16 @@
 //! The lines of `Cargo.toml` that replace a package.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::array::remove_texts;
+use super::array::{add_text, remove_texts};
+use super::features::FEATURES;
 use super::replacement::Replacement;
 use crate::exit::Exit;
+use blitz_io_pipeline::atomic_output::{AtomicOutput, Target};
 
 /// The source of the packages, unless the arguments name another one.
 pub const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
@@ -84,7 +87,7 @@ pub struct Patch {
     pub is_ours: bool,
 }
 
-/// The features of the replacement that were removed from the program's own.
+/// The features of the replacement that were removed from those that a user wrote.
 #[derive(Default)]
 pub struct LeftOut {
     /// The removed values, such as `tokio/inspect`, each once.
@@ -108,6 +111,15 @@ impl Manifest {
     /// Fails if the file cannot be read, or is not TOML.
     pub fn read(path: &Path) -> Result<Manifest, Exit> {
         let text = fs::read_to_string(path).map_err(|error| Exit::unreadable(path, error))?;
+        Manifest::parse(path, text)
+    }
+
+    /// Reads the text of the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is not TOML.
+    pub fn parse(path: &Path, text: String) -> Result<Manifest, Exit> {
         Ok(Manifest {
             path: path.to_owned(),
             document: text
@@ -117,12 +129,28 @@ impl Manifest {
         })
     }
 
-    /// Returns `true` if the package has a feature of this name that enables `other`, such as `tokio/inspect`.
-    pub fn has_feature(&self, name: &str, other: &str) -> bool {
+    /// Returns `true` if the package has a feature of this name.
+    pub fn has_feature(&self, name: &str) -> bool {
         let features = self.document.get("features");
-        let feature = features.and_then(|features| features.get(name)?.as_array());
-        let mut enabled = feature.into_iter().flatten();
-        enabled.any(|enabled| enabled.as_str() == Some(other))
+        features.is_some_and(|features| features.get(name).is_some())
+    }
+
+    /// Lets the feature of this name enable `value`, and creates it if there is none.
+    pub fn enable(&mut self, feature: &str, value: &str) {
+        let root = self.document.as_table_mut();
+        let features = root
+            .entry("features")
+            .or_insert_with(|| Item::Table(Table::new()));
+        let Some(features) = features.as_table_like_mut() else {
+            return;
+        };
+        match features.get_mut(feature).and_then(Item::as_array_mut) {
+            Some(enabled) => add_text(enabled, value),
+            None => {
+                let enabled = Array::from_iter([value]);
+                features.insert(feature, Item::Value(Value::Array(enabled)));
+            }
+        }
     }
 
     /// Returns the line that replaces the package of this name, if there is one.
@@ -250,35 +278,51 @@ impl Manifest {
         }
     }
 
-    /// Takes the features that only blitz-io's package has out of the program's own, such as `tokio/inspect`. These stay, with
-    /// what else they enable, so that a build may still name them.
-    pub fn leave_out_own_features(&mut self, known: &Replacement, left_out: &mut LeftOut) {
+    /// Takes the features that only blitz-io's package has out of the program's own, such as `tokio/inspect`. `name`: what
+    /// the package is called here. A feature that `enable` wrote goes, unless another one names it, or `had` says that it was
+    /// there before. All others stay, with what else they enable, so that a build may still name them.
+    pub fn leave_out_own_features(
+        &mut self,
+        known: &Replacement,
+        name: &str,
+        had: &dyn Fn(&str) -> bool,
+        left_out: &mut LeftOut,
+    ) {
         let own = known.own_features.iter();
         let own: Vec<String> = own
-            .flat_map(|own| {
-                [
-                    format!("{}/{own}", known.name),
-                    format!("{}?/{own}", known.name),
-                ]
-            })
+            .flat_map(|own| [format!("{name}/{own}"), format!("{name}?/{own}")])
             .collect();
         let features = self.document.get_mut("features");
         let Some(features) = features.and_then(Item::as_table_like_mut) else {
             return;
         };
+        let named = named(features);
+        let mut written = Vec::new();
         for (name, feature) in features.iter_mut() {
             let Some(enabled) = feature.as_array_mut() else {
                 continue;
             };
             let removed = remove_texts(enabled, |text| own.iter().any(|own| own == text));
+            let name = name.get();
             if !removed.is_empty() && enabled.is_empty() {
-                left_out.emptied.push(name.get().to_owned());
+                let is_ours = FEATURES.contains(&name) && !had(name);
+                if is_ours && !named.iter().any(|named| named == name) {
+                    written.push(name.to_owned());
+                    continue;
+                }
+                left_out.emptied.push(name.to_owned());
             }
             for one in removed {
                 if !left_out.enabled.contains(&one) {
                     left_out.enabled.push(one);
                 }
             }
+        }
+        for name in &written {
+            features.remove(name);
+        }
+        if features.is_empty() && !written.is_empty() {
+            self.document.remove("features");
         }
     }
 
@@ -293,12 +337,12 @@ impl Manifest {
     ///
     /// Fails if the file cannot be written.
     pub fn write(&self) -> Result<(), Exit> {
-        fs::write(&self.path, self.changed()).map_err(|error| Exit::unwritable(&self.path, error))
+        write(&self.path, &self.changed())
     }
 
     /// Returns the changed text. The lines before and after the change keep their ends, which
     /// `toml_edit` would make `\n`, and those of the change end as the first line of the file does.
-    fn changed(&self) -> String {
+    pub fn changed(&self) -> String {
         let text = self.document.to_string();
         let old: Vec<&str> = self.text.split_inclusive('\n').collect();
         let new: Vec<&str> = text.split_inclusive('\n').collect();
@@ -320,6 +364,30 @@ impl Manifest {
         }
         changed + &old_rest[old_rest.len() - end..].concat()
     }
+}
+
+/// Writes a file so that it has its old text or the new one, however this process ends.
+///
+/// # Errors
+///
+/// Fails if the file cannot be written.
+pub fn write(path: &Path, text: &str) -> Result<(), Exit> {
+    let write = || {
+        let mut file = AtomicOutput::create(&Target::new(path)?)?;
+        if let Ok(old) = fs::metadata(path) {
+            file.file().set_permissions(old.permissions())?;
+        }
+        file.write_all(text.as_bytes())?;
+        file.finish()
+    };
+    write().map_err(|error: io::Error| Exit::unwritable(path, error))
+}
+
+/// Returns all texts that features enable.
+fn named(features: &dyn TableLike) -> Vec<String> {
+    let enabled = features.iter().filter_map(|(_, item)| item.as_array());
+    let texts = enabled.flatten().filter_map(Value::as_str);
+    texts.map(str::to_owned).collect()
 }
 
 /// Returns a text of a line in `[patch]`.
@@ -440,5 +508,48 @@ tokio = \"1\"
             let patch = manifest.patch("tokio").expect("it is there");
             assert_eq!(patch.is_ours, is_ours, "{line}");
         }
+    }
+
+    #[test]
+    fn features_are_written_and_taken_back() {
+        let tokio = &REPLACEMENTS[0];
+        let all = "all = [\"net\"] # of mine\n";
+        for (features, written) in [
+            (
+                String::new(),
+                "\n[features]\ninspect = [\"tokio/inspect\"]\nsim = [\"tokio/sim\"]\n".to_owned(),
+            ),
+            (
+                format!("\n[features]\n{all}"),
+                format!("\n[features]\n{all}inspect = [\"tokio/inspect\"]\nsim = [\"tokio/sim\"]\n"),
+            ),
+            (
+                "\n[features]\ninspect = [\n  \"net\", # of mine\n]\n".to_owned(),
+                "\n[features]\ninspect = [\n  \"net\", # of mine\n  \"tokio/inspect\",\n]\nsim = [\"tokio/sim\"]\n"
+                    .to_owned(),
+            ),
+        ] {
+            let mut manifest = manifest(&format!("{PLAIN}{features}"));
+            manifest.enable("inspect", "tokio/inspect");
+            manifest.enable("sim", "tokio/sim");
+            assert_eq!(manifest.changed(), format!("{PLAIN}{written}"));
+            let mut left_out = LeftOut::default();
+            manifest.leave_out_own_features(tokio, "tokio", &|_| false, &mut left_out);
+            assert_eq!(manifest.document.to_string(), format!("{PLAIN}{features}"));
+            assert!(left_out.emptied.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_feature_that_another_one_names_or_that_was_there_stays() {
+        let text = "[features]\ndefault = [\"inspect\"]\ninspect = [\"rt/inspect\"]\nsim = [\"rt?/sim\"]\n";
+        let mut manifest = manifest(text);
+        let mut left_out = LeftOut::default();
+        let had = |name: &str| name == "sim";
+        manifest.leave_out_own_features(&REPLACEMENTS[0], "rt", &had, &mut left_out);
+        let left = "[features]\ndefault = [\"inspect\"]\ninspect = []\nsim = []\n";
+        assert_eq!(manifest.changed(), left);
+        assert_eq!(left_out.emptied, ["inspect", "sim"]);
+        assert_eq!(left_out.enabled, ["rt/inspect", "rt?/sim"]);
     }
 }

@@ -29,6 +29,7 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::shell;
 use cargo::{Conflict, Project};
+use features::Got;
 use lock::Lock;
 use manifest::{Manifest, Source};
 use replacement::{REPLACEMENTS, Replacement};
@@ -52,7 +53,12 @@ Examples:
   blitz migrate --only tokio       leave all other packages as they are
   blitz migrate --undo             take it back
 
-It writes lines like these into the Cargo.toml of the workspace, and makes Cargo.lock follow:
+It writes lines like these, and makes Cargo.lock follow: the first into each package of the
+program that depends on Tokio, the others into the Cargo.toml of the workspace.
+
+  [features]
+  inspect = [\"tokio/inspect\"]   # for blitz why, trace, lint and top
+  sim = [\"tokio/sim\"]           # for tests with #[tokio::sim]
 
   [patch.crates-io]
 ";
@@ -61,7 +67,7 @@ const END: &str = "
 
 Every package of the tree that depends on tokio 1, rayon-core 1 (as rayon does), parking_lot
 0.12, parking_lot_core 0.9 (as dashmap does) or atomic-wait 1 then gets blitz-io under that
-name. No source changes. Commit both files; in CI, `blitz migrate --check` fails when a later
+name. No source changes. Commit the files; in CI, `blitz migrate --check` fails when a later
 `cargo update` has brought the registry's package back.
 
 Exit statuses:
@@ -90,11 +96,16 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["check", "undo"])]
     dry_run: bool,
 
-    /// Takes the replacement back: both files become what they were, if they have not changed
-    /// since. Else the lines are removed, and Cargo returns to the versions of before where they
-    /// still fit.
-    #[arg(long, conflicts_with_all = ["path", "git", "registry", "only"])]
+    /// Takes the replacement back: all files become what they were, if they have not changed
+    /// since. A manifest that has changed loses the lines only, and the report names it; Cargo then returns
+    /// to the versions of before where they still fit.
+    #[arg(long, conflicts_with_all = ["path", "git", "registry", "only", "no_features"])]
     undo: bool,
+
+    /// Writes no features into the packages of the program. `cargo publish` refuses a package with them, as the
+    /// registry's Tokio has none of them; `--features tokio/inspect` works without.
+    #[arg(long, conflicts_with = "check")]
+    no_features: bool,
 
     /// Replaces these only, separated by commas: tokio, rayon-core, parking_lot, parking_lot_core, atomic-wait.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = ["tokio", "rayon-core", "parking_lot", "parking_lot_core", "atomic-wait"])]
@@ -247,9 +258,13 @@ pub fn inspect_feature(folder: &Path) -> Option<Feature> {
         files.find(|file| file.is_file())
     };
     let feature = Lock::read(&find("Cargo.lock")?).ok()??.inspect_feature();
-    // A feature of the program's own, whose packages are in Cargo.lock.
+    // A feature of the program's own, whose packages are in Cargo.lock. `blitz migrate` writes it.
     let manifest = find("Cargo.toml").and_then(|file| Manifest::read(&file).ok());
-    let has_own = manifest.is_some_and(|manifest| manifest.has_feature("inspect", feature.name));
+    let has_own = manifest.is_some_and(|manifest| manifest.has_feature("inspect"));
+    let has_own = has_own || feature.must_migrate || {
+        let project = Project::find(&folder).ok();
+        project.is_some_and(|project| project.members.iter().any(|it| it.has_inspect()))
+    };
     Some(if has_own {
         Feature {
             name: "inspect",
@@ -295,6 +310,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
             source.as_ref(),
             &options,
             arguments.dry_run,
+            !arguments.no_features,
         )?
     };
     // If nothing was done, the error says all.
@@ -383,35 +399,42 @@ fn elsewhere(
 }
 
 /// Replaces what can be replaced, or nothing if Tokio stays. `options`: those that name the source. `is_dry`: both files
-/// then become again what they were.
+/// then become again what they were. `with_features`: the program's packages get features of their own, too.
 fn migrate(
     project: &Project,
     wanted: &[&'static Replacement],
     source: Option<&Source>,
     options: &str,
     is_dry: bool,
+    with_features: bool,
 ) -> Result<Report, Exit> {
     // Nothing is written if one of the files is not understood.
     Manifest::read(&project.manifest)?;
     Lock::read(&project.lock)?;
-    let (begin, times) = (Files::read(project)?, Times::of(project));
+    let begin = Files::of(project)?;
+    let times = Times::of(&begin);
     let saved = (!is_dry).then(|| Saved::begin(project, &begin));
     let saved = saved.transpose()?;
     let tried = attempt(project, wanted, source);
-    let (end, after) = (Files::read(project)?, Lock::read(&project.lock)?);
     let stays = tried.as_ref().map(|(_, tried)| tokio_stays(wanted, tried));
-    let keeps = !is_dry && matches!(stays, Ok(None));
+    let why = stays.as_ref().ok().copied().flatten().map(str::to_owned);
+    let got = match (&tried, &why) {
+        (Ok(_), None) if with_features => write_features(project, wanted),
+        _ => Ok(Ok(vec![])),
+    };
+    let (end, after) = (begin.again()?, Lock::read(&project.lock)?);
+    let keeps = !is_dry && tried.is_ok() && why.is_none() && got.is_ok();
     if !keeps && end != begin {
-        begin.write(project)?;
-        times.restore(project);
+        begin.write()?;
+        times.restore();
     }
     match saved {
-        Some(mut saved) if keeps && end != begin => saved.end(&end)?,
-        Some(saved) => saved.discard_new(),
+        Some(saved) if keeps && end != begin => saved.end(&end)?,
+        Some(saved) => saved.cancel()?,
         None => {}
     }
-    let why = stays.ok().flatten().map(str::to_owned);
     let (before, tried) = tried?;
+    let got = got?;
     if let Some(why) = why {
         let others = Tried::replaced(wanted, &tried);
         let report = Report::new(project, given_up(wanted, &before, &why), None);
@@ -435,16 +458,38 @@ fn migrate(
         finding
     });
     let report = Report::new(project, findings.collect(), Some((&before, &after)));
-    let report = report.with_by_hand(&after);
+    let report = report.with_by_hand(&after).with_features(got);
     let is_changed = end != begin;
     Ok(if is_dry {
-        let next = format!("`blitz migrate{}{options}` does this.", only(wanted));
+        let features = if with_features { "" } else { " --no-features" };
+        let next = format!(
+            "`blitz migrate{}{options}{features}` does this.",
+            only(wanted)
+        );
         report
-            .dry_run(begin.lines_to(&end))
+            .dry_run(begin.lines_to(&end, project))
             .with_next(is_changed.then_some(next))
     } else {
-        report.with_next(is_changed.then(|| after_change(project, &after)))
+        report.with_next(is_changed.then(|| after_change(project, &after, with_features)))
     })
+}
+
+/// Writes the features of the program's packages, if Tokio is replaced. Returns why Cargo refuses them.
+fn write_features(
+    project: &Project,
+    wanted: &[&'static Replacement],
+) -> Result<Result<Vec<Got>, String>, Exit> {
+    if interrupt::is_pressed() {
+        return Err(Exit::Interrupted);
+    }
+    let tokio = &REPLACEMENTS[0];
+    let lock = Lock::read(&project.lock)?.unwrap_or_default();
+    let is_ours = lock.ours(tokio).is_some() && lock.locked(tokio).is_empty();
+    if is_ours && wanted.iter().any(|known| known.name == tokio.name) {
+        features::write(project)
+    } else {
+        Ok(Ok(vec![]))
+    }
 }
 
 /// Replaces what can be replaced. Returns the lock file of before, and the result for each package. If it fails, both files
@@ -513,21 +558,15 @@ fn given_up(wanted: &[&'static Replacement], lock: &Lock, why: &str) -> Vec<Find
 }
 
 /// Returns what to do after a replacement.
-fn after_change(project: &Project, lock: &Lock) -> String {
+fn after_change(project: &Project, lock: &Lock, with_features: bool) -> String {
     let has_tokio = lock.ours(&REPLACEMENTS[0]).is_some();
-    // Cargo.lock has the packages of a dependency's feature only if a feature of the program names it. Else Cargo
-    // chooses their versions anew for each build, even with --locked.
-    let inspect = if has_tokio {
-        format!(
-            "\n\n{}\n\n`blitz lint -- PROGRAM` and `blitz trace -- PROGRAM` then need no more. A program that runs \
-             answers `blitz why`, `top` and `trace` if it was started with BLITZ_INSPECT=1.",
-            features::advice(project)
-        )
+    let features = if has_tokio && with_features {
+        format!("\n\n{}", features::advice(project))
     } else {
         String::new()
     };
     format!(
-        "Build and test the program now. `blitz migrate --undo` takes the replacement back.{inspect}"
+        "Build and test the program now. `blitz migrate --undo` takes the replacement back.{features}"
     )
 }
 
@@ -585,7 +624,7 @@ fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> R
     if interrupt::is_pressed() {
         return Err(Exit::Interrupted);
     }
-    let begin = Files::read(project)?;
+    let begin = Files::of(project)?;
     let lock = Lock::read(&project.lock)?.unwrap_or_default();
     let locked = lock.locked(known);
     let mut manifest = Manifest::read(&project.manifest)?;
@@ -607,7 +646,7 @@ fn replace(project: &Project, known: &Replacement, source: Option<&Source>) -> R
     match resolve(project, known) {
         Ok(()) => Ok(Tried::Replaced),
         Err(why) => {
-            begin.write(project)?;
+            begin.write()?;
             match cargo::unreachable(&why, wants_ours(source)) {
                 // No other package fares better.
                 Some(advice) => Err(Exit::Failed(format!("{why}\n\n{advice}"))),

@@ -6,6 +6,7 @@ use blitz_io_bench::report::wrapped;
 use serde::Serialize;
 
 use super::cargo::Project;
+use super::features::Got;
 use super::lock::{Lock, OURS};
 use super::replacement::{REPLACEMENTS, Replacement};
 use crate::exit::Exit;
@@ -190,10 +191,18 @@ pub struct Report {
     changed: Vec<Change>,
     /// The replacement was taken back.
     undone: bool,
-    /// Both files are as they were: this is what would change.
+    /// The features that packages of the program got, to enable those of blitz-io's tokio.
+    features: Vec<Got>,
+    /// Why Cargo refuses these features.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_features: Option<String>,
+    /// The files that were taken back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    restored: Vec<String>,
+    /// All files are as they were: this is what would change.
     dry_run: bool,
-    /// With a dry run, the lines that the manifest would lose, each after a `-`, and get, each after a `+`.
-    lines: Vec<String>,
+    /// With a dry run, the manifests that would change, and the lines that each would lose, after a `-`, and get, after a `+`.
+    lines: Vec<(String, Vec<String>)>,
     /// The next step for the user.
     #[serde(skip)]
     next: Option<String>,
@@ -211,6 +220,9 @@ impl Report {
             by_hand: vec![],
             changed: locks.map_or_else(Vec::new, |(old, new)| changes(old, new)),
             undone: false,
+            features: vec![],
+            no_features: None,
+            restored: vec![],
             dry_run: false,
             lines: vec![],
             next: None,
@@ -239,16 +251,30 @@ impl Report {
         self.given_up.is_some()
     }
 
-    /// Says that the replacement was taken back.
-    pub fn undone(self) -> Report {
+    /// Says that the replacement was taken back, in these files.
+    pub fn undone(self, restored: Vec<String>) -> Report {
         Report {
             undone: true,
+            restored,
             ..self
         }
     }
 
-    /// Says that this is what would change, with these lines of the manifest.
-    pub fn dry_run(self, lines: Vec<String>) -> Report {
+    /// Adds the features that packages got, or why Cargo refuses them.
+    pub fn with_features(self, got: Result<Vec<Got>, String>) -> Report {
+        let (features, no_features) = match got {
+            Ok(features) => (features, None),
+            Err(why) => (vec![], Some(why)),
+        };
+        Report {
+            features,
+            no_features,
+            ..self
+        }
+    }
+
+    /// Says that this is what would change, with these lines of the manifests.
+    pub fn dry_run(self, lines: Vec<(String, Vec<String>)>) -> Report {
         Report {
             dry_run: true,
             lines,
@@ -280,7 +306,7 @@ impl Report {
     fn text(&self) -> String {
         let mut text = format!("{}\n\n", self.manifest);
         if self.undone {
-            text += "Taken back.\n";
+            _ = writeln!(text, "Taken back in {}.", self.restored.join(", "));
             self.write_versions(&mut text);
         } else {
             for finding in &self.packages {
@@ -335,10 +361,13 @@ impl Report {
                 let _ = writeln!(text, "\n{title}\n  - {}", changes.join(", "));
             }
         }
+        self.write_features(&mut text);
         if self.dry_run {
-            match &self.lines[..] {
-                [] => text += "\nCargo.toml would stay as it is.\n",
-                lines => _ = writeln!(text, "\nIn Cargo.toml\n  {}", lines.join("\n  ")),
+            if self.lines.is_empty() {
+                text += "\nCargo.toml would stay as it is.\n";
+            }
+            for (name, lines) in &self.lines {
+                _ = writeln!(text, "\nIn {name}\n  {}", lines.join("\n  "));
             }
             text += "\nNothing is changed.\n";
         }
@@ -346,6 +375,26 @@ impl Report {
             let _ = writeln!(text, "\n{next}");
         }
         text
+    }
+
+    /// Writes which packages have new features. A dry run shows the lines instead.
+    fn write_features(&self, text: &mut String) {
+        if let Some(why) = &self.no_features {
+            let title = "No package of the program has got the features `inspect` and `sim`, as Cargo refuses them:";
+            _ = writeln!(text, "\n{title}\n{why}");
+        }
+        if self.features.is_empty() || self.dry_run {
+            return;
+        }
+        text.push_str("\nNew features\n");
+        for got in &self.features {
+            _ = writeln!(
+                text,
+                "  - {} in {}",
+                got.features.join(" and "),
+                got.manifest
+            );
+        }
     }
 
     /// Writes which versions of the registry the tree has again.

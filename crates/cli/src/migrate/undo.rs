@@ -1,115 +1,152 @@
 //! `blitz migrate --undo`, and the files that it needs.
 //!
-//! Cargo's build folder keeps both files as they were before and after the replacement. If they
-//! have not changed since, they become again what they were, byte for byte. Several programs may
-//! share a build folder, so each has a folder of its own there, named for the path of its manifest.
-//! A file in it holds that path, and files that belong to another manifest are not used.
+//! Cargo's build folder keeps all files as they were before and after the replacement. If they
+//! have not changed since, they become again what they were, byte for byte. A manifest that has
+//! changed loses the lines of the replacement only.
+//!
+//! The files of before are saved before anything is changed, and those of after at the end. So
+//! a run that was stopped in the middle has left only the first ones. They count if the manifests have
+//! no other changes than those of the replacement.
+//!
+//! Several programs may share a build folder, so each has a folder of its own there, named for the path of its manifest.
+//! Saved files that do not have this manifest belong to another program, and are not used.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::cargo::{self, Project};
+use super::features::{FEATURES, shown};
 use super::lock::Lock;
-use super::manifest::{LeftOut, Manifest};
+use super::manifest::{self, LeftOut, Manifest};
 use super::replacement::{REPLACEMENTS, Replacement};
 use super::report::{Finding, Report, listed};
 use crate::exit::Exit;
 
-/// The file that holds the path of the manifest to which saved files belong.
-const OWNER: &str = "manifest-path";
+/// The files of before the replacement, and those of after it.
+const BEFORE: &str = "before.json";
+const AFTER: &str = "after.json";
 
-/// The contents of both files.
-#[derive(PartialEq, Eq)]
-pub struct Files {
-    manifest: Vec<u8>,
-    /// `None` if there is no such file.
-    lock: Option<Vec<u8>>,
-}
+/// The texts of files, by their paths; `None` if there is no such file.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Files(BTreeMap<PathBuf, Option<String>>);
 
 impl Files {
-    /// Reads both files of the program.
-    pub fn read(project: &Project) -> Result<Files, Exit> {
-        Files::of(&project.manifest, &project.lock)
-            .map_err(|error| Exit::unreadable(&project.lock, error))
+    /// Reads the files that a replacement changes: the manifest of the workspace, the lock file, and the manifests of the
+    /// packages that depend on Tokio.
+    pub fn of(project: &Project) -> Result<Files, Exit> {
+        let members = project.members.iter().map(|member| &member.manifest);
+        Files::read(
+            [&project.manifest, &project.lock]
+                .into_iter()
+                .chain(members),
+        )
     }
 
-    fn of(manifest: &Path, lock: &Path) -> io::Result<Files> {
-        Ok(Files {
-            manifest: fs::read(manifest)?,
-            lock: match fs::read(lock) {
-                Err(error) if error.kind() == ErrorKind::NotFound => None,
-                lock => Some(lock?),
-            },
-        })
+    /// Reads the same files once more.
+    pub fn again(&self) -> Result<Files, Exit> {
+        Files::read(self.0.keys())
     }
 
-    /// Writes both files of the program.
-    pub fn write(&self, project: &Project) -> Result<(), Exit> {
-        self.put(&project.manifest, &project.lock)
-            .map_err(|error| Exit::unwritable(&project.lock, error))
-    }
-
-    /// Returns the lines of the manifest that the other one has not, each after a `-`, and those that only the other one has,
-    /// each after a `+`.
-    pub fn lines_to(&self, other: &Files) -> Vec<String> {
-        let [old, new] = [self, other].map(|files| String::from_utf8_lossy(&files.manifest));
-        let only = |of: &str, other: &str, sign| -> Vec<String> {
-            let mut others: Vec<&str> = other.lines().collect();
-            let is_new = |line: &&str| match others.iter().position(|other| other == line) {
-                Some(at) => {
-                    others.swap_remove(at);
-                    false
-                }
-                None => !line.trim().is_empty(),
-            };
-            let lines = of.lines().filter(is_new);
-            lines.map(|line| format!("{sign}{line}")).collect()
+    fn read<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Files, Exit> {
+        let read = |path: &PathBuf| match fs::read_to_string(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok((path.clone(), None)),
+            Err(error) => Err(Exit::unreadable(path, error)),
+            Ok(text) => Ok((path.clone(), Some(text))),
         };
-        [only(&old, &new, '-'), only(&new, &old, '+')].concat()
+        let files: Result<_, Exit> = paths.map(read).collect();
+        files.map(Files)
     }
 
-    fn put(&self, manifest: &Path, lock: &Path) -> io::Result<()> {
-        fs::write(manifest, &self.manifest)?;
-        match &self.lock {
-            Some(text) => fs::write(lock, text),
-            None => match fs::remove_file(lock) {
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            },
+    /// Makes the files what they are here. Those that are so already are not touched.
+    pub fn write(&self) -> Result<(), Exit> {
+        let now = self.again()?;
+        for (path, text) in &self.0 {
+            match text {
+                _ if now.0.get(path) == Some(text) => {}
+                Some(text) => manifest::write(path, text)?,
+                None => fs::remove_file(path).map_err(|error| Exit::unwritable(path, error))?,
+            }
         }
+        Ok(())
+    }
+
+    fn text(&self, path: &Path) -> Option<&str> {
+        self.0.get(path)?.as_deref()
+    }
+
+    /// Returns the manifests: all that is no lock file.
+    fn manifests<'a>(&'a self, project: &'a Project) -> impl Iterator<Item = (&'a Path, &'a str)> {
+        let files = self.0.iter().filter(|(path, _)| **path != project.lock);
+        files.filter_map(|(path, text)| Some((path.as_path(), text.as_deref()?)))
+    }
+
+    /// Returns the manifests that differ in the other ones, each with the lines that only this has, after a `-`, and those that
+    /// only the other has, after a `+`.
+    pub fn lines_to<'a>(
+        &'a self,
+        other: &'a Files,
+        project: &'a Project,
+    ) -> Vec<(String, Vec<String>)> {
+        let all = self.manifests(project).map(|(path, old)| {
+            let new = other.text(path).unwrap_or_default();
+            let lines = [only(old, new, '-'), only(new, old, '+')].concat();
+            (shown(project, path), lines)
+        });
+        all.filter(|(_, lines)| !lines.is_empty()).collect()
     }
 }
 
-/// When both files were changed. Cargo runs some build scripts again if a file of their package is newer.
-pub struct Times([Option<SystemTime>; 2]);
+/// Returns the lines of a text that another one has not, each after a sign.
+fn only(of: &str, other: &str, sign: char) -> Vec<String> {
+    let mut others: Vec<&str> = other.lines().collect();
+    let is_new = |line: &&str| match others.iter().position(|other| other == line) {
+        Some(at) => {
+            others.swap_remove(at);
+            false
+        }
+        None => !line.trim().is_empty(),
+    };
+    let lines = of.lines().filter(is_new);
+    lines.map(|line| format!("{sign}{line}")).collect()
+}
+
+/// When files were changed. Cargo runs some build scripts again if a file of their package is newer.
+pub struct Times(Vec<(PathBuf, SystemTime)>);
 
 impl Times {
-    pub fn of(project: &Project) -> Times {
-        let time = |path| fs::metadata(path).and_then(|file| file.modified()).ok();
-        Times([&project.manifest, &project.lock].map(time))
+    pub fn of(files: &Files) -> Times {
+        let time = |path: &PathBuf| {
+            let time = fs::metadata(path).and_then(|file| file.modified()).ok()?;
+            Some((path.clone(), time))
+        };
+        Times(files.0.keys().filter_map(time).collect())
     }
 
     /// Sets the times of files that have become what they were. A wrong one does no harm.
-    pub fn restore(&self, project: &Project) {
-        for (path, time) in [&project.manifest, &project.lock].into_iter().zip(self.0) {
-            if let (Some(time), Ok(file)) = (time, File::options().write(true).open(path)) {
-                let _ = file.set_modified(time);
+    pub fn restore(&self) {
+        for (path, time) in &self.0 {
+            if let Ok(file) = File::options().write(true).open(path) {
+                let _ = file.set_modified(*time);
             }
         }
     }
 }
 
-/// The folder with both files of one program as they were before the replacement, and after it.
+/// The folder with the files of one program as they were before the replacement, and after it.
 pub struct Saved {
     folder: PathBuf,
-    /// The path of the program's manifest.
+    /// The manifest of the program's workspace.
     manifest: PathBuf,
     /// This run saved the files as they were before.
     is_new: bool,
+    /// The files of after the last replacement.
+    last: Option<Files>,
 }
 
 impl Saved {
@@ -120,42 +157,51 @@ impl Saved {
         let key: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         Saved {
             folder: project.target.join("blitz-migrate").join(key),
-            manifest,
+            manifest: project.manifest.clone(),
             is_new: false,
+            last: None,
         }
-    }
-
-    /// Returns `true` if the files in the folder are those of this program.
-    fn belongs(&self) -> bool {
-        fs::read(self.folder.join(OWNER))
-            .is_ok_and(|owner| owner == self.manifest.as_os_str().as_encoded_bytes())
     }
 
     /// Saves the files before they are changed. If they are as the last run left them, those of
     /// before that run are kept instead.
     pub fn begin(project: &Project, files: &Files) -> Result<Saved, Exit> {
         let mut saved = Saved::of(project);
-        if saved.load("after").as_ref() != Some(files) || saved.load("before").is_none() {
-            saved.discard();
-            saved.is_new = true;
-            saved.save("before", files)?;
-            // Last: without the owner's path, nothing in the folder is used.
-            let owner = saved.folder.join(OWNER);
-            fs::write(&owner, saved.manifest.as_os_str().as_encoded_bytes())
-                .map_err(|error| Exit::unwritable(&owner, error))?;
+        let (before, last) = (saved.load(BEFORE), saved.load(AFTER));
+        match before {
+            Some(before) if is_left_by_us(project, &before, last.as_ref())? => {
+                // Those that this run is the first to change.
+                let mut all = files.clone();
+                all.0.extend(before.0);
+                saved.save(BEFORE, &all)?;
+                saved.last = last;
+                // Until this run ends, it may have been stopped.
+                let _ = fs::remove_file(saved.folder.join(AFTER));
+            }
+            _ => {
+                saved.discard();
+                saved.is_new = true;
+                saved.save(BEFORE, files)?;
+            }
         }
         Ok(saved)
     }
 
     /// Saves the files after they were changed.
-    pub fn end(&mut self, files: &Files) -> Result<(), Exit> {
-        self.save("after", files)
+    pub fn end(&self, files: &Files) -> Result<(), Exit> {
+        let mut all = self.last.clone().unwrap_or_default();
+        all.0.extend(files.0.clone());
+        self.save(AFTER, &all)
     }
 
-    /// Removes what was saved, if this run saved it.
-    pub fn discard_new(&self) {
+    /// Leaves what was saved before this run, which has changed nothing.
+    pub fn cancel(&self) -> Result<(), Exit> {
         if self.is_new {
             self.discard();
+        }
+        match &self.last {
+            Some(last) => self.save(AFTER, last),
+            None => Ok(()),
         }
     }
 
@@ -164,19 +210,69 @@ impl Saved {
         let _ = fs::remove_dir_all(&self.folder);
     }
 
-    fn load(&self, when: &str) -> Option<Files> {
-        if !self.belongs() {
-            return None;
-        }
-        let folder = self.folder.join(when);
-        Files::of(&folder.join("Cargo.toml"), &folder.join("Cargo.lock")).ok()
+    fn load(&self, name: &str) -> Option<Files> {
+        let text = fs::read(self.folder.join(name)).ok()?;
+        let files: Files = serde_json::from_slice(&text).ok()?;
+        files.0.contains_key(&self.manifest).then_some(files)
     }
 
-    fn save(&self, when: &str, files: &Files) -> Result<(), Exit> {
-        let folder = self.folder.join(when);
-        fs::create_dir_all(&folder)
-            .and_then(|()| files.put(&folder.join("Cargo.toml"), &folder.join("Cargo.lock")))
-            .map_err(|error| Exit::unwritable(&folder, error))
+    fn save(&self, name: &str, files: &Files) -> Result<(), Exit> {
+        let path = self.folder.join(name);
+        let text = serde_json::to_string(files).map_err(|error| Exit::unwritable(&path, error))?;
+        fs::create_dir_all(&self.folder).map_err(|error| Exit::unwritable(&self.folder, error))?;
+        manifest::write(&path, &text)
+    }
+}
+
+/// Returns `true` if nothing but the replacement has changed the files since `before`. `after`: how it left them; `None` if
+/// it was stopped.
+fn is_left_by_us(project: &Project, before: &Files, after: Option<&Files>) -> Result<bool, Exit> {
+    if let Some(after) = after {
+        return Ok(after.again()? == *after);
+    }
+    let now = before.again()?;
+    let mut left_out = LeftOut::default();
+    let mut bare = |path: &Path, text: &str| {
+        let mut manifest = Manifest::parse(path, text.to_owned())?;
+        take_out(project, path, &mut manifest, None, &mut left_out);
+        Ok::<_, Exit>(manifest.changed().trim_end().to_owned())
+    };
+    for (path, text) in before.manifests(project) {
+        let is_same = match now.text(path) {
+            Some(now) => bare(path, now)? == bare(path, text)?,
+            None => false,
+        };
+        if !is_same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Removes what the replacement has written into a manifest. `before`: its text of before, if that is known.
+fn take_out(
+    project: &Project,
+    path: &Path,
+    manifest: &mut Manifest,
+    before: Option<&str>,
+    left_out: &mut LeftOut,
+) {
+    if path == project.manifest {
+        for known in &REPLACEMENTS {
+            if manifest.patch(known.name).is_some_and(|it| it.is_ours) {
+                manifest.remove(known.name);
+            }
+        }
+    }
+    let before = before.and_then(|text| Manifest::parse(path, text.to_owned()).ok());
+    let had = |feature: &str| {
+        let before = before.as_ref();
+        before.is_some_and(|before| before.has_feature(feature))
+    };
+    for member in &project.members {
+        if member.manifest == path {
+            manifest.leave_out_own_features(&REPLACEMENTS[0], &member.tokio, &had, left_out);
+        }
     }
 }
 
@@ -187,23 +283,26 @@ impl Saved {
 /// Fails if there is nothing to take back.
 pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
     let saved = Saved::of(project);
-    let now = Files::read(project)?;
+    let (before, after) = (saved.load(BEFORE), saved.load(AFTER));
+    let mut now = Files::of(project)?;
+    if let Some(before) = &before {
+        now.0.extend(before.again()?.0);
+    }
     let old = Lock::read(&project.lock)?.unwrap_or_default();
-    let before = saved.load("before");
-    let mut left_out = LeftOut::default();
-    let is_undone = match before {
-        Some(before) if saved.load("after").as_ref() == Some(&now) => {
-            before.write(project)?;
-            true
-        }
+    let mut taken = Taken::default();
+    match before {
+        Some(before) if is_left_by_us(project, &before, after.as_ref())? => before.write()?,
         before => remove(
             project,
             &now,
-            before.is_some().then(|| saved.folder.join("before")),
-            &mut left_out,
+            &before.unwrap_or_default(),
+            &after.unwrap_or_default(),
+            &mut taken,
         )?,
-    };
+    }
     saved.discard();
+    let end = now.again()?;
+    let is_undone = end != now;
     let lock = Lock::read(&project.lock)?;
     let has_lock = lock.is_some();
     let new = lock.unwrap_or_default();
@@ -215,18 +314,34 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
         !known.own_features.is_empty() && old.ours(known).is_some() && new.ours(known).is_none()
     };
     let mut next = Vec::new();
-    if now.lock.is_some() && !has_lock {
+    if is_undone && !taken.changed.is_empty() {
+        next.push(of_changed(&taken.changed));
+    }
+    if now.text(&project.lock).is_some() && !has_lock {
         next.push("Cargo.lock is gone, as there was none before.".to_owned());
     }
-    if !left_out.enabled.is_empty() {
-        next.push(of_left_out(&left_out));
-    } else if REPLACEMENTS.iter().any(gone) {
-        next.push("If you build with the feature `tokio/inspect`, leave that out now: the registry's tokio does not have it.".to_owned());
+    if !taken.left_out.enabled.is_empty() {
+        next.push(of_left_out(&taken.left_out));
+    }
+    if REPLACEMENTS.iter().any(gone) {
+        let options = FEATURES.map(|feature| format!("--features {feature}"));
+        next.push(format!(
+            "Leave {} out of your commands now, as in CI: the registry's tokio has no such features.",
+            listed(&options)
+        ));
     }
     let next = (!next.is_empty()).then(|| next.join("\n\n"));
     // Without the file, nothing says which packages the program needs.
     let report = Report::new(project, findings, has_lock.then_some((&old, &new)));
-    let report = if is_undone { report.undone() } else { report };
+    let report = if is_undone {
+        let restored = now
+            .0
+            .keys()
+            .filter(|path| end.0.get(*path) != now.0.get(*path));
+        report.undone(restored.map(|path| shown(project, path)).collect())
+    } else {
+        report
+    };
     report.with_next(next).print(json)?;
     if is_undone {
         Ok(Exit::Done)
@@ -236,6 +351,26 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
             project.manifest.display()
         )))
     }
+}
+
+/// What was taken back in files that have changed since the replacement.
+#[derive(Default)]
+struct Taken {
+    left_out: LeftOut,
+    /// The manifests that have changed, where the files of before are known.
+    changed: Vec<String>,
+}
+
+/// Says which files have other changes.
+fn of_changed(names: &[String]) -> String {
+    let (have, it) = match names.len() {
+        1 => ("has", "it has"),
+        _ => ("have", "they have"),
+    };
+    format!(
+        "{} {have} changed since `blitz migrate`: {it} lost the lines only, and the rest stays.",
+        names.join(", ")
+    )
 }
 
 /// Describes the features that were removed from those of the program.
@@ -278,35 +413,41 @@ pub fn own_feature(message: &str, again: &str) -> Option<String> {
     ))
 }
 
-/// Removes the lines, and lets Cargo return to the versions of before where they still fit. Returns `false` if there is
-/// no such line. Adds to `left_out` what the program's own features enable no longer.
+/// Makes each manifest that has not changed since the replacement what it was before, removes the lines from the others, and
+/// lets Cargo return to the versions of before where they still fit.
 fn remove(
     project: &Project,
     now: &Files,
-    before: Option<PathBuf>,
-    left_out: &mut LeftOut,
-) -> Result<bool, Exit> {
-    let mut manifest = Manifest::read(&project.manifest)?;
-    let mut removed = Vec::new();
-    for known in &REPLACEMENTS {
-        if manifest
-            .patch(known.name)
-            .is_some_and(|patch| patch.is_ours)
-        {
-            manifest.remove(known.name);
-            manifest.leave_out_own_features(known, left_out);
-            removed.push(known);
+    before: &Files,
+    after: &Files,
+    taken: &mut Taken,
+) -> Result<(), Exit> {
+    let mut end = Files::default();
+    for (path, text) in now.manifests(project) {
+        let known = before.text(path);
+        let new = match known {
+            Some(known) if after.text(path) == Some(text) => known.to_owned(),
+            _ => {
+                let mut manifest = Manifest::parse(path, text.to_owned())?;
+                take_out(project, path, &mut manifest, known, &mut taken.left_out);
+                manifest.changed()
+            }
+        };
+        if known.is_some_and(|known| known != new) {
+            taken.changed.push(shown(project, path));
         }
+        end.0.insert(path.to_owned(), Some(new));
     }
-    if removed.is_empty() {
-        return Ok(false);
+    end.write()?;
+    let is_changed = now
+        .manifests(project)
+        .any(|(path, text)| end.text(path) != Some(text));
+    if now.text(&project.lock).is_none() || !is_changed {
+        return Ok(());
     }
-    manifest.write()?;
-    if now.lock.is_none() {
-        return Ok(true);
-    }
+    let old = Lock::read(&project.lock)?.unwrap_or_default();
     if let Err(message) = cargo::update(project, &["--workspace"]) {
-        now.write(project)?;
+        now.write()?;
         let stay = "Cargo does not resolve the program without the replacements, so they stay";
         return Err(Exit::Failed(
             match (
@@ -320,9 +461,12 @@ fn remove(
             },
         ));
     }
-    let before = before.and_then(|folder| Lock::read(&folder.join("Cargo.lock")).ok()?);
-    let before = before.unwrap_or_default();
-    for known in removed {
+    let before = before.text(&project.lock).map(Lock::parse);
+    let before = before.and_then(Result::ok).unwrap_or_default();
+    for known in REPLACEMENTS
+        .iter()
+        .filter(|known| old.ours(known).is_some())
+    {
         let now = Lock::read(&project.lock)?.unwrap_or_default();
         if let ([new], [old]) = (&now.locked(known)[..], &before.locked(known)[..])
             && new != old
@@ -332,5 +476,5 @@ fn remove(
             let _ = cargo::update(project, &[&package, "--precise", old]);
         }
     }
-    Ok(true)
+    Ok(())
 }

@@ -64,7 +64,11 @@ impl World {
             ("atomic-wait", "1.1.0", "blitz-io-futex"),
         ] {
             let folder = self.at(&format!("blitz-io/drop-in/{name}"));
-            library(&folder, name, version, &ours(on));
+            let features = match name {
+                "tokio" => "\n[features]\ninspect = []\nsim = []\n",
+                _ => "",
+            };
+            library(&folder, name, version, &(ours(on) + features));
         }
         for (name, dependencies) in [
             ("blitz-io", needs),
@@ -95,14 +99,26 @@ impl World {
 
     /// Runs Cargo in this folder.
     fn cargo_in(&self, folder: &str, arguments: &[&str]) -> &World {
+        let (is_done, said) = self.try_cargo(folder, arguments);
+        assert!(is_done, "cargo {arguments:?}: {said}");
+        self
+    }
+
+    /// Runs Cargo in the program's folder, where it fails. Returns what it says.
+    fn refuses(&self, arguments: &[&str]) -> String {
+        let (is_done, said) = self.try_cargo("program", arguments);
+        assert!(!is_done, "cargo {arguments:?}: {said}");
+        said
+    }
+
+    fn try_cargo(&self, folder: &str, arguments: &[&str]) -> (bool, String) {
         let ran = Command::new(env!("CARGO"))
             .args(arguments)
             .current_dir(self.at(folder))
             .output()
             .expect("cargo starts");
         let said = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.success(), "cargo {arguments:?}: {said}");
-        self
+        (ran.status.success(), said.into_owned())
     }
 
     /// Resolves the program.
@@ -208,7 +224,7 @@ fn a_lock_file_does_not_hold_back_the_replacement() {
     assert_eq!(world.files(), (manifest, lock));
 
     let ran = world.blitz(0, &["--undo"]);
-    let said = "Taken back.\ntokio            1.28.0 of the registry\n";
+    let said = "Taken back in Cargo.lock, Cargo.toml.\ntokio            1.28.0 of the registry\n";
     assert!(ran.out.contains(said), "{}", ran.out);
     assert_eq!(world.files(), before);
     let ran = world.blitz(1, &["--undo"]);
@@ -322,7 +338,16 @@ fn saved_files_of_another_manifest_are_not_used() {
     let [saved] = &saved[..] else {
         panic!("one program was migrated: {saved:?}");
     };
-    write(&saved.join("manifest-path"), "/elsewhere/Cargo.toml");
+    for name in ["before.json", "after.json"] {
+        let file = saved.join(name);
+        let text = fs::read_to_string(&file).expect("the file is there");
+        let elsewhere = world.at("elsewhere");
+        let program = world.at("program");
+        let [here, there] =
+            [&program, &elsewhere].map(|path| path.to_str().expect("it is UTF-8").to_owned());
+        assert!(text.contains(&here), "{text}");
+        write(&file, &text.replace(&here, &there));
+    }
     world.publish("tokio", "1.40.0", Some(("bits", "1")));
     world.blitz(0, &["--undo"]);
     // Cargo chose the newest, because nothing named the version of before.
@@ -379,9 +404,6 @@ fn a_server_that_cannot_be_reached_comes_with_advice() {
 fn a_feature_of_the_replacement_alone_is_named_when_it_is_taken_back() {
     let world = World::new("tokio = \"1\"\n");
     world.publish("tokio", "1.28.0", None).checkout("").lock();
-    let tokio = world.at("blitz-io/drop-in/tokio/Cargo.toml");
-    let text = fs::read_to_string(&tokio).expect("the file is there");
-    write(&tokio, &format!("{text}\n[features]\ninspect = []\n"));
     world.migrate(0);
     let plain = world.read("Cargo.toml");
     let asked = plain.replace(
@@ -396,25 +418,20 @@ fn a_feature_of_the_replacement_alone_is_named_when_it_is_taken_back() {
     write(&world.at("program/Cargo.toml"), &plain);
     let ran = world.blitz(0, &["--undo"]);
     assert!(
-        ran.out.contains("the feature `tokio/inspect`"),
+        ran.out
+            .contains("Leave `--features inspect` and `--features sim` out of your commands now"),
         "{}",
         ran.out
     );
 }
 
-/// As `migrate` itself advises.
+/// A user wrote them.
 #[test]
 fn the_programs_own_features_lose_those_of_the_replacement_when_it_is_taken_back() {
     let world = World::new("tokio = \"1\"\n");
     world.publish("tokio", "1.28.0", None).checkout("").lock();
     let plain = world.read("Cargo.toml");
-    let tokio = world.at("blitz-io/drop-in/tokio/Cargo.toml");
-    let text = fs::read_to_string(&tokio).expect("the file is there");
-    write(
-        &tokio,
-        &format!("{text}\n[features]\ninspect = []\nsim = []\n"),
-    );
-    world.migrate(0);
+    world.blitz(0, &["--no-features", "--path", "../blitz-io"]);
     let own = |seen: &str, inspect: &str| {
         format!("\n[features]\nnet = []\nseen = [{seen}]\ninspect = [{inspect}]\n")
     };
@@ -429,12 +446,12 @@ fn the_programs_own_features_lose_those_of_the_replacement_when_it_is_taken_back
     );
     let ran = world.blitz(0, &["--undo"]);
     let said = "`tokio/inspect` and `tokio/sim` are no longer in `[features]` of Cargo.toml: the registry's package has \
-                no such feature. `inspect` is empty now, and stays for builds that name it.";
+                no such feature.";
     assert!(ran.out.contains(said), "{}", ran.out);
-    let left = own("\"net\"", "");
+    let left = "\n[features]\nnet = []\nseen = [\"net\"]\n";
     assert_eq!(
         world.read("Cargo.toml").trim_end(),
-        (plain + &left).trim_end()
+        (plain + left).trim_end()
     );
 }
 
@@ -467,7 +484,7 @@ fn a_dry_run_changes_nothing_and_says_what_would_change() {
     assert_eq!(report["dry_run"], true);
     assert_eq!(
         report["lines"].as_array().map(Vec::len),
-        Some(2),
+        Some(1),
         "{report}"
     );
 
@@ -499,7 +516,7 @@ fn a_line_that_cargo_does_not_use_is_found_and_used() {
     assert!(ran.err.contains("not replaced: tokio"), "{}", ran.err);
     let manifest = world.read("Cargo.toml");
     // Without a source, the line stays as it is.
-    world.blitz(0, &[]);
+    world.blitz(0, &["--no-features"]);
     assert_eq!(world.read("Cargo.toml"), manifest);
     world.blitz(0, &["--check"]);
 }
@@ -553,7 +570,7 @@ fn a_library_that_needs_a_newer_tokio_is_named() {
         .publish("needs", "1.0.0", Some(("tokio", "1.28")))
         .checkout("")
         .lock();
-    world.migrate(0);
+    world.blitz(0, &["--no-features", "--path", "../blitz-io"]);
     world
         .publish("tokio", "1.55.0", None)
         .publish("needs", "1.1.0", Some(("tokio", "1.55")))
@@ -593,6 +610,21 @@ fn a_library_that_needs_a_newer_tokio_is_named() {
     world.migrate(0);
     world.is_current();
     world.blitz(0, &["--check"]);
+    // With the features, Cargo keeps it, and refuses another one.
+    let migrated = world.files();
+    world.cargo(&["update"]);
+    assert_eq!(world.files(), migrated);
+    let both = migrated
+        .0
+        .replace("needs = \"1\"", "needs = \"1\"\nnewer = \"1\"");
+    write(&world.at("program/Cargo.toml"), &both);
+    let said = world.refuses(&["update", "--workspace"]);
+    let why = "depends on `tokio` with feature `inspect` but `tokio` does not have that feature";
+    assert!(said.contains(why), "{said}");
+    // The way out is the same.
+    world.blitz(0, &["--undo"]);
+    assert!(world.read("Cargo.lock").contains("1.55.0"));
+    assert!(world.read("Cargo.toml").contains("newer"));
 }
 
 /// Cargo creates the lock file when it is asked, and it goes again.
@@ -865,4 +897,157 @@ fn wrong_arguments_are_told_from_failures() {
     let ran = world.blitz(1, &["--path", "../blitz-io"]);
     assert!(ran.err.contains("Cargo.lock cannot be read"), "{}", ran.err);
     assert!(!world.read("Cargo.toml").contains("patch"));
+}
+
+/// A workspace of three packages: one has Tokio from the workspace, one under another name for one system, and one for its
+/// tests.
+fn workspace() -> World {
+    let world = World::new("");
+    let root =
+        "[workspace]\nmembers = [\"a\", \"b\", \"c\"]\n\n[workspace.dependencies]\ntokio = \"1\"\n";
+    write(&world.at("program/Cargo.toml"), root);
+    for (name, dependencies) in [
+        (
+            "a",
+            "tokio.workspace = true # ours\n\n[features]\n# Of mine.\nall = []\n",
+        ),
+        (
+            "b",
+            "\n[target.'cfg(all())'.dependencies]\nrt = { package = \"tokio\", version = \"1\" }\n",
+        ),
+        ("c", "\n[dev-dependencies]\ntokio = \"1\"\n"),
+    ] {
+        library(
+            &world.at(&format!("program/{name}")),
+            name,
+            "0.1.0",
+            dependencies,
+        );
+    }
+    world.publish("tokio", "1.28.0", None).checkout("").lock();
+    world
+}
+
+/// Returns the files of the workspace.
+fn files_of_workspace(world: &World) -> Vec<String> {
+    let files = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "a/Cargo.toml",
+        "b/Cargo.toml",
+        "c/Cargo.toml",
+    ];
+    files.map(|name| world.read(name)).to_vec()
+}
+
+const FEATURES: &str = "inspect = [\"tokio/inspect\"]\nsim = [\"tokio/sim\"]\n";
+
+#[test]
+fn each_package_with_tokio_gets_the_features_and_loses_them_again() {
+    let world = workspace();
+    let before = files_of_workspace(&world);
+    let ran = world.blitz(0, &["--dry-run", "--path", "../blitz-io"]);
+    let shown =
+        "In b/Cargo.toml\n  +[features]\n  +inspect = [\"rt/inspect\"]\n  +sim = [\"rt/sim\"]\n";
+    assert!(ran.out.contains(shown), "{}", ran.out);
+    assert_eq!(files_of_workspace(&world), before);
+
+    let ran = world.blitz(0, &["--path", "../blitz-io"]);
+    let said = "New features\n  - inspect and sim in a/Cargo.toml\n  - inspect and sim in b/Cargo.toml\n  \
+                - inspect and sim in c/Cargo.toml\n";
+    assert!(ran.out.contains(said), "{}", ran.out);
+    assert_eq!(world.read("a/Cargo.toml"), before[2].clone() + FEATURES);
+    let renamed = FEATURES.replace("tokio/", "rt/");
+    let written = format!("{}\n[features]\n{renamed}", before[3]);
+    assert_eq!(world.read("b/Cargo.toml"), written);
+    let written = format!("{}\n[features]\n{FEATURES}", before[4]);
+    assert_eq!(world.read("c/Cargo.toml"), written);
+    world.is_current();
+    // Cargo knows the feature in each of them.
+    world.cargo(&["tree", "--features", "inspect,sim", "--offline"]);
+    // A second run changes nothing.
+    let after = files_of_workspace(&world);
+    world.migrate(0);
+    assert_eq!(files_of_workspace(&world), after);
+    let ran = world.blitz(0, &["--undo"]);
+    let said = "Taken back in Cargo.lock, Cargo.toml, a/Cargo.toml, b/Cargo.toml, c/Cargo.toml.";
+    assert!(ran.out.contains(said), "{}", ran.out);
+    assert_eq!(files_of_workspace(&world), before);
+}
+
+#[test]
+fn a_manifest_that_was_changed_by_hand_loses_the_lines_only() {
+    for is_saved in [true, false] {
+        let world = workspace();
+        let before = files_of_workspace(&world);
+        world.migrate(0);
+        let file = world.at("program/a/Cargo.toml");
+        write(&file, &(world.read("a/Cargo.toml") + "more = [\"all\"]\n"));
+        if !is_saved {
+            fs::remove_dir_all(world.at("program/target")).expect("the folder can be removed");
+        }
+        let ran = world.blitz(0, &["--undo"]);
+        let said = "a/Cargo.toml has changed since `blitz migrate`: it has lost the lines only, and the rest stays.";
+        assert_eq!(ran.out.contains(said), is_saved, "{}", ran.out);
+        let mut expected = before;
+        expected[2] += "more = [\"all\"]\n";
+        assert_eq!(files_of_workspace(&world), expected);
+    }
+}
+
+/// What a run has left that was killed is not the state of before for the next one.
+#[test]
+fn a_run_that_was_stopped_in_the_middle_loses_nothing() {
+    let stopped = || {
+        let world = workspace();
+        let before = files_of_workspace(&world);
+        world.migrate(0);
+        let saved = fs::read_dir(world.at("program/target/blitz-migrate"));
+        let mut saved = saved.expect("the folder is there");
+        let saved = saved
+            .next()
+            .expect("it has a folder")
+            .expect("it can be read");
+        // The run would write this last.
+        fs::remove_file(saved.path().join("after.json")).expect("the file is there");
+        write(&world.at("program/c/Cargo.toml"), &before[4]);
+        (world, before)
+    };
+    let (world, before) = stopped();
+    world.blitz(0, &["--undo"]);
+    assert_eq!(files_of_workspace(&world), before);
+
+    let (world, before) = stopped();
+    world.migrate(0);
+    assert!(world.read("c/Cargo.toml").contains("inspect"));
+    world.blitz(0, &["--undo"]);
+    assert_eq!(files_of_workspace(&world), before);
+
+    // What a user has written since stays.
+    let (world, before) = stopped();
+    let file = world.at("program/a/Cargo.toml");
+    write(&file, &(world.read("a/Cargo.toml") + "more = [\"all\"]\n"));
+    world.migrate(0);
+    world.blitz(0, &["--undo"]);
+    assert!(world.read("a/Cargo.toml").contains("more = "));
+    world.blitz(0, &["--undo"]);
+    assert!(world.read("a/Cargo.toml").contains("more = "));
+    assert_eq!(world.read("b/Cargo.toml"), before[3]);
+}
+
+/// Such as an older release.
+#[test]
+fn features_that_the_replacement_has_not_are_not_written() {
+    let world = World::new("tokio = \"1\"\n");
+    world.publish("tokio", "1.28.0", None).checkout("").lock();
+    let tokio = world.at("blitz-io/drop-in/tokio/Cargo.toml");
+    let text = fs::read_to_string(&tokio).expect("the file is there");
+    write(&tokio, &text.replace("sim = []\n", ""));
+    let ran = world.blitz(0, &["--path", "../blitz-io"]);
+    let said =
+        "No package of the program has got the features `inspect` and `sim`, as Cargo refuses them";
+    assert!(ran.out.contains(said), "{}", ran.out);
+    assert!(!world.read("Cargo.toml").contains("features"));
+    world.blitz(0, &["--check"]);
+    world.is_current();
 }
