@@ -11,8 +11,7 @@ use crate::migrate::{self, Feature};
 use crate::shell;
 
 /// How to build with the feature, where the command for that is not known.
-pub const HOW: &str =
-    "build it with --features blitz-io/inspect, or tokio/inspect after `blitz migrate`.";
+pub const HOW: &str = "build it with --features blitz-io/inspect, or, on Tokio, with --features inspect, which `blitz migrate` writes.";
 
 /// Returns `true` if the program has the text that is in each program that can answer. `None` if it cannot be read.
 pub fn is_in(program: &Path) -> Option<bool> {
@@ -50,7 +49,7 @@ pub fn missing(begin: &str, command: &str, words: &[OsString]) -> Exit {
 /// Returns `true` if the command line names the feature, and the Tokio of the current folder has none.
 pub fn is_missing_tokio(words: &[OsString]) -> bool {
     let mut names = words.iter();
-    let is_asked = names.any(|word| word.to_string_lossy().contains("tokio/inspect"));
+    let is_asked = names.any(|word| is_named(&word.to_string_lossy()));
     is_asked && migrate::inspect_feature(".".as_ref()).is_some_and(|feature| feature.must_migrate)
 }
 

@@ -108,7 +108,7 @@ impl Recorder {
                     "{begin}: it failed before its end; see blitz {command} --help"
                 ));
                 if feature::is_missing_tokio(words) {
-                    exit.with_advice("Tokio has its feature `inspect` after `blitz migrate`.")
+                    exit.with_advice("Tokio has its feature `inspect` after `blitz migrate`, and so has your program: --features inspect")
                 } else {
                     exit
                 }

@@ -35,10 +35,9 @@ Examples:
 
 The program runs as always, and as often as you say. It needs not hang: two locks that are taken
 in both orders are a fault in the run in which nothing happens. It must be built with the
-feature `inspect` of blitz-io, or of the package tokio that `blitz migrate` writes into
-Cargo.toml (`cargo test --features inspect`, with the line inspect = [\"tokio/inspect\"] below
-[features]), and it must exit: a process that a signal ends writes no record. Its other processes
-are read, too.
+feature `inspect`: `blitz migrate` writes it into the Cargo.toml of a program on Tokio
+(blitz lint -- cargo test --features inspect), and one on blitz-io asks for blitz-io/inspect.
+It must exit: a process that a signal ends writes no record. Its other processes are read, too.
 
 It sees the locks, channels and semaphores of blitz-io, and those of Tokio and parking_lot after
 `blitz migrate`. Locks of std are not seen: blitz_io::thread::Mutex and parking_lot::Mutex are.

@@ -1,6 +1,6 @@
 //! The program's own features `inspect` and `sim`, which enable those of blitz-io's tokio.
 //!
-//! Each package of the program that depends on Tokio gets both. A feature that no package of the program names has no
+//! Each package of the program that depends on Tokio gets both. A package that has `blitz-io` as well records with that, too. A feature that no package of the program names has no
 //! packages in `Cargo.lock`, so that Cargo would choose their versions anew for each build, with `--locked` too.
 
 use std::path::{Path, PathBuf};
@@ -14,6 +14,8 @@ use super::undo::Files;
 use crate::exit::Exit;
 
 const TOKIO: &str = "tokio";
+/// A program may have it beside Tokio, as for `blitz_io::trace::request`.
+const OURS: &str = "blitz-io";
 /// The features: those of blitz-io's tokio have the same names.
 pub const FEATURES: [&str; 2] = ["inspect", "sim"];
 
@@ -23,7 +25,7 @@ pub struct Member {
     pub manifest: PathBuf,
     /// The name that Tokio has in the package.
     pub tokio: String,
-    /// The features that it has not, each with the value that enables that of Tokio.
+    /// What its features do not enable yet: a feature, and the value that enables the one of a dependency.
     missing: Vec<(&'static str, String)>,
     /// The programs of the package.
     programs: Vec<String>,
@@ -38,26 +40,31 @@ impl Member {
 
     fn of(package: &Value) -> Option<Member> {
         let dependencies = package["dependencies"].as_array()?;
-        // That of the program rather than that of its tests, and one that is always there rather than an optional one.
         let tokio = dependencies.iter().filter(|it| is_tokio(it));
-        let tokio = tokio.min_by_key(|it| (!it["kind"].is_null(), it["optional"] == true))?;
-        let name = tokio["rename"].as_str().unwrap_or(TOKIO);
-        let weak = if tokio["optional"] == true { "?" } else { "" };
+        let (name, tokio) = reached(tokio, TOKIO)?;
+        let ours = dependencies.iter().filter(|it| it["name"] == OURS);
+        let ours = reached(ours, OURS).map(|(_, ours)| ours);
         let features = package["features"].as_object();
-        let is_enabled = |feature: &str| {
-            let wanted = [format!("{name}/{feature}"), format!("{name}?/{feature}")];
+        let is_missing = |value: &String| {
+            let wanted = [value.clone(), value.replacen("?/", "/", 1)];
             let own = features.into_iter().flat_map(|own| own.values());
             let mut values = own.filter_map(Value::as_array).flatten();
-            values.any(|it| wanted.iter().any(|wanted| it == wanted))
+            !values.any(|it| wanted.iter().any(|wanted| it == wanted))
         };
-        let missing = FEATURES.into_iter().filter(|it| !is_enabled(it));
-        let missing = missing.map(|it| (it, format!("{name}{weak}/{it}")));
+        let [inspect, sim] = FEATURES;
+        let wanted = [
+            Some((inspect, format!("{tokio}/{inspect}"))),
+            ours.map(|ours| (inspect, format!("{ours}/{inspect}"))),
+            Some((sim, format!("{tokio}/{sim}"))),
+        ];
+        let missing = wanted.into_iter().flatten();
+        let missing = missing.filter(|(_, value)| is_missing(value));
         let targets = package["targets"].as_array().into_iter().flatten();
         let programs = targets.filter(|it| it["kind"][0] == "bin");
         let programs = programs.filter_map(|it| it["name"].as_str());
         Some(Member {
             manifest: package["manifest_path"].as_str()?.into(),
-            tokio: name.to_owned(),
+            tokio: name,
             missing: missing.collect(),
             programs: programs.map(str::to_owned).collect(),
         })
@@ -82,6 +89,15 @@ impl Member {
         }
         manifest.write()
     }
+}
+
+/// Returns the name of a dependency, and how features name it. That of the program rather than that of its tests, and one that is
+/// always there rather than an optional one.
+fn reached<'a>(all: impl Iterator<Item = &'a Value>, name: &str) -> Option<(String, String)> {
+    let found = all.min_by_key(|it| (!it["kind"].is_null(), it["optional"] == true))?;
+    let name = found["rename"].as_str().unwrap_or(name);
+    let weak = if found["optional"] == true { "?" } else { "" };
+    Some((name.to_owned(), format!("{name}{weak}")))
 }
 
 /// Returns `true` for a dependency that blitz-io's tokio takes the place of, and that the program's features can reach.
@@ -126,9 +142,13 @@ pub fn write(project: &Project) -> Result<Result<Vec<Got>, String>, Exit> {
         begin.write()?;
         return Ok(Err(why));
     }
-    let got = lacking().map(|member| Got {
-        manifest: shown(project, &member.manifest),
-        features: member.missing.iter().map(|(feature, _)| *feature).collect(),
+    let got = lacking().map(|member| {
+        let features = FEATURES.into_iter();
+        let features = features.filter(|it| member.missing.iter().any(|(name, _)| name == it));
+        Got {
+            manifest: shown(project, &member.manifest),
+            features: features.collect(),
+        }
     });
     Ok(Ok(got.collect()))
 }
@@ -216,6 +236,11 @@ mod tests {
                 json!([plain]),
                 &json!({"inspect": ["blitz-io/inspect"], "all": ["tokio/sim"]}),
                 &both[..1],
+            ),
+            (
+                json!([plain, {"name": "blitz-io", "kind": null}]),
+                &json!({"inspect": ["tokio/inspect"], "sim": ["tokio/sim"]}),
+                &[("inspect", "blitz-io/inspect")],
             ),
             (
                 json!([plain]),

@@ -145,6 +145,9 @@ pub struct Saved {
     manifest: PathBuf,
     /// This run saved the files as they were before.
     is_new: bool,
+    /// The program has changed since an earlier replacement. What that has saved stays, and its files of after differ from those
+    /// of this run: so no file becomes what it was, and each loses the lines.
+    is_mixed: bool,
     /// The files of after the last replacement.
     last: Option<Files>,
 }
@@ -159,6 +162,7 @@ impl Saved {
             folder: project.target.join("blitz-migrate").join(key),
             manifest: project.manifest.clone(),
             is_new: false,
+            is_mixed: false,
             last: None,
         }
     }
@@ -178,6 +182,7 @@ impl Saved {
                 // Until this run ends, it may have been stopped.
                 let _ = fs::remove_file(saved.folder.join(AFTER));
             }
+            Some(_) if has_lines(project)? => saved.is_mixed = true,
             _ => {
                 saved.discard();
                 saved.is_new = true;
@@ -189,6 +194,9 @@ impl Saved {
 
     /// Saves the files after they were changed.
     pub fn end(&self, files: &Files) -> Result<(), Exit> {
+        if self.is_mixed {
+            return Ok(());
+        }
         let mut all = self.last.clone().unwrap_or_default();
         all.0.extend(files.0.clone());
         self.save(AFTER, &all)
@@ -247,6 +255,13 @@ fn is_left_by_us(project: &Project, before: &Files, after: Option<&Files>) -> Re
         }
     }
     Ok(true)
+}
+
+/// Returns `true` if the manifest of the workspace has lines of a replacement.
+fn has_lines(project: &Project) -> Result<bool, Exit> {
+    let manifest = Manifest::read(&project.manifest)?;
+    let mut patches = REPLACEMENTS.iter().filter_map(|it| manifest.patch(it.name));
+    Ok(patches.any(|patch| patch.is_ours))
 }
 
 /// Removes what the replacement has written into a manifest. `before`: its text of before, if that is known.

@@ -28,10 +28,10 @@ const THREADS: &str = "what the threads do:";
 const NO_TIMEOUTS: &str = "with --no-timeouts, ";
 const WORKER: &str = "is a worker without tasks";
 /// Said of a program with tasks that does not say what these wait for.
-const INSPECT: &str = "with the feature `inspect` (`--features tokio/inspect`), this report says what the tasks wait for";
+const INSPECT: &str = "with the feature `inspect` (`--features inspect`, which `blitz migrate` writes), this report says what the tasks wait for";
 /// Said of a program with tasks of a Tokio that tells nothing about them.
-const MIGRATE: &str = "the tasks of this Tokio say nothing of themselves: after `blitz migrate`, and with the feature \
-`tokio/inspect`, this report names the tasks, the lines at which they wait, and for what";
+const MIGRATE: &str = "the tasks of this Tokio say nothing of themselves: after `blitz migrate`, and with \
+`--features inspect`, this report names the tasks, the lines at which they wait, and for what";
 /// Parts of the names of functions in which a thread of this library waits if it has nothing to do, and what it is then.
 const IDLE: [(&str, &str, &str); 3] = [
     ("blitz_io_runtime::kernel::idle::", "", WORKER),

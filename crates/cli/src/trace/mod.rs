@@ -82,9 +82,10 @@ a line of the report, in any order:
 A comma joins changes of one scenario. It assumes that clients send their next request after the
 answer to the last one, and that there are as many processors as workers.
 
-The program must be built with the feature `inspect` of blitz-io, or of the package tokio that
-`blitz migrate` writes into Cargo.toml. One that runs must answer `blitz ps` as well:
-BLITZ_INSPECT=1 in its environment. For --last, BLITZ_TRACE=1 as well: it records from its
+The program must be built with the feature `inspect`: `blitz migrate` writes it into the
+Cargo.toml of a program on Tokio (cargo build --features inspect), and one on blitz-io asks for
+blitz-io/inspect. One that runs must answer `blitz ps` as well: BLITZ_INSPECT=1 in its
+environment. For --last, BLITZ_TRACE=1 as well: it records from its
 beginning. Each thread keeps its last events, 65,536 unless BLITZ_TRACE_EVENTS says another number,
 of 32 bytes each.
 
@@ -362,29 +363,28 @@ const NO_REQUEST: &str =
 /// Says how a program gets what marks requests. The feature `inspect` is not in the command: that would make each build record.
 fn how_to_mark() -> String {
     let features = "tower";
-    let command = match migrate::add_command(".".as_ref(), features) {
-        Some(command) => format!(
-            "\nThe package blitz-io has these, beside the Tokio of `blitz migrate`:\n\n    {command}\n"
+    let (source, command, end) = match migrate::add_command(".".as_ref(), features) {
+        Some(command) => (
+            "has these, beside the Tokio of `blitz migrate`:",
+            command,
+            "",
         ),
-        None => {
-            let repository = env!("CARGO_PKG_REPOSITORY");
+        None => (
+            "has these. Beside the Tokio of `blitz migrate` take it from the same place:",
             format!(
-                "\nThe package blitz-io has these. Beside the Tokio of `blitz migrate` take it from the same place:\n\n    \
-                 cargo add blitz-io --features {features} --git {repository}\n\n\
-                 In the folder of the program, `blitz trace` prints the exact command.\n"
-            )
-        }
+                "cargo add blitz-io --features {features} --git {}",
+                env!("CARGO_PKG_REPOSITORY")
+            ),
+            "\nIn the folder of the program, `blitz trace` prints the exact command.\n",
+        ),
     };
-    format!("{command}{FEATURE}")
+    format!("\nThe package blitz-io {source}\n\n    {command}\n    blitz migrate\n{FEATURE}{end}")
 }
 
 /// How a program has records only in builds that ask for them.
 const FEATURE: &str = "
-Let the feature `inspect` of the program, below [features] of its Cargo.toml, be that of both:
-
-    inspect = [\"tokio/inspect\", \"blitz-io/inspect\"]
-
-Then `cargo build --features inspect` records, and other builds do not.
+The second command lets the feature `inspect` of the program be that of both. Then
+`cargo build --features inspect` records, and other builds do not.
 ";
 
 /// Writes the files that the user wants.

@@ -245,7 +245,7 @@ mod tests {
         let libc = "7f00-7f10 r-xp 00000000 fe:00 1 /usr/lib/libc.so.6";
         let ours = "7f00-7f10 r-xp 00000000 fe:00 1 /usr/lib/libblitz.so.0";
         let neither = ask("BLITZ_INSPECT=1\0", without, libc);
-        assert!(neither.contains("tokio/inspect"), "{neither}");
+        assert!(neither.contains("blitz migrate"), "{neither}");
         // A program of threads has the feature, but not the code that it does not call.
         assert!(neither.contains("Either it is built without"), "{neither}");
         assert!(
@@ -253,7 +253,7 @@ mod tests {
             "{neither}"
         );
         let both = ask("HOME=/root\0", without, libc);
-        assert!(both.contains("Start it with this variable") && both.contains("tokio/inspect"));
+        assert!(both.contains("Start it with this variable") && both.contains("blitz migrate"));
         assert!(!ask("HOME=/root\0", &with, libc).contains("feature"));
         assert!(ask("BLITZ_INSPECT=1\0", &with, libc).contains("has not started a runtime"));
         // The library may have the feature.

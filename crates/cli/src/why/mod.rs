@@ -59,9 +59,9 @@ macro_rules! needs {
     () => {
         "\
 A process answers if
-  - it is built with the feature `inspect` of blitz-io, or of the package tokio that
-    `blitz migrate` writes into Cargo.toml (cargo run --features inspect, with the line
-    inspect = [\"tokio/inspect\"] below [features] of Cargo.toml),
+  - it is built with the feature `inspect`: `blitz migrate` writes it into the Cargo.toml of a
+    program on Tokio (cargo run --features inspect), and one on blitz-io asks for
+    blitz-io/inspect,
   - BLITZ_INSPECT=1 is in its environment,
   - it has started a runtime, or has called blitz_io::inspect::serve_if_asked(), and
   - it belongs to the same user; root may ask all."

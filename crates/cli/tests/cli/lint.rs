@@ -197,16 +197,18 @@ fn the_commands_to_try_are_those_of_the_program() {
     let inner = folder.path().join("src");
     fs::create_dir(&inner).unwrap();
     // Without a lock file, nothing is known of the program.
-    assert!(lint(&["true"]).contains("tokio/inspect after `blitz migrate`"));
+    assert!(lint(&["true"]).contains("--features inspect, which `blitz migrate` writes"));
     let package = "[[package]]\nname = \"tokio\"\nversion = \"1.40.0\"\n";
     fs::write(folder.path().join("Cargo.lock"), package).unwrap();
     let said = lint(&["true", "a b"]);
     let commands =
-        "  blitz migrate\n  cargo build --features tokio/inspect\n  blitz lint -- true 'a b'\n";
+        "  blitz migrate\n  cargo build --features inspect\n  blitz lint -- true 'a b'\n";
     assert!(said.ends_with(commands), "{said}");
     // Cargo has said that the package has no such feature.
-    let said = lint(&["false", "--features", "tokio/inspect"]);
-    assert!(said.contains("after `blitz migrate`"), "{said}");
+    for feature in ["tokio/inspect", "inspect"] {
+        let said = lint(&["false", "--features", feature]);
+        assert!(said.contains("after `blitz migrate`"), "{said}");
+    }
     assert!(!lint(&["false"]).contains("migrate"));
     let ours = format!("{package}dependencies = [\"blitz-io\"]\n");
     fs::write(folder.path().join("Cargo.lock"), ours).unwrap();

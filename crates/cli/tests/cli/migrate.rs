@@ -1024,15 +1024,44 @@ fn a_run_that_was_stopped_in_the_middle_loses_nothing() {
     assert_eq!(files_of_workspace(&world), before);
 
     // What a user has written since stays.
-    let (world, before) = stopped();
+    let (world, mut before) = stopped();
     let file = world.at("program/a/Cargo.toml");
     write(&file, &(world.read("a/Cargo.toml") + "more = [\"all\"]\n"));
     world.migrate(0);
     world.blitz(0, &["--undo"]);
-    assert!(world.read("a/Cargo.toml").contains("more = "));
+    before[2] += "more = [\"all\"]\n";
+    assert_eq!(files_of_workspace(&world), before);
+}
+
+/// The second run gives the new dependency its feature. One `--undo` takes back both runs.
+#[test]
+fn a_dependency_on_blitz_io_has_the_feature_too() {
+    let world = World::new("tokio = \"1\"\n");
+    world.publish("tokio", "1.28.0", None).checkout("").lock();
+    let blitz = world.at("blitz-io/crates/blitz-io/Cargo.toml");
+    let text = fs::read_to_string(&blitz).expect("the file is there");
+    write(&blitz, &format!("{text}\n[features]\ninspect = []\n"));
+    world.publish("tokio", "1.30.0", None);
+    let before = world.files();
+    world.migrate(0);
+    world.cargo(&["add", "blitz-io", "--path", "../blitz-io/crates/blitz-io"]);
+    let added = world.read("Cargo.toml");
+    let ran = world.blitz(0, &[]);
+    assert!(ran.out.contains("- inspect in Cargo.toml"), "{}", ran.out);
+    let features = "\ninspect = [\"tokio/inspect\", \"blitz-io/inspect\"]\nsim = [\"tokio/sim\"]\n";
+    let expected = added.replace(&format!("\n{FEATURES}"), features);
+    assert_eq!(world.read("Cargo.toml"), expected);
+    world.is_current();
     world.blitz(0, &["--undo"]);
-    assert!(world.read("a/Cargo.toml").contains("more = "));
-    assert_eq!(world.read("b/Cargo.toml"), before[3]);
+    let left = world.read("Cargo.toml");
+    assert!(left.contains("inspect = [\"blitz-io/inspect\"]"), "{left}");
+    assert!(
+        !left.contains("patch") && !left.contains("tokio/"),
+        "{left}"
+    );
+    // The version of before both.
+    assert!(world.read("Cargo.lock").contains("1.28.0"));
+    assert!(before.1.contains("1.28.0"));
 }
 
 /// Such as an older release.

@@ -196,8 +196,7 @@ fn a_program_that_fails_or_writes_nothing_is_no_success() {
             .contains("cargo add blitz-io --features tower --git"),
         "{ran:?}"
     );
-    let feature = "inspect = [\"tokio/inspect\", \"blitz-io/inspect\"]";
-    assert!(ran.out.contains(feature), "{ran:?}");
+    assert!(ran.out.contains("\n    blitz migrate\n"), "{ran:?}");
     let last = ran.out.lines().last();
     assert!(last.unwrap().starts_with("The exit status is 3"), "{ran:?}");
     let ran = expect(1, &["trace", "--", "true"]);
