@@ -378,12 +378,12 @@ struct Taken {
 
 /// Says which files have other changes.
 fn of_changed(names: &[String]) -> String {
-    let (have, it) = match names.len() {
-        1 => ("has", "it has"),
-        _ => ("have", "they have"),
+    let (have, them) = match names.len() {
+        1 => ("has", "it"),
+        _ => ("have", "them"),
     };
     format!(
-        "{} {have} changed since `blitz migrate`: {it} lost the lines only, and the rest stays.",
+        "{} {have} changed since `blitz migrate`: only the lines of this command were removed from {them}.",
         names.join(", ")
     )
 }

@@ -42,7 +42,8 @@ Exit statuses:
   3    the recordings have no request that has ended
   64   the arguments are wrong";
 
-const HELP: &str = "\
+const HELP: &str = concat!(
+    "\
 Examples:
   blitz trace -- target/release/server --selftest      a program that ends
   blitz trace server --for 10s                         ten seconds of one that runs
@@ -80,7 +81,10 @@ a line of the report, in any order:
   \"permits 4\"              the semaphore has four permits; \"permits NAME 4\" if there are several
   \"workers 8\"              and \"blocking threads 8\"
 A comma joins changes of one scenario. It assumes that clients send their next request after the
-answer to the last one, and that there are as many processors as workers.
+answer to the last one, and that there are as many processors as workers. The book has the rest:
+  ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/book/src/guides/slow-reference.md#what-if
 
 The program must be built with the feature `inspect`: `blitz migrate` writes it into the
 Cargo.toml of a program on Tokio (cargo build --features inspect), and one on blitz-io asks for
@@ -94,7 +98,8 @@ Exit statuses:
   1    the program could not be run or has failed, has written no record, does not answer, or, for
        --last, does not record; or a file is missing, cannot be read or written, or is no recording
   3    the recording has no request that has ended: the report is about tasks
-  64   the arguments are wrong";
+  64   the arguments are wrong"
+);
 
 const RECORDER: Recorder = Recorder {
     name: "trace",

@@ -63,6 +63,9 @@ pub(super) fn html(report: &Report) -> String {
     if report.all.count != 0 {
         split(&mut page, "All requests", &report.all);
         split(&mut page, "The slowest percentile", &report.slowest);
+        if let Some(line) = report.longest_poll_text() {
+            _ = writeln!(page, "<p>{}</p>", escaped(&line));
+        }
     }
     tasks(&mut page, &report.tasks);
     objects(&mut page, report);

@@ -987,7 +987,7 @@ fn a_manifest_that_was_changed_by_hand_loses_the_lines_only() {
             fs::remove_dir_all(world.at("program/target")).expect("the folder can be removed");
         }
         let ran = world.blitz(0, &["--undo"]);
-        let said = "a/Cargo.toml has changed since `blitz migrate`: it has lost the lines only, and the rest stays.";
+        let said = "a/Cargo.toml has changed since `blitz migrate`: only the lines of this command were removed from it.";
         assert_eq!(ran.out.contains(said), is_saved, "{}", ran.out);
         let mut expected = before;
         expected[2] += "more = [\"all\"]\n";

@@ -69,6 +69,7 @@ fn a_page_and_a_file_for_chrome_are_written() {
         // The only bar, and room for the text below it.
         "<svg width=\"70\"",
         "src/main.rs:7",
+        "<p>The longest poll took 1.0 ms, and ran for 1.0 ms of it: GET /x",
     ] {
         assert!(page.contains(part), "{page}");
     }
@@ -299,6 +300,7 @@ fn without_requests_tasks_are_reported() {
     for part in [
         "<h2>Tasks, by the line that spawned them</h2>",
         "src/main.rs:7",
+        "<p>The longest poll took 1.0 ms, and ran for 1.0 ms of it: GET /x",
     ] {
         assert!(page.contains(part), "{page}");
     }

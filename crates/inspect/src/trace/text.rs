@@ -116,24 +116,25 @@ impl Report {
             }
         }
         self.elsewhere(text);
-        self.longest_poll(text);
+        if let Some(line) = self.longest_poll_text() {
+            _ = writeln!(text, "\n{line}");
+        }
     }
 
-    /// Shorter polls have no counters, and hardly delay another task.
-    fn longest_poll(&self, text: &mut String) {
-        let Some(poll) = (self.longest_poll.as_ref()).filter(|poll| poll.nanos >= COUNTED) else {
-            return;
-        };
+    /// Returns the sentence about the longest poll. Shorter ones than a millisecond have no counters, and hardly delay another
+    /// task.
+    #[must_use]
+    pub fn longest_poll_text(&self) -> Option<String> {
+        let poll = (self.longest_poll.as_ref()).filter(|poll| poll.nanos >= COUNTED)?;
         let of = match &poll.request {
             Some(request) => format!("{request}, {}", poll.task),
             None => poll.task.clone(),
         };
-        _ = writeln!(
-            text,
-            "\nThe longest poll took {}, and ran for {} of it: {of}",
+        Some(format!(
+            "The longest poll took {}, and ran for {} of it: {of}",
             time(poll.nanos),
             time(poll.running)
-        );
+        ))
     }
 
     fn elsewhere(&self, text: &mut String) {
