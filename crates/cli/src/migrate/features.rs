@@ -40,7 +40,7 @@ impl Member {
 
     fn of(package: &Value) -> Option<Member> {
         let dependencies = package["dependencies"].as_array()?;
-        let tokio = dependencies.iter().filter(|it| is_tokio(it));
+        let tokio = dependencies.iter().filter(is_tokio);
         let (name, tokio) = reached(tokio, TOKIO)?;
         let ours = dependencies.iter().filter(|it| it["name"] == OURS);
         let ours = reached(ours, OURS).map(|(_, ours)| ours);
@@ -159,7 +159,7 @@ pub fn shown(project: &Project, manifest: &Path) -> String {
     short.unwrap_or(manifest).display().to_string()
 }
 
-/// Says what the features are for.
+/// Returns the commands that need the features.
 pub fn advice(project: &Project) -> String {
     let programs = project.members.iter().flat_map(|member| &member.programs);
     let programs: Vec<&str> = programs.map(String::as_str).collect();

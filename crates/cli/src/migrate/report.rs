@@ -196,10 +196,10 @@ pub struct Report {
     /// Why Cargo refuses these features.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_features: Option<String>,
-    /// The files that were taken back.
+    /// The files that `--undo` has changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     restored: Vec<String>,
-    /// All files are as they were: this is what would change.
+    /// The changes were tried and reverted.
     dry_run: bool,
     /// With a dry run, the manifests that would change, and the lines that each would lose, after a `-`, and get, after a `+`.
     lines: Vec<(String, Vec<String>)>,
@@ -251,7 +251,7 @@ impl Report {
         self.given_up.is_some()
     }
 
-    /// Says that the replacement was taken back, in these files.
+    /// Marks the replacement as undone in these files.
     pub fn undone(self, restored: Vec<String>) -> Report {
         Report {
             undone: true,
@@ -273,7 +273,7 @@ impl Report {
         }
     }
 
-    /// Says that this is what would change, with these lines of the manifests.
+    /// Marks the changes as tried and reverted. `lines`: those of the manifests.
     pub fn dry_run(self, lines: Vec<(String, Vec<String>)>) -> Report {
         Report {
             dry_run: true,

@@ -48,7 +48,7 @@ impl Files {
         )
     }
 
-    /// Reads the same files once more.
+    /// Reads the same files as they are now.
     pub fn again(&self) -> Result<Files, Exit> {
         Files::read(self.0.keys())
     }
@@ -368,7 +368,7 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
     }
 }
 
-/// What was taken back in files that have changed since the replacement.
+/// Removals from files that have changed since the replacement.
 #[derive(Default)]
 struct Taken {
     left_out: LeftOut,
@@ -428,8 +428,8 @@ pub fn own_feature(message: &str, again: &str) -> Option<String> {
     ))
 }
 
-/// Makes each manifest that has not changed since the replacement what it was before, removes the lines from the others, and
-/// lets Cargo return to the versions of before where they still fit.
+/// Takes the replacement back in each manifest. One that has not changed since becomes what it was; the others lose the lines.
+/// Cargo then returns to the versions of before where they still fit.
 fn remove(
     project: &Project,
     now: &Files,

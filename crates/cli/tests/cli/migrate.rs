@@ -995,7 +995,7 @@ fn a_manifest_that_was_changed_by_hand_loses_the_lines_only() {
     }
 }
 
-/// What a run has left that was killed is not the state of before for the next one.
+/// A later run does not save the files that a killed one has left as those of before.
 #[test]
 fn a_run_that_was_stopped_in_the_middle_loses_nothing() {
     let stopped = || {
@@ -1023,7 +1023,7 @@ fn a_run_that_was_stopped_in_the_middle_loses_nothing() {
     world.blitz(0, &["--undo"]);
     assert_eq!(files_of_workspace(&world), before);
 
-    // What a user has written since stays.
+    // A change by the user stays.
     let (world, mut before) = stopped();
     let file = world.at("program/a/Cargo.toml");
     write(&file, &(world.read("a/Cargo.toml") + "more = [\"all\"]\n"));
