@@ -45,8 +45,8 @@ program takes over its threads, locks, clocks, sleeps, random numbers, pipes and
 runs at a time, and a seed decides which one goes on at each call. Time is simulated: an hour of
 sleep takes no time.
 
-What a seed does depends on the program and the options only, so --seed N --seeds 1 repeats a failure
-of seed N. Schedules that need numbers about the program take them from one more run without
+What a seed does depends on the program and the options only, so --seed N --seeds 1 repeats a
+failure of seed N. Schedules that need numbers about the program take them from one more run without
 preemptions and faults, which is the same for all seeds.
 
 If a run fails, that order is kept in a file. `replay` repeats it as often as you like, for example
@@ -55,8 +55,8 @@ minutes (--time).
 
 A run fails if the program fails, if no thread can run any more (a deadlock; the report says which
 thread waits where), or if it makes a million calls without progress (a livelock; --limit). With the
-feature inspect of blitz-io, tasks that wait for each other are a deadlock although others run. A call
-that cannot be simulated ends the run as `escaped`, with its name and place: it never passes in
+feature inspect of blitz-io, tasks that wait for each other are a deadlock although others run. A
+call that cannot be simulated ends the run as `escaped`, with its name and place: it never passes in
 silence. Tests with #[ignore] run with --ignored or --include-ignored behind a second --, as with
 `cargo test`. Threads change at calls, and in loops that make none. With half of the seeds, or with
 --preempt all of them, they change between two calls, too, after a number of instructions that the
