@@ -256,8 +256,7 @@ impl Builder {
     /// use blitz_io::sim::{Builder, Cause};
     ///
     /// let checked = Builder::new().check(|| async { Err::<(), _>("on purpose") });
-    /// let error = "\"on purpose\"".to_owned();
-    /// assert_eq!(checked.unwrap_err().cause(), &Cause::Error(error));
+    /// assert_eq!(checked.unwrap_err().cause(), &Cause::Error("on purpose".to_owned()));
     /// ```
     pub fn check<F>(&self, test: impl Fn() -> F) -> Result<Report, Box<Failure>>
     where

@@ -26,6 +26,13 @@ pub enum Cause {
     Panic(String),
     /// The test has returned an error.
     Error(String),
+    /// The code of a host has returned an error.
+    HostError {
+        /// The name of the host.
+        host: String,
+        /// The text of the error, with those of its sources.
+        error: String,
+    },
     /// A predicate of [`always`](super::always) did not hold.
     Always {
         /// Its name.
@@ -83,6 +90,9 @@ impl Cause {
                 one == other
             }
             (Self::Panic(one), Self::Panic(other)) => place(one) == place(other),
+            (Self::HostError { host: one, .. }, Self::HostError { host: other, .. }) => {
+                one == other
+            }
             (Self::Finding { kind: one, .. }, Self::Finding { kind: other, .. }) => one == other,
             (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
         }
@@ -137,6 +147,9 @@ impl fmt::Display for Cause {
             Self::Deadlock => f.write_str("deadlock: no task is ready, and there is no timer"),
             Self::Panic(message) => panicked(f, "a task", message),
             Self::Error(error) => write!(f, "the test has returned an error: {error}"),
+            Self::HostError { host, error } => {
+                write!(f, "host \"{host}\" has ended with an error: {error}")
+            }
             Self::Always { name, why } => {
                 write!(f, "`{name}` does not always hold")?;
                 because(f, why.as_deref())

@@ -207,7 +207,12 @@ impl Hosts {
             match make().await {
                 Some(error) => {
                     guard.0.end(HostEnd::Failed(error.clone()));
-                    run.fail(Cause::Error(format!("host {name}: {error}")));
+                    run.with_notes(|notes, moment| {
+                        let text = format!("the code of {name} has returned an error: {error}");
+                        notes.fault(moment, (None, &[]), text, None);
+                    });
+                    let host = name.to_string();
+                    run.fail(Cause::HostError { host, error });
                 }
                 None => {
                     guard.0.end(HostEnd::Returned);

@@ -456,7 +456,8 @@ impl Run {
     fn culprit(&self, cause: &Cause) -> Option<u64> {
         let state = self.state.borrow();
         match cause {
-            Cause::Panic(_) | Cause::Error(_) if state.current != NONE => {
+            Cause::Panic(_) | Cause::Error(_) | Cause::HostError { .. }
+                if state.current != NONE => {
                 Some(u64::from(state.current) + 1)
             }
             // It is judged after each step.

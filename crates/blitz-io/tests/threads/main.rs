@@ -93,7 +93,7 @@ async fn two_locks_in_two_orders_are_a_deadlock() {
 }
 
 #[blitz_io::sim(threads = "all", seeds = 3)]
-#[should_panic(expected = "the test returned an error: \"on purpose\"")]
+#[should_panic(expected = "the test returned an error: on purpose")]
 async fn an_error_of_the_test_is_in_the_report() -> Result<(), &'static str> {
     Err("on purpose")
 }

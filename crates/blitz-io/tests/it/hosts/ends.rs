@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
+use std::{fmt, io};
 
 use blitz_io::sim::{self, Cause, HostEnd};
 use blitz_io::time::sleep;
@@ -66,14 +67,48 @@ fn an_error_or_a_panic_of_a_host_fails_the_run() {
         let fails = |_me| async { Err::<(), _>("on purpose") };
         waits(sim::host("client", fails)).await;
     });
-    let expected = Cause::Error("host client: \"on purpose\"".into());
-    assert_eq!(failure.unwrap_err().cause(), &expected);
+    let failure = failure.unwrap_err();
+    let expected = Cause::HostError {
+        host: "client".into(),
+        error: "on purpose".into(),
+    };
+    assert_eq!(failure.cause(), &expected);
     let failure = super::builder().check(move || async move {
         let panics = |_me| async { panic!("on purpose") };
         waits(sim::host("client", panics)).await;
     });
     let failure = failure.unwrap_err();
     assert!(matches!(failure.cause(), Cause::Panic(_)), "{failure}");
+}
+
+#[test]
+fn a_report_has_the_text_of_a_hosts_error_and_of_its_sources() {
+    use std::error::Error;
+
+    #[derive(Debug)]
+    struct NoState(io::Error);
+    impl fmt::Display for NoState {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("cannot load the state")
+        }
+    }
+    impl Error for NoState {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+    let failure = super::builder().check(|| async {
+        sim::host("server", |_me| async {
+            let missing = io::Error::new(io::ErrorKind::NotFound, "no such file");
+            Err::<(), Box<dyn Error>>(NoState(missing).into())
+        });
+        std::future::pending::<()>().await;
+    });
+    let text = failure.unwrap_err().to_string();
+    let expected = "host \"server\" has ended with an error: cannot load the state: no such file";
+    assert!(text.contains(expected), "{text}");
+    let event = "the code of server has returned an error: cannot load the state: no such file";
+    assert!(text.contains(event), "{text}");
 }
 
 #[test]

@@ -266,8 +266,11 @@ fn an_error_or_a_panic_of_a_host_fails_the_run() {
             pending::<()>().await;
         })
         .unwrap_err();
-    let error = "host host: \"on purpose\"".to_owned();
-    assert_eq!(failure.cause(), &Cause::Error(error));
+    let expected = Cause::HostError {
+        host: "host".to_owned(),
+        error: "on purpose".to_owned(),
+    };
+    assert_eq!(failure.cause(), &expected);
     let failure = builder()
         .check(|| async {
             sim::host("host", |_| async { panic!("on purpose") });
