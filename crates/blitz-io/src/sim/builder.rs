@@ -201,7 +201,7 @@ impl Builder {
     }
 
     /// Sets whether a task may panic, other than the test's own one. By default a run in which one does fails, also if its
-    /// `JoinHandle` is awaited.
+    /// `JoinHandle` is awaited. Only the run that is reported prints its panics.
     pub fn allow_panics(mut self, are_allowed: bool) -> Self {
         self.settings.limits.panics_are_allowed = are_allowed;
         self

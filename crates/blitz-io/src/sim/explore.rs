@@ -106,8 +106,8 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
     let execution = Execution {
         limits: settings.limits,
         leaks: settings.leaks,
-        // The run that explains a failure prints its panic.
-        is_quiet: !settings.limits.panics_are_allowed,
+        // The run that explains a failure prints its panics, those that are allowed too.
+        is_quiet: true,
     };
     if let Some(trace) = &settings.trace {
         return replay(settings, trace, test);
@@ -312,7 +312,7 @@ fn shrink_and_explain(failure: &mut Failure, settings: &Settings, test: &impl Ru
         shorten(failure, &execution, test);
     }
     execution.limits.explains = true;
-    execution.is_quiet = settings.limits.panics_are_allowed;
+    execution.is_quiet = false;
     let last = once(&execution, Plan::replay(&failure.trace), test);
     match last.cause {
         Some(cause) if cause.is_like(&failure.cause) => {

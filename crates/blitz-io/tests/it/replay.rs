@@ -390,6 +390,42 @@ fn report(test: &str, events: &str) -> String {
     String::from_utf8_lossy(&ran.stderr).into_owned()
 }
 
+/// Also a program for the next test.
+#[test]
+#[should_panic(expected = "the last run")]
+fn a_task_panics_in_each_run() {
+    let runs = std::cell::Cell::new(0);
+    let passes = Builder::new().seeds(10).allow_panics(true).check(|| {
+        runs.set(runs.get() + 1);
+        async {
+            let task = task::spawn(async { panic!("as it may") });
+            assert!(task.await.unwrap_err().is_panic());
+        }
+    });
+    assert!(passes.is_ok() && runs.get() == 10);
+    eprintln!("now a test fails");
+    let failing = Builder::new().seeds(10).allow_panics(true);
+    failing.run(|| async {
+        let task = task::spawn(async { panic!("as it may") });
+        assert!(task.await.unwrap_err().is_panic());
+        let other = task::spawn(async {});
+        task::yield_now().await;
+        assert!(!other.is_finished(), "the last run");
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn allowed_panics_are_printed_once_and_only_those_of_a_run_that_fails() {
+    let text = report("a_task_panics_in_each_run", "20");
+    let (passing, failing) = text.split_once("now a test fails").expect(&text);
+    assert!(!passing.contains("as it may"), "{text}");
+    let (printed, _) = failing
+        .split_once("the simulation has failed")
+        .expect(&text);
+    assert_eq!(printed.matches("as it may").count(), 1, "{text}");
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "starts a program")]
 fn events_of_all_tasks_are_in_one_list() {
