@@ -355,9 +355,16 @@ pub mod metrics;
 pub mod net;
 #[cfg(feature = "rt")]
 pub mod runtime;
+mod note;
 #[cfg(feature = "sim")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sim")))]
 pub mod sim;
+/// What the feature `sim` leaves in a program: the notes for a report, which do nothing here.
+#[cfg(not(feature = "sim"))]
+pub mod sim {
+    #[doc(inline)]
+    pub use crate::note::note;
+}
 #[cfg(feature = "stream")]
 pub mod stream;
 pub mod sync;

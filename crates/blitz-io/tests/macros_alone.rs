@@ -198,3 +198,8 @@ fn try_join_drops_the_values_of_the_others() {
         assert_eq!(Rc::strong_count(&value), 1);
     });
 }
+
+#[test]
+fn a_note_for_a_simulation_stays_in_the_program() {
+    blitz_io::sim::note(format_args!("{} is no simulation", 7));
+}

@@ -19,6 +19,7 @@ use super::excerpt::{Part, excerpt};
 use super::notes::{EVENTS, Happened, Moment, Notes};
 use super::places::is_internal;
 use super::trace::ParseError;
+use crate::note::NOTE;
 
 /// The number of the test's own task in a run.
 pub(super) const TEST: u64 = 1;
@@ -454,6 +455,8 @@ pub(super) struct Line {
     /// The child to which it happened; `None` for the task itself.
     pub(super) child: Option<String>,
     pub(super) text: String,
+    /// The program has said it, by [`note`](super::note).
+    pub(super) is_note: bool,
     /// Number of events of the task that it stands for.
     pub(super) events: usize,
     /// Number of lines before it that it says to be repeated.
@@ -473,6 +476,7 @@ impl Line {
         };
         Self {
             child: said.child.clone(),
+            is_note: said.text.starts_with(NOTE),
             ..Self::new(Some(said.task), step.map(|step| step.moment), &text)
         }
     }

@@ -30,7 +30,8 @@ impl Part {
     }
 }
 
-/// Returns the last lines of a task, and of each of its children: this number of each, and a few of those before each fault.
+/// Returns the last lines of a task, and of each of its children: this number of each, as many notes, and a few of those before
+/// each fault.
 pub(super) fn excerpt(lines: Vec<Line>, last: usize) -> Vec<Part> {
     let lines = folded(with_last_faults(lines), last);
     let is_shown = shown(&lines, last);
@@ -62,14 +63,16 @@ fn with_last_faults(mut lines: Vec<Line>) -> Vec<Line> {
 /// Returns `true` for each line that is shown.
 fn shown(lines: &[Line], last: usize) -> Vec<bool> {
     let mut is_shown = vec![false; lines.len()];
-    let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    // Notes count apart, so that no other event pushes one out.
+    let mut counts: BTreeMap<(Option<&str>, bool), usize> = BTreeMap::new();
     for (at, line) in lines
         .iter()
         .enumerate()
         .rev()
         .filter(|(_, line)| line.is_event())
     {
-        let count = counts.entry(line.child.as_deref()).or_default();
+        let kind = (line.child.as_deref(), line.is_note);
+        let count = counts.entry(kind).or_default();
         *count += 1;
         is_shown[at] = *count <= last;
     }

@@ -187,3 +187,6 @@ pub use schedule::Schedule;
 #[doc(hidden)]
 pub use threads::without_crate;
 pub use trace::{ParseError, Trace};
+
+#[doc(inline)]
+pub use crate::note::note;

@@ -1,5 +1,6 @@
 //! The last events in the text of a failure.
 
+use std::fmt;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use blitz_io::inspect::Named;
-use blitz_io::sim::{Builder, Failure, Outcome};
+use blitz_io::sim::{self, Builder, Failure, Outcome};
 #[cfg(feature = "macros")]
 use blitz_io::sync::Notify;
 use blitz_io::sync::{
@@ -660,4 +661,59 @@ fn failures_of_several_threads_are_explained_at_once() {
         );
         assert_eq!(failure.events().matches("  task ").count(), 2, "{failure}");
     }
+}
+
+#[test]
+fn notes_of_the_program_are_events() {
+    let failure = fails(|| async {
+        let task = task::spawn(async {
+            sim::note("begins\n  and goes on");
+            task::yield_now().await;
+            for count in 0..100 {
+                sim::note(format_args!("count {count}"));
+                for _ in 0..50 {
+                    task::yield_now().await;
+                }
+            }
+            time::sleep(Duration::from_secs(2)).await;
+            sim::note(String::from("has slept"));
+        });
+        task.await.unwrap();
+        panic!("on purpose");
+    });
+    let (_, events) = failure.events().split_once("  task 2").unwrap();
+    let line = line!();
+    has_lines(
+        &failure,
+        &[
+            "  task 2, spawned at ",
+            "earlier events",
+            "note: count 99, at ",
+            "s: note: has slept, at ",
+        ],
+    );
+    assert!(events.contains("note: count 81, at ") && !events.contains("count 80,"), "{events}");
+    let slept = events.lines().find(|line| line.contains("has slept"));
+    assert!(slept.unwrap().ends_with(&format!("events.rs:{}", line - 6)), "{slept:?}");
+
+    let failure = fails(|| async {
+        sim::note("begins\n  and goes on");
+        panic!("on purpose");
+    });
+    has_lines(&failure, &["\"the test\"", "step 1: note: begins and goes on, at "]);
+}
+
+/// A value whose text nothing may ask for.
+struct Silent;
+
+impl fmt::Display for Silent {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("nothing explains this")
+    }
+}
+
+#[test]
+fn a_note_that_no_report_has_is_not_formatted() {
+    sim::note(Silent);
+    Builder::new().seeds(3).run(|| async { sim::note(Silent) });
 }

@@ -365,3 +365,17 @@ fn objects_have_one_number_in_waits_and_events() {
     });
     assert!(!failure.to_string().contains("0x"), "{failure}");
 }
+
+#[test]
+fn a_note_is_one_of_its_host_and_has_the_time() {
+    let failure = fails(|| async {
+        sim::host("server", |_me| async {
+            sleep(SECOND).await;
+            sim::note("is ready");
+            sleep(SECOND).await;
+        });
+        sleep(2 * SECOND).await;
+        panic!("on purpose");
+    });
+    has_lines(failure.events(), &["  server: task 2, ", ", 1s: note: is ready, at "]);
+}
