@@ -24,6 +24,8 @@ enum Kind {
     Pause,
     Partition,
     Loss,
+    ClockSkew,
+    ClockDrift,
     #[cfg(feature = "fs")]
     Disk(Trouble),
 }
@@ -65,6 +67,8 @@ impl Kind {
             Self::Pause => "pauses",
             Self::Partition => "partitions",
             Self::Loss => "losses",
+            Self::ClockSkew => "clock skews",
+            Self::ClockDrift => "clock drifts",
             #[cfg(feature = "fs")]
             Self::Disk(Trouble::Slow) => "slow disks",
             #[cfg(feature = "fs")]
@@ -88,7 +92,7 @@ impl Faults {
         }
     }
 
-    /// Creates settings with all kinds but those of disks.
+    /// Creates settings with all kinds but those of clocks and disks.
     pub fn all() -> Self {
         let faults = Self::new().crashes().blackouts().kills();
         faults.pauses().partitions().losses()
@@ -127,6 +131,18 @@ impl Faults {
     /// Adds times in which links are slow, lose packets, send datagrams twice and reset connections.
     pub fn losses(self) -> Self {
         self.with(Kind::Loss)
+    }
+
+    /// Adds times in which the [time of day](super::system_time) of a host is wrong: it jumps ahead or back by 10 milliseconds to 328
+    /// seconds, and at the end jumps to the right time.
+    pub fn clock_skews(self) -> Self {
+        self.with(Kind::ClockSkew)
+    }
+
+    /// Adds times in which the clock of a host is fast or slow, by 10 to 327,680 parts in a million: [`Instant`] and the timers
+    /// that begin then. What the clock has gained or lost stays.
+    pub fn clock_drifts(self) -> Self {
+        self.with(Kind::ClockDrift)
     }
 
     /// Adds times in which a host's disk is slow: operations take up to 0.2 seconds, and syncs up to 1.5 seconds.
@@ -224,6 +240,12 @@ fn draw_time((least, most): (Duration, Duration)) -> Duration {
     least + range / (STEPS - 1) * draw(STEPS as usize) as u32
 }
 
+/// Returns by how much a clock is wrong, in its units: small and large differences are equally likely.
+fn draw_difference() -> i32 {
+    let size = 10 << draw(STEPS as usize);
+    if draw(2) == 1 { -size } else { size }
+}
+
 /// Injects faults of one kind. The first has the number `first`.
 async fn run(kind: Kind, first: u32, faults: Faults) {
     let is_on = draw(2) != 0;
@@ -273,6 +295,14 @@ fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
             let bad = Link::new().latency(least, most).loss(0.05);
             hosts::set_all_links(bad.duplication(0.05).resets(0.02).splits(0.2));
             Box::new(|| hosts::set_all_links(Link::new()))
+        }
+        Kind::ClockSkew => {
+            host.set_clock_skew(draw_difference().into());
+            Box::new(move || host.set_clock_skew(0))
+        }
+        Kind::ClockDrift => {
+            host.set_clock_drift(draw_difference());
+            Box::new(move || host.set_clock_drift(0))
         }
         #[cfg(feature = "fs")]
         Kind::Disk(trouble) => {

@@ -676,7 +676,8 @@ impl Host {
     pub fn set_clock_drift(&self, parts_per_million: i32) {
         assert_ne!(self.number, 0, "the test itself has the simulation's clock");
         let (hosts, now) = (current(), simulated_now());
-        hosts.note(Some(Fault::Clock), &[self.number], || {
+        let fault = (parts_per_million != 0).then_some(Fault::Clock);
+        hosts.note(fault, &[self.number], || {
             format!("the clock of {self} gets a drift of {parts_per_million} parts in a million")
         });
         hosts.run.with_members(|members| {
@@ -694,7 +695,8 @@ impl Host {
     pub fn set_clock_skew(&self, milliseconds: i64) {
         assert_ne!(self.number, 0, "the test itself has the simulation's clock");
         let hosts = current();
-        hosts.note(Some(Fault::Clock), &[self.number], || {
+        let fault = (milliseconds != 0).then_some(Fault::Clock);
+        hosts.note(fault, &[self.number], || {
             format!("the clock of {self} gets a skew of {milliseconds} ms")
         });
         hosts.run.with_members(|members| {

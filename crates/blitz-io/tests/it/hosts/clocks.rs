@@ -140,3 +140,69 @@ fn random_numbers_of_a_host_do_not_depend_on_others() {
     assert_eq!(alone.len(), 3);
     assert_eq!(alone, draw(2));
 }
+
+#[test]
+fn clocks_are_faults_at_random() {
+    let seconds = Duration::from_secs;
+    let report = builder().seeds(60).run(move || async move {
+        sim::host("wrong", move |_| async move {
+            let (start, begin) = (Instant::now(), sim::system_time());
+            loop {
+                sleep(seconds(1)).await;
+                let day = sim::system_time().duration_since(begin);
+                // The time of day follows the rate of the clock, too.
+                let difference =
+                    day.map(|day| day.as_millis().abs_diff(start.elapsed().as_millis()));
+                sim::sometimes("a skew", difference.is_ok_and(|millis| millis >= 10));
+            }
+        });
+        let other = sim::host("also wrong", move |_| async move {
+            // A timer that has begun follows no change.
+            for _ in 0..40 {
+                sleep(seconds(1)).await;
+            }
+        });
+        let faults = sim::Faults::new().clock_skews().clock_drifts();
+        sim::inject(faults.until(seconds(30)));
+        let start = Instant::now();
+        other.wait().await;
+        sim::sometimes("a fast clock", start.elapsed() < seconds(40));
+        sim::sometimes("a slow clock", start.elapsed() > seconds(40));
+        sim::sometimes("a right clock", start.elapsed() == seconds(40));
+    });
+    assert!(report.never().is_empty(), "{:?}", report.never());
+}
+
+#[test]
+fn a_report_has_the_faults_of_clocks_and_their_ends() {
+    let test = || async {
+        let host = sim::host("server", |_| std::future::pending::<()>());
+        let faults = sim::Faults::new().clock_skews();
+        sim::inject(faults.until(Duration::from_secs(9)));
+        let right = sim::system_time();
+        for _ in 0..20 {
+            sleep(Duration::from_secs(1)).await;
+        }
+        assert_eq!(sim::system_time(), right + Duration::from_secs(20));
+        drop(host);
+        panic!("on purpose");
+    };
+    let failures = (0..20).map(|seed| {
+        let builder = sim::Builder::new().seed(seed).shrink(false);
+        builder.check(test).unwrap_err().to_string()
+    });
+    let mut with_skew = failures.filter(|text| text.contains("injected: clock skews"));
+    let text = with_skew
+        .find(|text| text.contains("gets a skew of "))
+        .unwrap();
+    assert!(text.contains(" ms, by inject"), "{text}");
+    assert!(text.contains("gets a skew of 0 ms, by inject"), "{text}");
+    // An end is no fault.
+    let begins = text.matches("gets a skew of ").count() / 2;
+    let counted = if begins == 1 {
+        "1 change of a clock".into()
+    } else {
+        format!("{begins} changes of clocks")
+    };
+    assert!(text.contains(&counted), "{text}");
+}
