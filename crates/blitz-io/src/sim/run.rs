@@ -457,7 +457,8 @@ impl Run {
         let state = self.state.borrow();
         match cause {
             Cause::Panic(_) | Cause::Error(_) | Cause::HostError { .. }
-                if state.current != NONE => {
+                if state.current != NONE =>
+            {
                 Some(u64::from(state.current) + 1)
             }
             // It is judged after each step.
@@ -849,7 +850,9 @@ impl Decider for Run {
 
     fn panicked(&self) {
         self.note_panic();
-        if !self.limits.panics_are_allowed {
+        // The test's own task, the first one, may not.
+        let is_own = self.state.borrow().current == 0;
+        if is_own || !self.limits.panics_are_allowed {
             self.fail(Cause::Panic(panics::last()));
         }
     }
