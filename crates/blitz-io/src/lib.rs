@@ -353,9 +353,9 @@ pub mod macros;
 pub mod metrics;
 #[cfg(feature = "net")]
 pub mod net;
+mod note;
 #[cfg(feature = "rt")]
 pub mod runtime;
-mod note;
 #[cfg(feature = "sim")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sim")))]
 pub mod sim;

@@ -27,6 +27,10 @@ pub(super) const TEST: u64 = 1;
 pub(super) const VARIABLE: &str = "BLITZ_SIM_EVENTS";
 /// The largest number of tasks, unless all events are shown.
 const TASKS: usize = 8;
+/// The number of ended tasks that are alike and that come before all others.
+const ALIKE: usize = 2;
+/// The number of notes in the list of all tasks' notes.
+const NOTES: usize = 20;
 /// The begin of the sentence about a panic.
 pub(super) const PANICS: &str = "panics at ";
 
@@ -259,6 +263,7 @@ impl LastEvents<'_> {
         let is_all = self.shown == Shown::All;
         let by_line = |text: &mut String, moment, what: &str| line(text, Some(moment), what);
         text.push_str(&self.notes.describe(is_all, by_line));
+        self.notes_of_all_tasks(text);
         let mut chosen: Vec<u64> = self.involved.to_vec();
         chosen.truncate(self.shown.tasks());
         chosen.sort_unstable();
@@ -271,11 +276,55 @@ impl LastEvents<'_> {
                 is_shortened |= self.task(text, own);
             }
         }
-        if let more @ 1.. = self.involved.len().saturating_sub(self.shown.tasks()) {
-            _ = writeln!(text, "  and {}", counted(more as u64, "more task"));
-        }
+        self.left_out(text);
         if is_shortened {
             _ = writeln!(text, "  {VARIABLE}=all shows all events");
+        }
+    }
+
+    /// Writes the last notes of the program in one list, if several tasks have notes.
+    fn notes_of_all_tasks(&self, text: &mut String) {
+        let notes: Vec<&Line> = self.lines.iter().filter(|line| line.is_note).collect();
+        let tasks: BTreeSet<Option<u64>> = notes.iter().map(|line| line.task).collect();
+        if tasks.len() < 2 {
+            return;
+        }
+        text.push_str("  the notes of all tasks\n");
+        let most = match self.shown {
+            Shown::Last(last) => last.min(NOTES),
+            _ => notes.len(),
+        };
+        let earlier = notes.len().saturating_sub(most);
+        if earlier > 0 {
+            _ = writeln!(text, "    … {}", counted(earlier as u64, "earlier note"));
+        }
+        for note in &notes[earlier..] {
+            let task = note
+                .task
+                .map_or_else(String::new, |task| name(task, self.snapshot));
+            let what = note.text.replacen(NOTE, "", 1);
+            line(text, note.moment, &format!("{task}: {what}"));
+        }
+    }
+
+    /// Says how many tasks are left out: those that are like one that is shown, and the others.
+    fn left_out(&self, text: &mut String) {
+        let shown = self.involved.len().min(self.shown.tasks());
+        let (shown, left_out) = self.involved.split_at(shown);
+        let group = |task: &u64| group(*task, self.words, self.snapshot, self.host_of);
+        let mut alike: BTreeMap<u64, u64> = BTreeMap::new();
+        for task in left_out.iter().filter(|task| group(task).is_some()) {
+            let like = shown.iter().find(|shown| group(shown) == group(task));
+            if let Some(&like) = like {
+                *alike.entry(like).or_default() += 1;
+            }
+        }
+        for (like, count) in &alike {
+            let like = name(*like, self.snapshot);
+            _ = writeln!(text, "  and {} like {like}", counted(*count, "more task"));
+        }
+        if let more @ 1.. = left_out.len() as u64 - alike.values().sum::<u64>() {
+            _ = writeln!(text, "  and {}", counted(more, "more task"));
         }
     }
 
@@ -357,6 +406,33 @@ impl LastEvents<'_> {
 fn has_ended(own: &[Line]) -> bool {
     let mut events = own.iter().rev().filter(|line| line.fault.is_none());
     events.next().is_some_and(|line| line.is_end)
+}
+
+/// Returns the host and the line that has spawned a task of a host which has ended. A server has such a task for each connection, and
+/// each life of a host has the same ones again.
+pub(super) fn group<'a>(
+    task: u64,
+    words: &'a Words,
+    snapshot: &Snapshot,
+    host_of: &dyn Fn(u64) -> u32,
+) -> Option<(u32, &'a str)> {
+    let host = host_of(task);
+    let has_ended = snapshot.task(task).is_none();
+    let place = words.spawned_at.get(&task)?;
+    (host != 0 && has_ended).then_some((host, place.as_str()))
+}
+
+/// Returns the tasks, of which those come last that are like several before them: in the same group.
+pub(super) fn alike_last<G: Ord>(tasks: Vec<u64>, group: impl Fn(u64) -> Option<G>) -> Vec<u64> {
+    let mut counts: BTreeMap<G, usize> = BTreeMap::new();
+    let (first, later): (Vec<u64>, Vec<u64>) = tasks.into_iter().partition(|&task| {
+        group(task).is_none_or(|group| {
+            let count = counts.entry(group).or_default();
+            *count += 1;
+            *count <= ALIKE
+        })
+    });
+    [first, later].concat()
 }
 
 /// Returns the tasks that were alive on a host when a fault began that concerns it. Those that ran last before each fault are the
@@ -780,6 +856,29 @@ mod tests {
         // Of many faults the last ones.
         let shown = excerpt_of(of_one(&["a", "!1", "b", "!2", "!3", "!4", "!5", "c"]), 1);
         assert_eq!(shown, ["- 1", "b", "!2", "!3", "!4", "!5", "c"]);
+    }
+
+    #[test]
+    fn connections_fold_although_their_ports_differ() {
+        let texts: Vec<String> = (0..5)
+            .map(|port| format!("accepts a connection of b:{port}, at a.rs:1"))
+            .collect();
+        let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+        let folded = [texts[0], "… the same 4 more times"];
+        assert_eq!(excerpt_of(of_one(&texts), 20), folded);
+        let others = [
+            "accepts a connection of b:1, at a.rs:1",
+            "accepts a connection of c:1, at a.rs:1",
+        ];
+        let others = [&others[..], &others, &others[..1]].concat();
+        assert_eq!(excerpt_of(of_one(&others), 1).len(), 2);
+    }
+
+    #[test]
+    fn tasks_that_are_like_two_others_come_last() {
+        let group = |task: u64| (task > 10).then_some(task % 2);
+        let order = alike_last(vec![11, 13, 15, 1, 3, 5, 12, 17], group);
+        assert_eq!(order, [11, 13, 1, 3, 5, 12, 15, 17]);
     }
 
     #[test]

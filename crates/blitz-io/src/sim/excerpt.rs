@@ -127,13 +127,26 @@ pub(super) fn folded(lines: Vec<Line>, most: usize) -> Vec<Line> {
     text
 }
 
-/// Returns a number for each line, which is the same for lines that differ only by their moments. A fault is like no other
+/// The begin of the sentence about a connection that a listener accepts. Its port is another one each time.
+const ACCEPTS: &str = "accepts a connection of ";
+
+/// Returns the parts of a line's text that a repetition has, too.
+fn without_port(text: &str) -> (&str, &str) {
+    let Some(peer) = text.strip_prefix(ACCEPTS) else {
+        return (text, "");
+    };
+    let (peer, rest) = peer.split_once(", at ").unwrap_or((peer, ""));
+    let host = peer.rsplit_once(':').map_or(peer, |(host, _)| host);
+    (&text[..ACCEPTS.len() + host.len()], rest)
+}
+
+/// Returns a number for each line, which is the same for lines that differ only by their moments, and by the port of a peer. A fault is like no other
 /// line: what is before it is not folded with what is after it.
 fn kinds<'a>(lines: &'a [Line]) -> Vec<usize> {
-    let mut known: BTreeMap<&'a str, usize> = BTreeMap::new();
+    let mut known: BTreeMap<(&'a str, &'a str), usize> = BTreeMap::new();
     let kind = |(at, line): (usize, &'a Line)| match line.fault {
         Some(_) => at,
-        None => *known.entry(&line.text).or_insert(at),
+        None => *known.entry(without_port(&line.text)).or_insert(at),
     };
     lines.iter().enumerate().map(kind).collect()
 }

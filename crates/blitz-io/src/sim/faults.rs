@@ -133,8 +133,8 @@ impl Faults {
         self.with(Kind::Loss)
     }
 
-    /// Adds times in which the [time of day](super::system_time) of a host is wrong: it jumps ahead or back by 10 milliseconds to 328
-    /// seconds, and at the end jumps to the right time.
+    /// Adds times in which the [time of day](super::system_time) of a host is wrong. It jumps ahead or back by 10 milliseconds to
+    /// 328 seconds, and at the end to the right time.
     pub fn clock_skews(self) -> Self {
         self.with(Kind::ClockSkew)
     }

@@ -44,7 +44,7 @@
 //! # The limits of a simulation
 //!
 //! * Tasks change only at the points above. Operations that are not awaited have none: the drop of a guard,
-//!   `Notify::notified` and `notify_waiters`, `try_lock`, and `send` of `watch` and `broadcast`. Between two points a task runs alone: two threads of a multi-thread runtime may
+//!   `Notify::notified` and `notify_waiters`, `try_lock`, and `send` of `watch` and `broadcast`. Between two points a task runs alone. Two threads of a multi-thread runtime may
 //!   also change between two accesses to an atomic, or between the check of a flag and the call of `notified`. The models of loom
 //!   test that, and `blitz sim run --atomics --schedule pct:3 -- cargo test`.
 //! * A closure of `spawn_blocking` runs on the same thread, as one step. If it calls an operation that blocks its thread

@@ -68,6 +68,8 @@ pub(super) struct Happened {
     /// Its number, which is between those of the steps before and after it.
     pub(super) number: u64,
     pub(super) text: String,
+    /// It is about a packet or a connection, and no fault.
+    is_packet: bool,
     /// The hosts that a fault concerns which begins here; empty if it is none, or concerns all.
     pub(super) hosts: Vec<u32>,
 }
@@ -154,6 +156,7 @@ impl Notes {
             moment,
             number: Self::step(),
             text,
+            is_packet: true,
             hosts: Vec::new(),
         });
     }
@@ -181,6 +184,7 @@ impl Notes {
             moment,
             number: Self::step(),
             text,
+            is_packet: false,
             hosts: if fault.is_some() {
                 of.to_vec()
             } else {
@@ -253,17 +257,25 @@ impl Notes {
         line: impl Fn(&mut String, Moment, &str),
     ) -> String {
         let mut text = String::new();
-        let (all, earlier) = if is_all {
-            self.last(usize::MAX, usize::MAX)
+        let faults = if is_all { usize::MAX } else { FAULTS };
+        let (all, mut earlier) = self.last(faults, usize::MAX);
+        let lines = if is_all {
+            all.iter().map(|event| Repeated::once(event)).collect()
         } else {
-            self.last(FAULTS, PACKETS)
+            let mut lines = repeated(&all);
+            earlier += keep_last_packets(&mut lines);
+            lines
         };
         if all.is_empty() {
             return text;
         }
         text.push_str("  the hosts and the network\n");
-        for event in all {
-            line(&mut text, event.moment, &event.text);
+        for Repeated { first, count, last } in lines {
+            let mut what = first.text.clone();
+            if count > 1 {
+                _ = write!(what, " ({count} times, until step {})", last.step);
+            }
+            line(&mut text, first.moment, &what);
         }
         if let more @ 1.. = earlier {
             let ones = if more == 1 { "one" } else { "ones" };
@@ -271,6 +283,59 @@ impl Notes {
         }
         text
     }
+}
+
+/// An event, and those like it before the next fault.
+struct Repeated<'a> {
+    first: &'a Happened,
+    count: usize,
+    /// The moment of the last one.
+    last: Moment,
+}
+
+impl<'a> Repeated<'a> {
+    fn once(event: &'a Happened) -> Self {
+        Self {
+            first: event,
+            count: 1,
+            last: event.moment,
+        }
+    }
+}
+
+/// Returns the events, of which those of packets with the same text are one, unless a fault is between them.
+fn repeated<'a>(all: &[&'a Happened]) -> Vec<Repeated<'a>> {
+    let mut lines: Vec<Repeated<'a>> = Vec::new();
+    // Index of the first line after the last fault.
+    let mut begin = 0;
+    for &event in all {
+        let known = lines[begin..]
+            .iter_mut()
+            .find(|line| line.first.text == event.text);
+        match known.filter(|_| event.is_packet) {
+            Some(line) => (line.count, line.last) = (line.count + 1, event.moment),
+            None => lines.push(Repeated::once(event)),
+        }
+        if !event.is_packet {
+            begin = lines.len();
+        }
+    }
+    lines
+}
+
+/// Removes the lines of packets but for the last ones. Returns the number of events that they stand for.
+fn keep_last_packets(lines: &mut Vec<Repeated<'_>>) -> usize {
+    let packets = lines.iter().filter(|line| line.first.is_packet).count();
+    let (mut more, mut removed) = (packets.saturating_sub(PACKETS), 0);
+    lines.retain(|line| {
+        let is_removed = line.first.is_packet && more > 0;
+        if is_removed {
+            more -= 1;
+            removed += line.count;
+        }
+        !is_removed
+    });
+    removed
 }
 
 #[cfg(test)]
@@ -298,18 +363,39 @@ mod tests {
         let crash = (Some(Fault::Crash), &[1][..]);
         notes.fault(moment(1), crash, "a crashes".into(), None);
         for step in 2..40 {
-            notes.packet(moment(step), "a packet is lost".into());
+            notes.packet(moment(step), format!("packet {step} is lost"));
         }
         notes.fault(moment(40), (None, &[1]), "a starts again".into(), None);
         let concerned = notes.happened().into_iter().map(|event| event.hosts.len());
         assert_eq!(concerned.sum::<usize>(), 1);
         let all = lines(&notes, true);
-        assert_eq!((all.len(), &*all[2]), (41, "2 a packet is lost"));
+        assert_eq!((all.len(), &*all[2]), (41, "2 packet 2 is lost"));
         let lines = lines(&notes, false);
         assert_eq!(lines[1], "1 a crashes");
-        assert_eq!(lines[2], "30 a packet is lost");
+        assert_eq!(lines[2], "30 packet 30 is lost");
         assert_eq!(lines[12], "40 a starts again");
         assert_eq!(lines[13], "    and 28 earlier ones");
+    }
+
+    #[test]
+    fn packets_with_one_text_are_one_line_until_a_fault() {
+        let mut notes = Notes::default();
+        for step in 1..=20 {
+            notes.packet(moment(step), "what a has sent to b is sent again".into());
+            notes.packet(moment(step), "a packet of a to b is held".into());
+        }
+        notes.fault(moment(21), (None, &[]), "all paths are open".into(), None);
+        notes.packet(moment(22), "a packet of a to b is held".into());
+        assert_eq!(
+            lines(&notes, false)[1..],
+            [
+                "1 what a has sent to b is sent again (20 times, until step 20)",
+                "1 a packet of a to b is held (20 times, until step 20)",
+                "21 all paths are open",
+                "22 a packet of a to b is held",
+            ]
+        );
+        assert_eq!(lines(&notes, true).len(), 43);
     }
 
     #[test]

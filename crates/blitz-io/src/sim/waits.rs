@@ -12,7 +12,9 @@ use blitz_io_inspect::{
 };
 use blitz_io_observe::trace;
 
-use super::events::{LastEvents, Shown, Steps, TEST, at_faults, each_once, in_turns, name};
+use super::events::{
+    LastEvents, Shown, Steps, TEST, alike_last, at_faults, each_once, group, in_turns, name,
+};
 use super::failure::Cause;
 use super::members::Members;
 use super::notes::Notes;
@@ -105,6 +107,7 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     let at_faults = at_faults(&lines, &host_of);
     let mut involved = involved(of, &snapshot, &findings, at_faults);
     involved.retain(|task| !hidden.contains(task));
+    let involved = alike_last(involved, |task| group(task, &words, &snapshot, &host_of));
     snapshot.tasks.retain(|task| !hidden.contains(&task.id));
     let is_own = |wait: &Wait| {
         let task = wait.waiter.task();

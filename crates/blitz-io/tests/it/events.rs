@@ -692,15 +692,24 @@ fn notes_of_the_program_are_events() {
             "s: note: has slept, at ",
         ],
     );
-    assert!(events.contains("note: count 81, at ") && !events.contains("count 80,"), "{events}");
+    assert!(
+        events.contains("note: count 81, at ") && !events.contains("count 80,"),
+        "{events}"
+    );
     let slept = events.lines().find(|line| line.contains("has slept"));
-    assert!(slept.unwrap().ends_with(&format!("events.rs:{}", line - 6)), "{slept:?}");
+    assert!(
+        slept.unwrap().ends_with(&format!("events.rs:{}", line - 6)),
+        "{slept:?}"
+    );
 
     let failure = fails(|| async {
         sim::note("begins\n  and goes on");
         panic!("on purpose");
     });
-    has_lines(&failure, &["\"the test\"", "step 1: note: begins and goes on, at "]);
+    has_lines(
+        &failure,
+        &["\"the test\"", "step 1: note: begins and goes on, at "],
+    );
 }
 
 /// A value whose text nothing may ask for.

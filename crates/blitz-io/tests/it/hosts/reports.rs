@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blitz_io::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use blitz_io::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use blitz_io::net::{TcpListener, TcpStream, UdpSocket};
 use blitz_io::sim::{self, Builder, Failure, Faults, Link, Outcome};
 use blitz_io::time::{sleep, timeout};
@@ -377,5 +377,117 @@ fn a_note_is_one_of_its_host_and_has_the_time() {
         sleep(2 * SECOND).await;
         panic!("on purpose");
     });
-    has_lines(failure.events(), &["  server: task 2, ", ", 1s: note: is ready, at "]);
+    has_lines(
+        failure.events(),
+        &["  server: task 2, ", ", 1s: note: is ready, at "],
+    );
+}
+
+/// The server applies a transfer each time that it arrives, and the client sends it again if the answer is late.
+async fn applies_twice() {
+    let applied = std::rc::Rc::new(std::cell::Cell::new(0));
+    let count = applied.clone();
+    sim::host("server", move |_me| {
+        let applied = count.clone();
+        async move {
+            let listener = TcpListener::bind("0.0.0.0:80").await?;
+            loop {
+                let (mut stream, _) = listener.accept().await?;
+                let applied = applied.clone();
+                blitz_io::task::spawn_local(async move {
+                    let number = stream.read_u8().await?;
+                    applied.set(applied.get() + 1);
+                    sim::note(format_args!("applies {number}"));
+                    // The last answer comes too late.
+                    sleep(SECOND * u32::from(number == 14)).await;
+                    stream.write_u8(number).await
+                });
+            }
+            #[allow(unreachable_code, reason = "it is the type of the error")]
+            Ok::<(), std::io::Error>(())
+        }
+    });
+    let client = sim::host("client", |_me| async {
+        for number in 0..15 {
+            for attempt in 1.. {
+                let answer = timeout(SECOND / 2, transfer(number)).await;
+                if matches!(answer, Ok(Ok(_))) || attempt == 2 {
+                    break;
+                }
+                sim::note(format_args!("sends {number} again"));
+            }
+        }
+    });
+    client.wait().await;
+    sleep(2 * SECOND).await;
+    assert_eq!(applied.get(), 15, "one is applied twice");
+}
+
+async fn transfer(number: u8) -> std::io::Result<u8> {
+    let mut stream = TcpStream::connect("server:80").await?;
+    stream.write_u8(number).await?;
+    stream.read_u8().await
+}
+
+#[test]
+fn a_retry_is_readable_beside_many_connections() {
+    let failure = fails(applies_twice);
+    let text = failure.events();
+    has_lines(
+        text,
+        &[
+            "  the notes of all tasks",
+            "applies 13, at ",
+            ": applies 14, at ",
+            "client: task 3: sends 14 again, at ",
+            ": applies 14, at ",
+            "  task 1 \"the test\"",
+            // The accept loop is one turn, although each connection has another port.
+            "  server: task 2, ",
+            "more times, until step ",
+            "  client: task 3, ",
+            "note: sends 14 again, at ",
+            "more tasks like server: task ",
+        ],
+    );
+}
+
+#[test]
+fn packets_that_are_lost_again_and_again_are_one_line() {
+    // Without shrinking, which leaves out the losses.
+    let builder = super::builder().shrink(false);
+    let failure = builder.check(|| async {
+        sim::host("server", |_me| serve());
+        sim::set_all_links(Link::new().loss(0.9));
+        for _ in 0..9 {
+            _ = ask("a").await;
+        }
+        panic!("on purpose");
+    });
+    let failure = failure.unwrap_err();
+    let text = failure.events();
+    let packets: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains(" is lost, and"))
+        .collect();
+    let without_count = |line: &&str| {
+        line.split(" (")
+            .next()
+            .unwrap()
+            .split_once(": ")
+            .unwrap()
+            .1
+            .to_owned()
+    };
+    let mut texts: Vec<String> = packets.iter().map(without_count).collect();
+    texts.sort_unstable();
+    let count = texts.len();
+    texts.dedup();
+    assert_eq!(texts.len(), count, "{text}");
+    assert!(
+        packets
+            .iter()
+            .any(|line| line.contains(" times, until step ")),
+        "{text}"
+    );
 }
