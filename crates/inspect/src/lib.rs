@@ -17,6 +17,7 @@
 
 mod alike;
 mod all_asleep;
+mod behind_outside;
 mod chain;
 mod dot;
 mod families;

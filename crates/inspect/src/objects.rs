@@ -91,7 +91,7 @@ const CHANNEL: &str = "channel";
 
 /// Returns the type of the object of a wait of this kind: `RwLock` of `RwLock (read)`. All channels are one type, as a report
 /// names a channel without a wait so.
-fn type_of(kind: &str) -> &str {
+pub(crate) fn type_of(kind: &str) -> &str {
     if is_of_channel(kind) {
         return CHANNEL;
     }

@@ -17,7 +17,7 @@ use crate::objects::{created_at, is_numbered};
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter,
 };
-use crate::{long_wait, own_lock, own_request};
+use crate::{behind_outside, long_wait, own_lock, own_request};
 
 /// A finding shows each of so many waits.
 const EACH: usize = 16;
@@ -163,7 +163,8 @@ fn describe_further(text: &mut Lines, snapshot: &Snapshot, waits: &[Wait]) {
 
 /// Writes what is no finding, and that a person wants to see if something hangs.
 fn describe_notes(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
-    let mut notes = own_lock::notes(snapshot, findings);
+    let mut notes = behind_outside::notes(snapshot, findings);
+    notes.append(&mut own_lock::notes(snapshot, findings));
     notes.append(&mut own_request::notes(snapshot, findings));
     notes.append(&mut long_wait::notes(snapshot, findings));
     for note in notes.iter().take(NOTES) {

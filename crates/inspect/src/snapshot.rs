@@ -556,7 +556,7 @@ pub struct Wait {
 }
 
 /// A wait that has lasted for less, in milliseconds, is a *short* one.
-const SHORT: u64 = 1_000;
+pub(crate) const SHORT: u64 = 1_000;
 
 impl Wait {
     /// Returns `true` if the wait is a short one. What it waits for may just be slow, so rules whose evidence

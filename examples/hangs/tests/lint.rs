@@ -206,6 +206,12 @@ fn a_poll_that_waits_for_a_lock_of_threads() {
 fn a_poll_that_sleeps_or_computes_for_ten_milliseconds() {
     finds("poll_sleeps", Lint::BlockingInPoll);
     finds("poll_computes", Lint::BlockingInPoll);
+    let finding = finds("poll_of_request_computes", Lint::BlockingInPoll);
+    // That of the task, and those of the waits before and after.
+    has_lines(&finding, 3);
+    let text = finding.text();
+    assert!(text.contains(" (GET /hash), spawned at "), "{text}");
+    assert!(text.contains("the longest part of it between "), "{text}");
     finds_nothing("poll_panics");
     finds_nothing("polls_are_short");
 }
@@ -280,6 +286,7 @@ fn a_request_that_waits_for_a_socket_without_a_deadline() {
     assert!(finds("child_of_request_without_deadline", Lint::NoDeadline).is_pedantic);
     finds_nothing("child_of_request_with_deadline");
     finds_nothing("socket_of_no_request");
+    finds_nothing("connection_without_request");
 }
 
 #[test]

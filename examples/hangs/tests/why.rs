@@ -1154,6 +1154,13 @@ fn a_task_that_waits_for_its_own_lock_and_its_client_has_a_note() {
     assert_eq!(noted("idle_reads_under_own_lock", says).findings, []);
 }
 
+/// The client of the handler that has the lock may still send.
+#[test]
+fn a_task_that_waits_behind_one_that_waits_for_a_peer_has_a_note() {
+    let says = "\"holds\", which waits for socket (read from 127.0.0.1:";
+    assert_eq!(noted("idle_handler_reads", says).findings, []);
+}
+
 /// Other tasks have the permits and the guard by now.
 #[test]
 fn a_task_that_has_given_away_what_it_waits_for_has_a_note() {

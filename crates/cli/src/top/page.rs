@@ -173,6 +173,21 @@ impl Page {
                 )));
             }
         }
+        self.blocked(view, lines);
+    }
+
+    /// Adds a line about the workers that wait within a poll.
+    fn blocked(&self, view: &View, lines: &mut Vec<Line<'static>>) {
+        if view.blocked.is_empty() {
+            return;
+        }
+        let workers: usize = view.blocked.iter().map(|blocked| blocked.workers).sum();
+        let each = view.blocked.iter();
+        let each: Vec<String> = each
+            .map(|blocked| format!("{} in {}", blocked.workers, blocked.what))
+            .collect();
+        let text = format!("  blocked workers: {workers} ({})", each.join(", "));
+        lines.push(self.line(&text));
     }
 
     fn workers(&self, runtime: &RuntimeView) -> Line<'static> {
@@ -263,7 +278,12 @@ impl Page {
             } else {
                 format!("{}: {}", wait.waiter, wait.target)
             };
-            let row = self.row(mark, &text, &millis(wait.waiting_ms));
+            let time = if wait.is_of_unknown_time {
+                "not known".to_owned()
+            } else {
+                millis(wait.waiting_ms)
+            };
+            let row = self.row(mark, &text, &time);
             if !is_selected {
                 lines.push(row);
                 continue;

@@ -607,3 +607,59 @@ fn a_count_of_one_is_visible_beside_a_million() {
     assert_eq!(histogram(&[1, 1, 2, 2], 2), "▅█");
     assert_eq!(histogram(&[], 5), "");
 }
+
+/// An answer in which one worker waits for a lock of threads, and another one in a lock of the standard library. A thread
+/// that this library does not know is parked.
+fn blocked(at_ms: u64) -> Answer {
+    let mut answer = answer(at_ms);
+    let unknown = |id: u64, waiter: Waiter| Wait {
+        id,
+        waiter,
+        thread: id,
+        kind: Kind::UnknownFutex.name().into(),
+        source: Some(format!("{id:#x}")),
+        semantics: Kind::UnknownFutex.semantics(),
+        object: None,
+        location: String::new(),
+        waiting_ms: 0,
+        blocks_thread: true,
+        ..wait(id, 0, object(9, "none", 1))
+    };
+    let snapshot = &mut answer.snapshot;
+    snapshot.waits = vec![
+        Wait {
+            thread: 30,
+            kind: Kind::ThreadMutex.name().into(),
+            semantics: Kind::ThreadMutex.semantics(),
+            blocks_thread: true,
+            ..wait(4, 900, object(3, "sessions", 7))
+        },
+        unknown(31, Waiter::Task(5)),
+        unknown(32, Waiter::Thread(32)),
+    ];
+    for runtime in snapshot.runtimes.iter_mut().flatten() {
+        for worker in &mut runtime.workers {
+            (worker.is_busy, worker.busy_ns) = (true, 7);
+        }
+    }
+    answer.findings.clear();
+    answer
+}
+
+#[test]
+fn workers_that_wait_in_polls_are_busy_and_blocked() {
+    let view = View::new(Some(&blocked(1_000)), &blocked(2_000), "server");
+    let lines = Page::of_text(None, &view).lines(&view);
+    let text = text(&lines);
+    for part in [
+        "2 of 2 workers busy (100 %)",
+        "  blocked workers: 2 (1 in thread::Mutex \"sessions\" at src/lock.rs:4, 1 in unknown futex)\n",
+        "  and 1 idle: 1 unknown futex\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let unknown = text.lines().find(|line| line.contains(": unknown futex"));
+    let unknown = unknown.unwrap_or_else(|| panic!("{text}"));
+    assert!(unknown.trim_end().ends_with("not known"), "{unknown}");
+    assert!(!text.contains("< 1 ms"), "{text}");
+}

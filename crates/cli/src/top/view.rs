@@ -22,6 +22,8 @@ pub struct View {
     pub tasks: States,
     /// `None` if the version of the process does not say.
     pub runtimes: Option<Vec<RuntimeView>>,
+    /// Counts of the workers that wait within a poll and so run no other task, by the target of the wait.
+    pub blocked: Vec<Blocked>,
     /// The polls of tasks that last at the moment, the longest first.
     pub polls: Vec<Poll>,
     /// The waits in the order of their ranks (findings, locks and replies, others, sockets), and the longest first within a rank.
@@ -94,9 +96,20 @@ pub struct WaitView {
     pub waiter: String,
     pub target: String,
     pub location: String,
+    /// 0 if [`is_of_unknown_time`](Self::is_of_unknown_time).
     pub waiting_ms: u64,
+    /// The wait has no record, so nothing says when it began.
+    pub is_of_unknown_time: bool,
     /// The wait, what it waits for, what that waits for, and so on.
     pub chain: Vec<String>,
+}
+
+/// Workers that wait within a poll.
+#[derive(Debug, Serialize)]
+pub struct Blocked {
+    /// The target of their wait, with its line if that is known.
+    pub what: String,
+    pub workers: usize,
 }
 
 /// Idle waits of one kind.
@@ -180,6 +193,7 @@ impl View {
                 let view = |runtime| runtime_view(earlier, snapshot.at_ms, runtime);
                 all.iter().map(view).collect()
             }),
+            blocked: blocked(snapshot),
             polls: polls(snapshot),
             waits: waits(snapshot, ranked),
             idle,
@@ -253,8 +267,7 @@ fn runtime_view(earlier: Option<&Snapshot>, at_ms: u64, runtime: &Runtime) -> Ru
         workers: workers.len(),
         busy_workers: workers.iter().filter(|worker| worker.is_busy).count(),
         // A worker counts its time when it goes to sleep, so one look may have that of several.
-        busy_share: rate(|worker| worker.busy_ns)
-            .map(|busy| (busy / 1e9 / workers.len().max(1) as f64).min(1.0)),
+        busy_share: before.map(|(before, seconds)| busy_share(before, runtime, seconds)),
         polls,
         polls_per_second: rate(|worker| worker.polls),
         mean_poll_ns: (weighted.sum::<f64>() / polls.max(1) as f64) as u64,
@@ -265,6 +278,50 @@ fn runtime_view(earlier: Option<&Snapshot>, at_ms: u64, runtime: &Runtime) -> Ru
         idle_blocking_threads: runtime.idle_blocking_threads,
         blocking_queue: runtime.blocking_queue,
     }
+}
+
+/// Returns the part of their time that the workers were busy between two looks, which are so many seconds apart.
+fn busy_share(before: &Runtime, now: &Runtime, seconds: f64) -> f64 {
+    let pairs = before.workers.iter().zip(&now.workers);
+    let busy = pairs.map(
+        |(before, now)| match now.busy_ns.saturating_sub(before.busy_ns) {
+            // A worker counts its time when it goes to sleep. This one has not slept.
+            0 if before.is_busy && now.is_busy => seconds,
+            nanos => nanos as f64 / 1e9,
+        },
+    );
+    let share = busy.sum::<f64>() / seconds / now.workers.len().max(1) as f64;
+    // One look may have the time of several.
+    share.min(1.0)
+}
+
+/// Returns the waits that keep workers in polls, those that keep most of them first. The future of a `block_on` and a closure
+/// for blocking work keep a thread of their own.
+fn blocked(snapshot: &Snapshot) -> Vec<Blocked> {
+    let keeps_worker = |wait: &&Wait| {
+        let task = wait.waiter.task().and_then(|id| snapshot.task(id));
+        wait.blocks_thread && task.is_some_and(|task| !task.is_root)
+    };
+    let mut threads: HashSet<u64> = HashSet::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for wait in snapshot.waits.iter().filter(keeps_worker) {
+        if threads.insert(wait.thread) {
+            // The address of a word without a record says nothing here.
+            let target = match wait.semantics.mode {
+                Mode::Unknown => wait.kind.clone(),
+                _ => of_target(snapshot, wait),
+            };
+            let at = match short_place(&wait.location) {
+                "" => String::new(),
+                place => format!(" at {place}"),
+            };
+            *counts.entry(format!("{target}{at}")).or_default() += 1;
+        }
+    }
+    let blocked = |(what, workers)| Blocked { what, workers };
+    let mut all: Vec<Blocked> = counts.into_iter().map(blocked).collect();
+    all.sort_by_key(|blocked| Reverse(blocked.workers));
+    all
 }
 
 fn polls(snapshot: &Snapshot) -> Vec<Poll> {
@@ -337,6 +394,8 @@ fn rank(wait: &Wait) -> Rank {
             _ => Rank::Source,
         },
         Mode::Closed | Mode::Drive => Rank::Idle,
+        // A thread that this library knows nothing of. One that keeps a task is shown.
+        Mode::Unknown if wait.waiter.task().is_none() => Rank::Idle,
         _ if Kind::is_name_of_timer(&wait.kind) => Rank::Idle,
         Mode::Join | Mode::Queue | Mode::Meet => Rank::Held,
         _ if is_contention(&wait.kind) || wait.kind == Kind::OneshotReceive.name() => Rank::Held,
@@ -347,7 +406,9 @@ fn rank(wait: &Wait) -> Rank {
 /// Returns the use of a source, such as `accept`, or the kind of a wait without one.
 fn use_of(wait: &Wait) -> &str {
     match &wait.source {
-        Some(source) if wait.kind != "signal" => source.split(' ').next().unwrap_or_default(),
+        Some(source) if wait.kind != "signal" && wait.semantics.mode != Mode::Unknown => {
+            source.split(' ').next().unwrap_or_default()
+        }
         _ => &wait.kind,
     }
 }
@@ -366,6 +427,7 @@ fn waits(snapshot: &Snapshot, ranked: Vec<&Wait>) -> Vec<WaitView> {
         target: of_target(snapshot, wait),
         location: wait.location.clone(),
         waiting_ms: wait.waiting_ms,
+        is_of_unknown_time: wait.semantics.mode == Mode::Unknown,
         chain: chain_of(snapshot, &chains.from(wait)),
     };
     first(ranked).into_iter().map(view).collect()
@@ -393,12 +455,15 @@ fn chain_of(snapshot: &Snapshot, (waits, last): &(Vec<&Wait>, Option<Waiter>)) -
 fn sentence(snapshot: &Snapshot, wait: &Wait) -> String {
     let waiter = of_waiter(snapshot, wait.waiter);
     let target = of_target(snapshot, wait);
-    let time = wait.waiting_ms as f64 / 1e3;
+    let time = match wait.semantics.mode {
+        Mode::Unknown => "since an unknown time".to_owned(),
+        _ => format!("{:.1} s", wait.waiting_ms as f64 / 1e3),
+    };
     let at = match wait.location.as_str() {
         "" => String::new(),
         location => format!(" at {}", short_place(location)),
     };
-    format!("{waiter} waits {time:.1} s for {target}{at}")
+    format!("{waiter} waits {time} for {target}{at}")
 }
 
 /// Describes the state of a thread or task that has no recorded wait.

@@ -150,15 +150,26 @@ impl Finding {
             .iter()
             .flat_map(|step| [&step.holds, &step.takes]);
         let sides = sides.flatten().filter_map(|side| side.at.as_deref());
-        // The lines of locks tell one order from another, whichever tasks take it.
-        let tasks = (self.steps.iter()).filter(|_| self.lint != Lint::LockOrder);
+        // The lines of the objects tell one such finding from another. Any task may show it.
+        let is_of_objects = matches!(
+            self.lint,
+            Lint::LockOrder | Lint::LostPermit | Lint::UnboundedGrowth
+        );
+        let tasks = (self.steps.iter()).filter(|_| !is_of_objects);
         let tasks = tasks.filter_map(|step| step.spawned_at.as_deref());
-        sides.chain(tasks).collect()
+        let between = self.steps.iter().flat_map(|step| &step.between).flatten();
+        let between = between.map(String::as_str);
+        sides.chain(between).chain(tasks).collect()
     }
 
     /// Returns `true` if both are about the same lines.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.lint == other.lint && self.lines() == other.lines()
+        // Requests of one library's tasks may have no other line than that of their spawn.
+        let spawns = |finding: &Self| finding.lines().len() <= finding.steps.len();
+        let request = |finding: &Self| finding.steps.first().and_then(|step| step.request.clone());
+        self.lint == other.lint
+            && self.lines() == other.lines()
+            && (!spawns(self) || request(self) == request(other))
     }
 
     /// Returns the text for people.
@@ -185,12 +196,28 @@ impl Finding {
                 (None, Some(takes)) => _ = writeln!(text, "  {who} waits for {}", shown(takes)),
                 (None, None) => _ = writeln!(text, "  {}", who.trim_end_matches(',')),
             }
+            if let Some(part) = longest_part(step) {
+                _ = writeln!(text, "    {part}");
+            }
         }
         if self.count > 1 {
             _ = writeln!(text, "  seen {} times", self.count);
         }
         text
     }
+}
+
+/// Says between which lines the longest part of a poll was, if one is known.
+fn longest_part(step: &Step) -> Option<String> {
+    let between = step.between.each_ref().map(|at| at.as_deref().map(short));
+    let lines = match between {
+        [None, None] => return None,
+        [Some(one), Some(other)] if one == other => format!("from {one} to the same line"),
+        [Some(one), Some(other)] => format!("between {one} and {other}"),
+        [Some(one), None] => format!("after {one}"),
+        [None, Some(other)] => format!("before {other}"),
+    };
+    Some(format!("the longest part of it {lines}"))
 }
 
 /// Returns the name of the task or thread of a step, with the line at which it was spawned.
@@ -209,6 +236,10 @@ fn who(step: &Step) -> String {
         },
         Some(Waiter::Thread(id)) => format!("thread {id}"),
         _ => "the holder".to_owned(),
+    };
+    let name = match &step.request {
+        Some(request) => format!("{name} ({request})"),
+        None => name,
     };
     match at {
         Some(at) => format!("{name}, spawned at {at},"),

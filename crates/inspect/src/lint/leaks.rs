@@ -98,8 +98,8 @@ fn step(waiter: Waiter, wait: Option<&Wait>, snapshot: &Snapshot) -> Step {
         spawned_at: task
             .map(|task| task.location.clone())
             .filter(|at| !at.is_empty()),
-        holds: None,
         takes: wait.and_then(side),
+        ..Step::default()
     }
 }
 

@@ -215,6 +215,7 @@ pub(super) fn rereads(run: &Run) -> Vec<Finding> {
             spawned_at: at.clone(),
             holds: holds.cloned(),
             takes: Some(takes.clone()),
+            ..Step::default()
         };
         let finding = Finding {
             lint: Lint::LockOrder,
@@ -272,6 +273,7 @@ fn finding(cycle: &[&Edge], certainty: Certainty, doubt: &str, run: &Run) -> Fin
         spawned_at: edge.owner_at.clone(),
         holds: Some(edge.from.clone()),
         takes: Some(edge.to.clone()),
+        ..Step::default()
     };
     Finding {
         lint: Lint::LockOrder,

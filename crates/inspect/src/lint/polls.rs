@@ -27,10 +27,8 @@ fn guard(event: &Event, run: &Run) -> Option<Finding> {
         ),
     };
     let step = Step {
-        who: event.task,
-        spawned_at: event.task_at.clone(),
         holds: Some(side.clone()),
-        takes: None,
+        ..step(event)
     };
     Some(finding(
         Lint::GuardAcrossAwait,
@@ -53,10 +51,8 @@ fn blocked(event: &Event, run: &Run) -> Option<Finding> {
         name(side)
     );
     let mut steps = vec![Step {
-        who: event.task,
-        spawned_at: event.task_at.clone(),
-        holds: None,
         takes: Some(side.clone()),
+        ..step(event)
     }];
     if let Some(at) = event.holder_at.clone().filter(|_| is_lock) {
         let holds = Side {
@@ -77,12 +73,18 @@ fn long(event: &Event, run: &Run) -> Finding {
         millis(event.longest_ns),
         millis(event.processor_ns)
     );
-    let step = Step {
+    finding(Lint::BlockingInPoll, summary, vec![step(event)], event, run)
+}
+
+/// Returns the task of an event.
+pub(super) fn step(event: &Event) -> Step {
+    Step {
         who: event.task,
         spawned_at: event.task_at.clone(),
+        request: event.request.clone(),
+        between: event.between.clone(),
         ..Step::default()
-    };
-    finding(Lint::BlockingInPoll, summary, vec![step], event, run)
+    }
 }
 
 fn finding(lint: Lint, summary: String, steps: Vec<Step>, event: &Event, run: &Run) -> Finding {

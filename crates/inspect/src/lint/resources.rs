@@ -34,9 +34,9 @@ fn lost(permits: &Permits, run: &Run) -> Option<Finding> {
         ),
         steps: vec![Step {
             who: permits.owner,
-            spawned_at: None,
+            spawned_at: permits.owner_at.clone(),
             holds: Some(permits.side.clone()),
-            takes: None,
+            ..Step::default()
         }],
         command: run.command.clone(),
         count: permits.forgotten,
@@ -68,12 +68,13 @@ fn grows(growth: &Growth, run: &Run) -> Option<Finding> {
         steps: vec![
             Step {
                 who: growth.receiver,
-                spawned_at: None,
-                holds: None,
+                spawned_at: growth.receiver_at.clone(),
                 takes: Some(side),
+                ..Step::default()
             },
             Step {
                 who: growth.sender,
+                spawned_at: growth.sender_at.clone(),
                 ..Step::default()
             },
         ],

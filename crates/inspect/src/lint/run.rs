@@ -117,6 +117,10 @@ pub struct Event {
     pub task_at: Option<String>,
     /// One of the tasks.
     pub task: Option<Waiter>,
+    /// The name of the request for which the longest one worked.
+    pub request: Option<String>,
+    /// The lines before and after the longest part of the poll, if they are known.
+    pub between: [Option<String>; 2],
     /// The number of times that it happened.
     pub count: u64,
     /// The time of the longest, in nanoseconds.
@@ -147,6 +151,9 @@ pub struct Permits {
     pub side: Side,
     /// The task or thread that has forgotten them.
     pub owner: Option<Waiter>,
+    /// The line at which that task was spawned, if it is known.
+    #[serde(default)]
+    pub owner_at: Option<String>,
     /// The number of times that permits were forgotten.
     pub forgotten: u64,
     /// The number of times that permits were taken since the first time.
@@ -165,8 +172,14 @@ pub struct Growth {
     pub side: Side,
     /// The task or thread that has sent last.
     pub sender: Option<Waiter>,
+    /// The line at which that task was spawned, if it is known.
+    #[serde(default)]
+    pub sender_at: Option<String>,
     /// The task or thread that received last, if any.
     pub receiver: Option<Waiter>,
+    /// The line at which that task was spawned, if it is known.
+    #[serde(default)]
+    pub receiver_at: Option<String>,
     /// The number of looks at which it was longer than before.
     pub longer: u64,
     /// The number of looks at which it was shorter than before.
@@ -202,6 +215,12 @@ pub struct Step {
     pub who: Option<Waiter>,
     /// The line at which the task was spawned.
     pub spawned_at: Option<String>,
+    /// The request for which it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// The lines before and after the longest part of its poll.
+    #[serde(skip_serializing_if = "is_unknown")]
+    pub between: [Option<String>; 2],
     /// The lock that it holds.
     pub holds: Option<Side>,
     /// The lock or other object that it waits for.
@@ -217,6 +236,11 @@ pub struct Leak {
     pub summary: String,
     /// The tasks and threads.
     pub steps: Vec<Step>,
+}
+
+/// Returns `true` if both lines are not known.
+fn is_unknown(between: &[Option<String>; 2]) -> bool {
+    between.iter().all(Option::is_none)
 }
 
 impl Run {

@@ -11,6 +11,7 @@
 use blitz_io_observe::Hands;
 
 use super::finding::{Finding, Lint, name};
+use super::polls::step;
 use super::run::{Event, Leak, Run, Step, Storm};
 use crate::snapshot::Certainty;
 
@@ -41,10 +42,8 @@ fn handed(event: &Event, run: &Run) -> Option<Finding> {
         is_pedantic: !is_lock,
         summary: format!("a future has got {name}, and its task awaits something else"),
         steps: vec![Step {
-            who: event.task,
-            spawned_at: event.task_at.clone(),
             holds: Some(side.clone()),
-            takes: None,
+            ..step(event)
         }],
         command: run.command.clone(),
         count: event.count,
@@ -74,10 +73,8 @@ fn socket(event: &Event, run: &Run) -> Option<Finding> {
             side.kind.name()
         ),
         steps: vec![Step {
-            who: event.task,
-            spawned_at: event.task_at.clone(),
-            holds: None,
             takes: Some(side.clone()),
+            ..step(event)
         }],
         command: run.command.clone(),
         count: event.count,
@@ -108,6 +105,7 @@ fn storm(storm: &Storm, run: &Run) -> Option<Finding> {
             spawned_at: storm.task_at.clone(),
             holds: None,
             takes: Some(storm.side.clone()),
+            ..Step::default()
         }],
         command: run.command.clone(),
         count: 1,

@@ -52,7 +52,7 @@ pub(super) enum Did {
     Wait(Option<For>, Ender),
 }
 
-/// The spawn of a task.
+/// The spawn of a task. One that is not among the events was at 0, by the process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spawn {
     pub(super) at: u64,
@@ -189,11 +189,28 @@ impl Lives {
             state.close(life, end, Ender::Unknown);
             state.settle(life);
         }
+        lives.add_spawns(recording);
         for life in lives.lives.values_mut() {
             late::divide(recording, life);
         }
         lives.unfinished = open.len();
         lives
+    }
+
+    /// Adds the spawns that are not among the events. Nothing says when they were, and by which task.
+    fn add_spawns(&mut self, recording: &Recording) {
+        for spawned in &recording.spawned {
+            let life = self.lives.get_mut(&spawned.task);
+            let Some(life) = life.filter(|life| life.spawn.is_none()) else {
+                continue;
+            };
+            life.spawn = Some(Spawn {
+                at: 0,
+                parent: Waiter::Process(recording.process_of(spawned.task)),
+                is_job: spawned.is_job,
+                location: spawned.location,
+            });
+        }
     }
 
     fn note_requests(&mut self, event: &Event, open: &mut HashMap<u64, Request>) {

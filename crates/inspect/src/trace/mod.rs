@@ -52,7 +52,8 @@ pub use report::{Elsewhere, Latencies, Report, Split, judge};
 pub use tasks::Tasks;
 pub use text::time;
 pub use what_if::{
-    Estimate, Figures, NamedPrediction, Prediction, Scenario, ScenarioError, predict, predictions,
+    Estimate, Figures, NamedPrediction, Prediction, ReadyAfter, Scenario, ScenarioError, predict,
+    predictions,
 };
 #[doc(hidden)]
 pub use words::{ABOUT_TO, Began, Child, DISK, Known, MADE, OTHER_OPERATION, Said, USE, Words};

@@ -31,6 +31,8 @@ fn name(recording: &Recording, lives: &Lives, waiter: Waiter) -> String {
             };
             let id = id & ((1 << 52) - 1);
             match spawn.and_then(|spawn| recording.location(spawn.location)) {
+                // As `blitz why` names it.
+                Some(at) if what == "block_on" => format!("block_on at {at}"),
                 Some(at) => format!("{what} {id} ({at})"),
                 None => format!("{what} {id}"),
             }

@@ -8,7 +8,9 @@
 
 use std::collections::HashMap;
 
-use super::recording::{Ender, Event, For, Message, Recording, Target, Thread, What};
+use super::recording::{
+    Ender, Event, For, Message, Recording, Spawned, Target, Thread, What, types,
+};
 use crate::snapshot::Waiter;
 
 /// The bits of a number that are its own.
@@ -66,6 +68,7 @@ impl Recording {
             first.add(next);
         }
         first.events.sort_by_key(|event| event.at);
+        first.types = types(&first.events);
         first
     }
 
@@ -100,6 +103,12 @@ impl Recording {
             name: thread.name,
         });
         self.threads.extend(threads);
+        let spawned = other.spawned.iter().map(|spawned| Spawned {
+            task: moved.waiter(spawned.task),
+            location: moved.location(spawned.location),
+            ..*spawned
+        });
+        self.spawned.extend(spawned);
         let events = other.events.iter().map(|event| Event {
             at: event.at.saturating_add_signed(shift),
             waiter: moved.waiter(event.waiter),

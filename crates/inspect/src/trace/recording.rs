@@ -1,5 +1,6 @@
 //! The file of one process.
 
+use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter};
 use std::io;
 
@@ -7,7 +8,7 @@ use blitz_io_observe::Kind;
 use serde::Deserialize;
 
 use super::children::{CHILD_SPAWN, Children};
-use crate::objects::{of_creation, without_name};
+use crate::objects::{of_creation, type_of, without_name};
 use crate::snapshot::Waiter;
 
 /// The code of the event in which a child is woken.
@@ -45,6 +46,19 @@ pub struct Recording {
     pub(super) events: Vec<Event>,
     /// The children of scopes.
     pub(super) children: Children,
+    /// The tasks whose spawn may not be among the events.
+    pub(super) spawned: Vec<Spawned>,
+    /// The kinds of waits for objects, by their places.
+    pub(super) types: HashMap<usize, u8>,
+}
+
+/// A task, and the line that spawned it at an unknown time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spawned {
+    pub(super) task: Waiter,
+    /// The place of the line that spawned it.
+    pub(super) location: usize,
+    pub(super) is_job: bool,
 }
 
 /// The file, as it is written.
@@ -69,6 +83,8 @@ struct File {
     created: Vec<Option<String>>,
     ids: Vec<u64>,
     threads: Vec<Thread>,
+    /// Word, location, 1 for a closure. Absent in the file of an older version.
+    spawned: Vec<(u64, usize, u8)>,
     events: Vec<Row>,
 }
 
@@ -267,6 +283,13 @@ impl Recording {
         events.retain(|event| event.at >= file.first);
         // A sort that keeps the order of equal times.
         events.sort_by_key(|event| event.at);
+        let spawned = file.spawned.iter().map(|&(word, location, job)| Spawned {
+            task: waiter(word),
+            location,
+            is_job: job != 0,
+        });
+        let spawned = spawned.collect();
+        let types = types(&events);
         Ok(Self {
             pid: file.pid,
             pids: vec![file.pid],
@@ -284,6 +307,8 @@ impl Recording {
             threads: file.threads,
             events,
             children,
+            spawned,
+            types,
         })
     }
 
@@ -359,7 +384,7 @@ impl Recording {
     pub(super) fn named(&self, kind: &str, place: usize) -> String {
         match self.object(place) {
             Some(name) => format!("{kind} \"{name}\""),
-            None => without_name(kind, self.number(place), self.created_at(place)),
+            None => without_name(kind, self.number(kind, place), self.created_at(place)),
         }
     }
 
@@ -368,12 +393,18 @@ impl Recording {
         of_creation(self.created.get(place.checked_sub(1)?)?.as_deref()?)
     }
 
-    /// Returns the number of an object among those without a name that were created at the same place, from 1. `None` if the
-    /// recording has no other one.
-    fn number(&self, place: usize) -> Option<usize> {
+    /// Returns the number of an object among those of its type without a name that were created at the same place, from 1.
+    /// `None` if the recording has no other one.
+    fn number(&self, kind: &str, place: usize) -> Option<usize> {
         let created_at = self.created_at(place);
-        let is_alike =
-            |&other: &usize| self.object(other).is_none() && self.created_at(other) == created_at;
+        let of_type = |other: usize| match self.types.get(&other) {
+            Some(&other) => type_of(self.kind(other).1) == type_of(kind),
+            None => true,
+        };
+        let is_alike = |&other: &usize| {
+            let is_here = self.object(other).is_none() && self.created_at(other) == created_at;
+            is_here && of_type(other)
+        };
         let alike: Vec<usize> = (1..=self.objects.len()).filter(is_alike).collect();
         let at = alike.iter().position(|other| *other == place)?;
         (alike.len() > 1).then_some(at + 1)
@@ -384,6 +415,19 @@ impl Recording {
         let name = place.checked_sub(1).and_then(|place| self.names.get(place));
         name.map_or("(unnamed)", String::as_str)
     }
+}
+
+/// Returns the kinds of waits for objects, by their places.
+pub(super) fn types(events: &[Event]) -> HashMap<usize, u8> {
+    let known = events.iter().filter_map(|event| match event.what {
+        What::Wait(wait) | What::Block(wait) | What::WaitEnd(wait) => match wait.target {
+            Target::Object(place) => Some((place, wait.kind)),
+            Target::Number(_) => None,
+        },
+        What::Acquired { kind, object, .. } => Some((object, kind)),
+        _ => None,
+    });
+    known.collect()
 }
 
 /// Returns the sum of times. A file that was made by hand may have any times.

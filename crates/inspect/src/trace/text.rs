@@ -6,6 +6,7 @@ use super::cause::Category;
 use super::contended::{Contended, Share};
 use super::held::Held;
 use super::path::Node;
+use super::polls::LongestPoll;
 use super::report::{Elsewhere, Report, Split};
 use super::tasks::Tasks;
 
@@ -126,15 +127,7 @@ impl Report {
     #[must_use]
     pub fn longest_poll_text(&self) -> Option<String> {
         let poll = (self.longest_poll.as_ref()).filter(|poll| poll.nanos >= COUNTED)?;
-        let of = match &poll.request {
-            Some(request) => format!("{request}, {}", poll.task),
-            None => poll.task.clone(),
-        };
-        Some(format!(
-            "The longest poll took {}, and ran for {} of it: {of}",
-            time(poll.nanos),
-            time(poll.running)
-        ))
+        Some(longest(poll))
     }
 
     fn elsewhere(&self, text: &mut String) {
@@ -344,6 +337,19 @@ fn parts(text: &mut String, nodes: &[Node], before: &str) {
         text.push('\n');
         parts(text, &node.parts, &format!("{before}{below}"));
     }
+}
+
+/// Returns the sentence about the longest poll.
+pub(super) fn longest(poll: &LongestPoll) -> String {
+    let of = match &poll.request {
+        Some(request) => format!("{request}, {}", poll.task),
+        None => poll.task.clone(),
+    };
+    format!(
+        "The longest poll took {}, and ran for {} of it: {of}",
+        time(poll.nanos),
+        time(poll.running)
+    )
 }
 
 /// Returns a time in three digits or more.

@@ -254,6 +254,40 @@ fn short_waits_for_locks_are_no_finding() {
     assert_eq!(judge(&[event(Kind::ThreadSemaphore, 1)]).len(), 1);
 }
 
+/// A service whose tasks are spawned by a library: the request and the lines around the computation say which code it is.
+#[test]
+fn a_long_poll_has_its_request_and_the_lines_around_it() {
+    let poll = |request: &str, between: [Option<&str>; 2]| Event {
+        task: Some(Waiter::Task(4)),
+        task_at: Some("axum.rs:389".into()),
+        request: Some(request.into()),
+        between: between.map(|at| at.map(str::to_owned)),
+        longest_ns: 40_000_000,
+        count: 1,
+        ..Event::default()
+    };
+    let found = judge(&[Run {
+        polls: vec![
+            poll("GET /hash", [Some("main.rs:28"), Some("main.rs:34")]),
+            poll("GET /a", [None; 2]),
+            poll("GET /b", [None; 2]),
+        ],
+        ..Run::default()
+    }]);
+    let texts: Vec<String> = found.iter().map(Finding::text).collect();
+    assert_eq!(texts.len(), 3, "{texts:#?}");
+    let first = "certain: blocking-in-poll: a poll takes 40.0 ms, 0.0 ms of it on a processor\n  \
+                 task 4 (GET /hash), spawned at axum.rs:389\n    \
+                 the longest part of it between main.rs:28 and main.rs:34\n";
+    assert_eq!(texts[0], first);
+    assert!(
+        texts[2].contains("task 4 (GET /b), spawned at axum.rs:389\n"),
+        "{texts:#?}"
+    );
+    let lines: Vec<&str> = found[0].lines().into_iter().collect();
+    assert_eq!(lines, ["axum.rs:389", "main.rs:28", "main.rs:34"]);
+}
+
 #[test]
 fn a_text_names_each_owner_and_both_of_its_lines() {
     let all = found(vec![locks(1, "a", "b"), locks(2, "b", "a")]);
@@ -376,13 +410,18 @@ fn a_channel_grows_if_it_is_received_from_and_never_shorter() {
         channels: vec![Growth {
             side: side("a", Kind::MpscReceive, 1),
             sender: Some(Waiter::Task(1)),
+            sender_at: Some("main.rs:3".into()),
             receiver: receiver.map(Waiter::Task),
+            receiver_at: None,
             longer,
             shorter,
             length,
         }],
         ..Run::default()
     };
+    let text = judge(&[growth(16, 0, 8_192, Some((1 << 52) + 3))])[0].text();
+    assert!(text.contains("  task 1, spawned at main.rs:3\n"), "{text}");
+    assert!(text.contains("  block_on 3 waits for "), "{text}");
     let expected = [(Lint::UnboundedGrowth, false)];
     assert_eq!(lints(growth(16, 0, 8_192, Some(2))), expected);
     assert_eq!(lints(growth(15, 0, 8_192, Some(2))), []);
@@ -397,6 +436,7 @@ fn a_permit_is_lost_if_the_semaphore_goes_on_with_fewer() {
         permits: vec![Permits {
             side: side("a", Kind::Semaphore, 1),
             owner: None,
+            owner_at: None,
             forgotten,
             taken,
             is_awaited,

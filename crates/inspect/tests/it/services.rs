@@ -357,3 +357,108 @@ fn a_report_counts_what_is_left_out() {
     let json = serde_json::to_string(&snapshot).unwrap();
     assert_eq!(serde_json::from_str::<Snapshot>(&json).unwrap(), snapshot);
 }
+
+/// Tasks 1 to 3 wait for a lock. Task 7 has it, and waits for this.
+fn behind(waits: Vec<Wait>) -> Snapshot {
+    let waiting = (1..=3).map(|id| Wait {
+        object: lock_of(T(7)),
+        waiting_ms: 4_000 * id,
+        ..wait(id, T(id), Kind::Mutex)
+    });
+    let mut tasks: Vec<Task> = (1..=3).map(|id| task(id, 1)).collect();
+    tasks.push(Task {
+        name: "quote".into(),
+        ..task(7, waits.len())
+    });
+    Snapshot {
+        tasks,
+        waits: waiting.chain(waits).collect(),
+        ..Snapshot::default()
+    }
+}
+
+/// A wait of the program for a peer that does not answer.
+fn silent_peer() -> Wait {
+    Wait {
+        location: "main.rs:30".into(),
+        ..socket(4, T(7))
+    }
+}
+
+/// The connection's own client, and the channel that ends the service.
+fn of_connection() -> [Wait; 2] {
+    let client = Wait {
+        source: Some("read from 127.0.0.1:51052".into()),
+        location: String::new(),
+        ..socket(5, T(7))
+    };
+    [client, wait(6, T(7), Kind::WatchClosed)]
+}
+
+#[test]
+fn waits_behind_a_task_that_waits_for_a_peer_have_a_note_and_no_finding() {
+    let handler = of_connection().into_iter().chain([silent_peer()]);
+    for waits in [vec![silent_peer()], handler.collect()] {
+        let snapshot = behind(waits);
+        assert_eq!(findings(&snapshot, &snapshot), []);
+        let text = report(&snapshot, &[]);
+        let note = "nothing certain\nnote: 3 tasks wait (longest 12.0 s) behind task 7 \"quote\", which waits for socket (read \
+                    from 192.0.2.7:80) at main.rs:30\n";
+        assert!(text.starts_with(note), "{text}");
+    }
+}
+
+/// A task that awaits a lock behind the three counts, and the lock's owner is no root.
+#[test]
+fn a_note_names_the_last_of_a_chain() {
+    let mut snapshot = behind(vec![silent_peer()]);
+    snapshot.tasks.push(task(8, 1));
+    let second = Object {
+        id: 11,
+        holder: Some(T(3)),
+        is_movable: true,
+        ..Object::default()
+    };
+    snapshot.waits.push(Wait {
+        object: Some(second),
+        ..wait(8, T(8), Kind::Mutex)
+    });
+    let text = report(&snapshot, &[]);
+    let note = "note: 4 tasks wait (longest 12.0 s) probably behind task 7 \"quote\", ";
+    assert!(text.contains(note), "{text}");
+}
+
+/// A library polls the sockets of a connection itself, so those have no line.
+#[test]
+fn a_root_without_a_line_has_a_note_if_all_its_waits_are_outside() {
+    let snapshot = behind(of_connection().into());
+    let text = report(&snapshot, &[]);
+    let note = "which waits for socket (read from 127.0.0.1:51052)\n";
+    assert!(text.contains(note), "{text}");
+    let mut foreign = behind(of_connection().into());
+    foreign.tasks[3].wakers += 1;
+    let answer = of_connection().into_iter();
+    let answer = answer.chain([wait(9, T(7), Kind::OneshotReceive)]);
+    for snapshot in [foreign, behind(answer.collect())] {
+        let text = report(&snapshot, &[]);
+        assert!(!text.contains("note: "), "{text}");
+    }
+}
+
+#[test]
+fn a_task_that_waits_in_the_program_or_for_work_is_no_root() {
+    let sleeps = wait(4, T(7), Kind::Sleep);
+    let accepts = Wait {
+        source: Some("accept at 127.0.0.1:80".into()),
+        ..silent_peer()
+    };
+    let mut short = behind(vec![silent_peer()]);
+    short
+        .waits
+        .iter_mut()
+        .for_each(|wait| wait.waiting_ms = 900);
+    for snapshot in [behind(vec![sleeps]), behind(vec![accepts]), short] {
+        let text = report(&snapshot, &[]);
+        assert!(!text.contains("note: "), "{text}");
+    }
+}

@@ -517,6 +517,13 @@ fn objects_without_a_name_have_the_line_that_created_them() {
     // A recording of an older version.
     let (name, _) = what("null,null", "");
     assert_eq!(name, "Mutex #1");
+    // The other object is of another type.
+    let mut made = a_task_waits_for_a_lock();
+    made.rows.retain(|row| !is_of_request(row));
+    made.wait(10.0, 1, ONESHOT, ANSWER, NAP);
+    let text = made.text().replace("\"sessions\"", "null");
+    let report = judge(&Recording::parse(text.as_bytes()).unwrap(), 1);
+    assert_eq!(report.objects[0].cause.what, "Mutex");
 }
 
 /// A request that has begun is marked.
@@ -587,4 +594,36 @@ fn the_future_of_block_on_and_a_closure_have_lines_of_their_own() {
     // The closure waited for a thread.
     assert_eq!(report.objects[0].cause.category, Category::BlockingPool);
     assert_eq!(report.objects[0].max, 3_000_000);
+}
+
+/// The recorder was started after these tasks: their spawns are no events.
+#[test]
+fn tasks_that_lived_before_the_recording_have_their_lines() {
+    let mut made = a_task_waits_for_a_lock();
+    made.request_end(10.5, 1, 1)
+        .end(10.5, 1)
+        .poll(11.0, 2)
+        .wait_end(11.0, 2, MUTEX, SESSIONS, LOCK)
+        .request_end(13.0, 2, 2)
+        .end(13.0, 2)
+        .row(1, 13.0, 0, 0, (task(1 << 52 | 3), thread(1)), 0)
+        .row(2, 30.0, 0, 0, (task(1 << 52 | 3), thread(1)), 0);
+    made.rows.retain(|row| !row.starts_with("[10,"));
+    let spawned = format!(
+        r#""spawned":[[{},{MAIN},0],[{},{ACTOR},0]],"events":"#,
+        task(1),
+        task(1 << 52 | 3)
+    );
+    let text = made.text().replace(r#""events":"#, &spawned);
+    let recording = Recording::parse(text.as_bytes()).unwrap();
+    for recording in [
+        recording.clone(),
+        Recording::of_all([Recording::default(), recording]),
+    ] {
+        let report = judge(&recording, 2);
+        let text = report.text();
+        assert!(text.contains("behind task 1 (main.rs:1)"), "{text}");
+        let page = chrome(&recording);
+        assert!(page.contains("block_on at main.rs:4"), "{page}");
+    }
 }

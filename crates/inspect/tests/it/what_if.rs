@@ -444,3 +444,45 @@ fn each_name_has_a_row_and_columns_are_below_each_other() {
         assert_eq!(intervals(row), intervals(&rows[4]), "{text}");
     }
 }
+
+/// A request sleeps for 5 ms, and another task then keeps the worker for this time.
+fn sleeps_beside_a_poll(keeps: f64) -> Recording {
+    let mut made = Made::default();
+    let end = 5.0 + keeps;
+    made.spawn(0.0, 1, thread(9), MAIN)
+        .spawn(0.0, 2, thread(9), ACTOR)
+        .poll(0.0, 1)
+        .request(0.0, 1, 1)
+        .wait_for(0.5, 1, SLEEP, 0, NAP)
+        .end(0.5, 1)
+        .poll(4.0, 2)
+        .timer(5.0, 1)
+        .end(end, 2)
+        .poll(end, 1)
+        .wait_for_end(end, 1, SLEEP, 0, NAP)
+        .request_end(end + 1.0, 1, 1)
+        .end(end + 1.0, 1);
+    Recording::parse(made.text().as_bytes()).unwrap()
+}
+
+/// The timer is not what the request waits for: the report names the poll that keeps the worker.
+#[test]
+fn a_timer_after_which_no_worker_is_free_has_a_warning() {
+    let text = |keeps: f64, what_if: &str| {
+        let scenario = what_if.parse().unwrap();
+        predictions(&predict(&sleeps_beside_a_poll(keeps), &[scenario]).unwrap())
+    };
+    let warned = text(40.0, "timer main.rs:3 / 4");
+    let says = "Take \"timer main.rs:3 / 4\" with care: its waits took 4.5 ms in all, and their tasks were then ready for \
+                40.0 ms,\nas no worker was free. Look at the polls that keep the workers first.\n\
+                The longest poll took 41.0 ms, and ran for 41.0 ms of it: task 2 (main.rs:4)\n";
+    assert!(warned.ends_with(says), "{warned}");
+    for (keeps, what_if) in [
+        (4.0, "timer main.rs:3 / 4"),
+        (40.0, "timer main.rs:3 * 2"),
+        (40.0, "workers 2"),
+    ] {
+        let text = text(keeps, what_if);
+        assert!(!text.contains("as no worker was free"), "{text}");
+    }
+}

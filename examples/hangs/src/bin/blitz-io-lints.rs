@@ -73,6 +73,9 @@ const PROGRAMS: &[(&str, fn())] = &[
     }),
     ("poll_sleeps", || run_on_two(poll_sleeps())),
     ("poll_computes", || run_on_two(poll_computes())),
+    ("poll_of_request_computes", || {
+        run_on_two(poll_of_request_computes())
+    }),
     ("poll_panics", || run_on_two(poll_panics())),
     ("polls_are_short", || run_on_two(polls_are_short())),
     ("reads_twice", || run(reads_twice(true))),
@@ -114,6 +117,9 @@ const PROGRAMS: &[(&str, fn())] = &[
     }),
     ("request_without_deadline", || run(request(false))),
     ("request_with_deadline", || run(request(true))),
+    ("connection_without_request", || {
+        run(connection_without_request())
+    }),
     ("socket_of_no_request", || run(reads_late(false))),
     ("many_are_woken", || run(many_are_woken(true))),
     ("all_have_work", || run(many_are_woken(false))),
@@ -554,13 +560,24 @@ async fn poll_sleeps() {
 }
 
 async fn poll_computes() {
-    alone(async {
-        let before = processor_time();
-        while processor_time() - before < Duration::from_millis(15) {
-            black_box(before);
-        }
-    })
-    .await;
+    alone(async { compute() }).await;
+}
+
+fn compute() {
+    let before = processor_time();
+    while processor_time() - before < Duration::from_millis(15) {
+        black_box(before);
+    }
+}
+
+/// A task computes between two waits, for a request.
+async fn poll_of_request_computes() {
+    let handles = async {
+        time::sleep(Duration::from_millis(1)).await;
+        compute();
+        time::sleep(Duration::from_millis(1)).await;
+    };
+    alone(blitz_io::trace::request("GET /hash").instrument(handles)).await;
 }
 
 /// The hook of a panic takes longer than a poll may.
@@ -836,6 +853,25 @@ async fn reads_late(is_request: bool) {
     settle().await;
     here.write_all(&[1]).await.expect("the task reads");
     task.await.expect("it ends").expect("it reads");
+}
+
+/// The task of a connection handles requests, and reads the next one in the poll in which it has handled one.
+async fn connection_without_request() {
+    const REQUESTS: usize = 3;
+    let (mut here, mut there) = pair().await.expect("the system has sockets");
+    let connection = task::spawn(async move {
+        let mut byte = [0];
+        for _ in 0..REQUESTS {
+            there.read_exact(&mut byte).await.expect("it is sent");
+            let handles = task::yield_now();
+            blitz_io::trace::request("GET /").instrument(handles).await;
+        }
+    });
+    for _ in 0..REQUESTS {
+        settle().await;
+        here.write_all(&[1]).await.expect("the task reads");
+    }
+    connection.await.expect("it ends");
 }
 
 async fn request(has_deadline: bool) {

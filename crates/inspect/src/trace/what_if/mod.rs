@@ -14,6 +14,7 @@ mod bootstrap;
 mod change;
 mod level;
 mod program;
+mod ready_after;
 mod replay;
 mod steps;
 mod text;
@@ -23,6 +24,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::Serialize;
 
 pub use change::{Scenario, ScenarioError};
+pub use ready_after::ReadyAfter;
 pub use text::predictions;
 
 use super::cause::{Category, Cause};
@@ -57,6 +59,9 @@ pub struct Prediction {
     /// Number of requests that arrive when they did in the recording, though their clients may have waited for an answer
     /// before. Each has a task of its own that began when a socket became ready: a connection, or a stream of HTTP/2.
     pub arrivals: usize,
+    /// The tasks were ready for longer after the waits that the change makes shorter than these lasted. `None` if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_after: Option<ReadyAfter>,
     /// The requests of each name, those with the most requests first.
     pub by_name: Vec<NamedPrediction>,
 }
@@ -299,6 +304,7 @@ impl All<'_> {
             per_second: all.per_second,
             forced: changed.forced,
             arrivals: arrivals::count(self.recording, self.lives),
+            ready_after: ready_after::ready_after(self.recording, self.lives, scenario),
             by_name,
         })
     }

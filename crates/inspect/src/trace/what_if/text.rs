@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Estimate, Figures, NamedPrediction, Prediction};
-use crate::trace::text::time;
+use super::{Estimate, Figures, NamedPrediction, Prediction, ReadyAfter};
+use crate::trace::text::{longest, time};
 
 /// The difference between a replay and its recording above which there is a warning, and the share of requests that
 /// arrive when they did.
@@ -117,6 +117,20 @@ fn shortened(text: &str) -> String {
     text.chars().take(LABEL - 1).chain(['…']).collect()
 }
 
+/// Warns if polls block the workers: then these come first.
+fn ready_after(what_if: &str, after: &ReadyAfter, text: &mut String) {
+    _ = writeln!(
+        text,
+        "Take \"{what_if}\" with care: its waits took {} in all, and their tasks were then ready for {},\n\
+         as no worker was free. Look at the polls that keep the workers first.",
+        time(after.waited),
+        time(after.ready)
+    );
+    if let Some(poll) = &after.longest_poll {
+        _ = writeln!(text, "{}", longest(poll));
+    }
+}
+
 fn warnings(first: &Prediction, all: &[Prediction], text: &mut String) {
     let (recorded, replayed) = (first.recorded, first.replayed);
     let off = |one: u64, other: u64| (one as f64 / other.max(1) as f64 - 1.0).abs() > OFF;
@@ -136,6 +150,11 @@ fn warnings(first: &Prediction, all: &[Prediction], text: &mut String) {
              first, a faster service gets requests sooner, and a slower one later: no interval includes that.",
             first.arrivals, first.requests
         );
+    }
+    for one in all {
+        if let Some(after) = &one.ready_after {
+            ready_after(&one.what_if, after, text);
+        }
     }
     let forced = all.iter().map(|one| one.forced).max().unwrap_or(0);
     if forced != 0 {

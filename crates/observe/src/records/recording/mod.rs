@@ -24,6 +24,7 @@ mod place;
 mod polled;
 mod recorders;
 mod registry;
+mod request_names;
 mod root;
 mod run_delay;
 mod scope;

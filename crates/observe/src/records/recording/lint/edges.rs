@@ -71,6 +71,10 @@ pub(super) struct Event {
     /// The line at which the task was spawned.
     pub(super) task_at: At,
     pub(super) task: u64,
+    /// The place of the name of the request for which the task worked, or 0.
+    pub(super) request: u64,
+    /// The lines before and after the longest part of a poll.
+    pub(super) between: [At; 2],
     pub(super) count: u64,
     /// The time of the longest.
     pub(super) longest: Duration,
@@ -155,6 +159,9 @@ pub(super) fn count(of: impl FnOnce(&mut Table) -> &mut HashMap<u64, Event>, eve
         address(event.holder_at),
         address(side.and_then(|side| side.at)),
         side.map_or(0, |side| side.kind as u64),
+        address(event.between[0]),
+        address(event.between[1]),
+        own_name(&event),
     ]);
     let mut table = table();
     let events = of(&mut table);
@@ -163,12 +170,19 @@ pub(super) fn count(of: impl FnOnce(&mut Table) -> &mut HashMap<u64, Event>, eve
         if event.longest > known.longest {
             known.longest = event.longest;
             known.processor = event.processor;
+            known.request = event.request;
         }
     } else if events.len() < EVENTS {
         events.insert(key, event);
     } else {
         table.lost.events += 1;
     }
+}
+
+/// Returns the request of an event that no line of the program tells from others.
+fn own_name(event: &Event) -> u64 {
+    let has_line = event.side.is_some_and(|side| side.at.is_some()) || event.between != [None; 2];
+    if has_line { 0 } else { event.request }
 }
 
 /// Returns the address of a location, or 0.

@@ -13,6 +13,7 @@ use super::waits::{Storm, storms};
 use super::writes::{Write, writes};
 use crate::records::Waiter;
 use crate::records::recording::json::{Name, Place, Text, command, list};
+use crate::records::recording::request_names;
 
 /// Returns the contents of the file.
 pub(super) fn text() -> String {
@@ -139,9 +140,10 @@ impl Display for Permits {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{{\"side\":{},\"owner\":{},\"forgotten\":{},\"taken\":{},\"is_awaited\":{},\"is_refilled\":{}}}",
+            "{{\"side\":{},\"owner\":{},\"owner_at\":{},\"forgotten\":{},\"taken\":{},\"is_awaited\":{},\"is_refilled\":{}}}",
             self.side,
             Owner(self.owner),
+            Place(self.owner_at),
             self.forgotten,
             self.taken,
             self.is_awaited,
@@ -154,10 +156,12 @@ impl Display for Growth {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{{\"side\":{},\"sender\":{},\"receiver\":{},\"longer\":{},\"shorter\":{},\"length\":{}}}",
+            "{{\"side\":{},\"sender\":{},\"sender_at\":{},\"receiver\":{},\"receiver_at\":{},\"longer\":{},\"shorter\":{},\"length\":{}}}",
             self.side,
             Owner(self.sender),
+            Place(self.sender_at),
             Owner(self.receiver),
+            Place(self.receiver_at),
             self.longer,
             self.shorter,
             self.length,
@@ -189,10 +193,13 @@ impl Display for Event {
         }
         write!(
             f,
-            ",\"holder_at\":{},\"task_at\":{},\"task\":{},\"count\":{},\"longest_ns\":{},\"processor_ns\":{}}}",
+            ",\"holder_at\":{},\"task_at\":{},\"task\":{},\"request\":{},\"between\":[{},{}],\"count\":{},\"longest_ns\":{},\"processor_ns\":{}}}",
             Place(self.holder_at),
             Place(self.task_at),
             Owner(self.task),
+            Name(request_names::name(self.request).as_deref()),
+            Place(self.between[0]),
+            Place(self.between[1]),
             self.count,
             self.longest.as_nanos(),
             self.processor.as_nanos(),

@@ -16,8 +16,11 @@ use super::delay::Delay;
 use super::edges::address;
 use super::handed::{self, Handed};
 use super::lock::At;
+use super::requests;
+use super::steps::Steps;
 use super::waits::Waits;
 use crate::records::Waiter;
+use crate::records::recording::request_names::NO_NAME;
 use crate::records::recording::ticks;
 
 /// A longer poll is long.
@@ -86,6 +89,8 @@ pub(super) struct Frame {
     pub(super) is_rewoken: bool,
     /// The waits of the poll.
     pub(super) waits: Waits,
+    /// The operations of the poll.
+    pub(super) steps: Steps,
 }
 
 /// The system's counters of this thread.
@@ -133,6 +138,7 @@ impl Frames {
             handed: handed::of(header),
             is_rewoken: false,
             waits: std::mem::take(&mut self.spare),
+            steps: Steps::new(since),
         });
     }
 
@@ -278,6 +284,14 @@ impl Frame {
     /// Counts a wait within the poll separately.
     pub(super) fn count(&mut self, took: Duration) {
         self.counted += took;
+    }
+
+    /// Returns the place of the name of the last request for which the poll worked, or 0.
+    pub(super) fn request(&self) -> u64 {
+        match self.waits.request {
+            NO_NAME => requests::name_of(self.task).unwrap_or(NO_NAME),
+            name => name,
+        }
     }
 
     /// Returns `true` if the poll is a finding if it is long.

@@ -24,8 +24,12 @@ pub(super) struct Growth {
     block: &'static Block,
     /// The task or thread that has sent last, as a word.
     pub(super) sender: u64,
+    /// The line at which that task was spawned, if a thread has polled it during a look.
+    pub(super) sender_at: At,
     /// The task or thread that received last, as a word, or 0.
     pub(super) receiver: u64,
+    /// The line at which that task was spawned, if a thread has polled it during a look.
+    pub(super) receiver_at: At,
     /// The number of looks at which it was longer than before.
     pub(super) longer: u64,
     /// The number of looks at which it was shorter than before.
@@ -58,8 +62,9 @@ pub(super) fn is_due() -> bool {
         .unwrap_or(false)
 }
 
-/// Looks at a channel to which a value was sent.
-pub(super) fn look(block: &'static Block, made_at: At) {
+/// Looks at a channel to which a value was sent. `spawned_at`: returns the line at which the task with this word was spawned,
+/// if the thread polls it.
+pub(super) fn look(block: &'static Block, made_at: At, spawned_at: impl Fn(u64) -> At) {
     let Some(length) = length(block) else {
         return;
     };
@@ -75,23 +80,25 @@ pub(super) fn look(block: &'static Block, made_at: At) {
             side: Side::new(&lock, None),
             block,
             sender: 0,
+            sender_at: None,
             receiver: 0,
+            receiver_at: None,
             longer: 0,
             shorter: 0,
             length: 0,
         })
-        .note(length);
+        .note(length, spawned_at);
     COUNT.store(channels.len(), Ordering::Relaxed);
 }
 
 /// Looks at a channel whose receiver is about to be dropped.
-pub(super) fn last_look(block: &'static Block) {
+pub(super) fn last_look(block: &'static Block, spawned_at: impl Fn(u64) -> At) {
     if COUNT.load(Ordering::Relaxed) == 0 {
         return;
     }
     if let Some(growth) = channels().get_mut(&(block.id(), block.generation())) {
         let length = length(block);
-        growth.note(length.unwrap_or(growth.length));
+        growth.note(length.unwrap_or(growth.length), spawned_at);
     }
 }
 
@@ -102,12 +109,22 @@ fn length(block: &'static Block) -> Option<u64> {
 }
 
 impl Growth {
-    fn note(&mut self, length: u64) {
+    fn note(&mut self, length: u64, spawned_at: impl Fn(u64) -> At) {
         self.longer += u64::from(length > self.length);
         self.shorter += u64::from(length < self.length);
         self.length = length;
         let block = self.block;
-        self.sender = block.sender.load(Ordering::Relaxed);
-        self.receiver = block.receiver.load(Ordering::Relaxed);
+        let ends = [&block.sender, &block.receiver].map(|word| word.load(Ordering::Relaxed));
+        let known = [
+            (self.sender, self.sender_at),
+            (self.receiver, self.receiver_at),
+        ];
+        let [sender_at, receiver_at] = [0, 1].map(|end| {
+            let (before, at) = known[end];
+            let at = at.filter(|_| before == ends[end]);
+            spawned_at(ends[end]).or(at)
+        });
+        [self.sender, self.receiver] = ends;
+        (self.sender_at, self.receiver_at) = (sender_at, receiver_at);
     }
 }

@@ -45,6 +45,7 @@ mod panics;
 mod permits;
 mod points;
 mod requests;
+mod steps;
 mod waits;
 mod writes;
 
@@ -52,9 +53,9 @@ pub(super) use frames::Polled;
 pub use leaks::leaked;
 pub(super) use lock::Lock;
 pub(super) use points::{
-    acquired, blocked, channel_ends, forgot, hand_over_ended, handed_over, in_request, may_block,
-    permits_taken, poll_begins, poll_ends, refilled, released, request_begins, request_ends, sent,
-    slept, wait_begins, wait_ends, woken,
+    acquired, blocked, channel_ends, forgot, hand_over_ended, handed_over, may_block,
+    permits_taken, poll_begins, poll_ends, refilled, released, request_begins, request_ends,
+    request_entered, request_left, sent, slept, wait_begins, wait_ends, woken,
 };
 
 use super::at_exit;

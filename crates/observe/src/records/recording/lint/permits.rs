@@ -17,6 +17,8 @@ pub(super) struct Permits {
     pub(super) side: Side,
     /// The task or thread that has forgotten it.
     pub(super) owner: u64,
+    /// The line at which that task was spawned.
+    pub(super) owner_at: At,
     /// The number of times that permits were forgotten.
     pub(super) forgotten: u64,
     /// The number of times that permits were taken since the first time.
@@ -46,6 +48,7 @@ fn change(semaphore: Lock, at: At, change: impl FnOnce(&mut Permits)) {
     change(all.entry(semaphore.id()).or_insert_with(|| Permits {
         side: Side::new(&semaphore, at),
         owner: 0,
+        owner_at: None,
         forgotten: 0,
         taken: 0,
         is_awaited: false,
@@ -55,11 +58,11 @@ fn change(semaphore: Lock, at: At, change: impl FnOnce(&mut Permits)) {
 }
 
 /// The current task or thread has forgotten permits.
-pub(super) fn forgotten(owner: u64, semaphore: Lock, at: At) {
+pub(super) fn forgotten((owner, owner_at): (u64, At), semaphore: Lock, at: At) {
     let is_awaited = registry::is_awaited(semaphore.block);
     change(semaphore, at, |permits| {
         permits.side = Side::new(&semaphore, at);
-        permits.owner = owner;
+        (permits.owner, permits.owner_at) = (owner, owner_at);
         permits.forgotten += 1;
         permits.is_awaited |= is_awaited;
     });

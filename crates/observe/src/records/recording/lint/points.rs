@@ -12,7 +12,7 @@ use crate::Kind;
 use crate::records::Waiter;
 use crate::records::recording::block::Block;
 use crate::records::recording::place::{Target, Value};
-use crate::records::recording::{clock, registry};
+use crate::records::recording::{clock, registry, ticks};
 
 /// A lock of tasks that others want may be kept over awaits for a shorter time than this.
 const KEPT: Duration = Duration::from_secs(1);
@@ -25,6 +25,9 @@ pub(in crate::records::recording) fn acquired(owner: Waiter, lock: Lock, at: At,
         let word = owner.word();
         let around = local.frames.owners_around(word);
         let owner = (word, local.frames.spawned_at(word));
+        if let Some(frame) = local.frames.current().filter(|frame| frame.task == word) {
+            frame.steps.step(at);
+        }
         local.held.add(owner, &around, lock, at, waits);
     });
 }
@@ -57,6 +60,8 @@ fn note_kept(local: &mut Local, held: &Held) {
             holder_at: None,
             task_at: frame.and_then(|frame| frame.spawned_at),
             task: held.owner,
+            request: 0,
+            between: [None; 2],
             count: 1,
             longest: took,
             processor: Duration::ZERO,
@@ -91,11 +96,13 @@ pub(in crate::records::recording) fn poll_ends() {
         note_sockets(local, &frame);
         frame.waits.count(frame.task, frame.spawned_at);
         let held = local.held.suspend(frame.task);
-        let event = |side, (took, processor)| Event {
+        let event = |side, between, (took, processor)| Event {
             side,
             holder_at: None,
             task_at: frame.spawned_at,
             task: frame.task,
+            request: frame.request(),
+            between,
             count: 1,
             longest: took,
             processor,
@@ -103,11 +110,15 @@ pub(in crate::records::recording) fn poll_ends() {
         if frame.of != Polled::Job {
             let none = (Duration::ZERO, Duration::ZERO);
             for held in held.iter().filter(|held| held.lock.is_of_threads()) {
-                edges::count(|table| &mut table.guards, event(Some(held.side()), none));
+                edges::count(
+                    |table| &mut table.guards,
+                    event(Some(held.side()), [None; 2], none),
+                );
             }
         }
         if let Some(times) = long {
-            edges::count(|table| &mut table.polls, event(None, times));
+            let between = frame.steps.end(ticks::now());
+            edges::count(|table| &mut table.polls, event(None, between, times));
         }
         local.frames.keep(frame.waits);
     });
@@ -152,6 +163,8 @@ pub(in crate::records::recording) fn blocked(
                 holder_at,
                 task_at: frame.spawned_at,
                 task: frame.task,
+                request: frame.request(),
+                between: [None; 2],
                 count: 1,
                 longest: took,
                 processor: Duration::ZERO,
@@ -188,13 +201,17 @@ fn note_handed(frame: &Frame) {
     }
 }
 
-/// Records the sockets for which a task of a request waits without a deadline.
+/// Records the sockets for which a task of a request waits without a deadline. The task of a connection also waits for the
+/// next request of its client; no request waits for that.
 fn note_sockets(local: &mut Local, frame: &Frame) {
-    let is_request = |frame: &Frame| frame.waits.is_request || requests::has(frame.task);
-    if frame.waits.sockets().next().is_none() {
+    let is_idle = frame.waits.sockets().next().is_none();
+    if is_idle {
         return;
     }
-    if !is_request(frame) && !local.frames.around(frame).any(is_request) {
+    let is_request =
+        |frame: &Frame| frame.waits.is_in_request() || requests::name_of(frame.task).is_some();
+    let is_within = is_request(frame) || local.frames.around(frame).any(is_request);
+    if !is_within && frame.waits.sockets_of_requests().next().is_none() {
         return;
     }
     if !local.frames.looks_for_timer(frame) {
@@ -208,7 +225,12 @@ fn note_sockets(local: &mut Local, frame: &Frame) {
     if let Some(outer) = local.frames.outer(frame) {
         return outer.waits.add_sockets(&frame.waits);
     }
-    for side in frame.waits.sockets() {
+    let all: Vec<Side> = if is_within {
+        frame.waits.sockets().collect()
+    } else {
+        frame.waits.sockets_of_requests().collect()
+    };
+    for side in all {
         edges::count(|table| &mut table.sockets, of_frame(frame, side));
     }
 }
@@ -220,6 +242,8 @@ fn of_frame(frame: &Frame, side: Side) -> Event {
         holder_at: None,
         task_at: frame.spawned_at,
         task: frame.task,
+        request: frame.request(),
+        between: [None; 2],
         count: 1,
         longest: Duration::ZERO,
         processor: Duration::ZERO,
@@ -265,6 +289,7 @@ pub(in crate::records::recording) fn wait_begins(value: &Value) {
         let task = value.waiter.word();
         local.held.wait_begins(task, value.id, value.kind);
         if let Some(frame) = local.frames.current() {
+            frame.steps.step(value.location);
             frame.waits.begin(value);
         }
     });
@@ -278,6 +303,7 @@ pub(in crate::records::recording) fn wait_ends(value: &Value) {
         let task = value.waiter.word();
         local.held.wait_ends(task, value.id, value.kind);
         if let Some(frame) = local.frames.current() {
+            frame.steps.step(value.location);
             frame.waits.end(value);
         }
     });
@@ -300,7 +326,10 @@ fn in_poll(value: &Value, with: impl FnOnce(&mut Local)) {
 #[cold]
 #[inline(never)]
 pub(in crate::records::recording) fn forgot(owner: Waiter, semaphore: Lock, at: At) {
-    with_local(|_| permits::forgotten(owner.word(), semaphore, at));
+    with_local(|local| {
+        let word = owner.word();
+        permits::forgotten((word, local.frames.spawned_at(word)), semaphore, at);
+    });
 }
 
 /// Permits were added to the semaphore.
@@ -322,7 +351,7 @@ pub(in crate::records::recording) fn permits_taken(block: &'static Block) {
 #[inline(never)]
 pub(in crate::records::recording) fn sent(block: &'static Block, made_at: At) {
     if growth::is_due() {
-        with_local(|_| growth::look(block, made_at));
+        with_local(|local| growth::look(block, made_at, |task| local.frames.spawned_at(task)));
     }
 }
 
@@ -330,14 +359,20 @@ pub(in crate::records::recording) fn sent(block: &'static Block, made_at: At) {
 #[cold]
 #[inline(never)]
 pub(in crate::records::recording) fn channel_ends(block: &'static Block) {
-    with_local(|_| growth::last_look(block));
+    with_local(|local| growth::last_look(block, |task| local.frames.spawned_at(task)));
 }
 
-/// A request begins in the task or thread. Returns `false` if it is not followed.
+/// A request begins in the task or thread. `name`: the place of its name. Returns `false` if it is not followed.
 #[cold]
 #[inline(never)]
-pub(in crate::records::recording) fn request_begins(owner: u64) -> bool {
-    with_local(|_| requests::begin(owner)) == Some(true)
+pub(in crate::records::recording) fn request_begins(owner: u64, name: u64) -> bool {
+    let begins = with_local(|local| {
+        if let Some(frame) = local.frames.current().filter(|frame| frame.task == owner) {
+            frame.waits.request = name;
+        }
+        requests::begin(owner, name)
+    });
+    begins == Some(true)
 }
 
 /// The request ends that began there.
@@ -347,13 +382,24 @@ pub(in crate::records::recording) fn request_ends(owner: u64) {
     with_local(|_| requests::end(owner));
 }
 
-/// The current poll is one of a request.
+/// The current poll works for a request, whose name has this place, until [`request_left`].
 #[cold]
 #[inline(never)]
-pub(in crate::records::recording) fn in_request() {
+pub(in crate::records::recording) fn request_entered(name: u64) {
     with_local(|local| {
         if let Some(frame) = local.frames.current() {
-            frame.waits.is_request = true;
+            frame.waits.enter_request(name);
+        }
+    });
+}
+
+/// The current poll works for the request no more.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn request_left() {
+    with_local(|local| {
+        if let Some(frame) = local.frames.current() {
+            frame.waits.leave_request();
         }
     });
 }

@@ -7,34 +7,45 @@ use crate::records::kernel::counted_map::CountedMap;
 /// The most tasks with a request.
 const MOST: usize = 1 << 16;
 
-/// The number of requests of a task or thread, by its word.
-static REQUESTS: PerProcess<CountedMap<u32>> = PerProcess::new(CountedMap::default);
+/// The requests of a task or thread.
+struct Requests {
+    count: u32,
+    /// The place of the name of the first one.
+    name: u64,
+}
 
-/// A request begins in the task or thread with this word. Returns `false` if there is no room for it.
-pub(super) fn begin(owner: u64) -> bool {
+/// The requests of tasks and threads, by their words.
+static REQUESTS: PerProcess<CountedMap<Requests>> = PerProcess::new(CountedMap::default);
+
+/// A request begins in the task or thread with this word. `name`: the place of its name. Returns `false` if there is no room
+/// for it.
+pub(super) fn begin(owner: u64, name: u64) -> bool {
     let mut is_known = false;
-    REQUESTS.change(owner, |count| {
-        *count += 1;
+    REQUESTS.change(owner, |requests| {
+        requests.count += 1;
         is_known = true;
         true
     });
-    is_known || REQUESTS.add(owner, 1, MOST).is_ok()
+    is_known
+        || REQUESTS
+            .add(owner, Requests { count: 1, name }, MOST)
+            .is_ok()
 }
 
 /// It ends, or goes into a future.
 pub(super) fn end(owner: u64) {
-    REQUESTS.change(owner, |count| {
-        *count -= 1;
-        *count != 0
+    REQUESTS.change(owner, |requests| {
+        requests.count -= 1;
+        requests.count != 0
     });
 }
 
-/// Returns `true` if the task or thread works for a request.
-pub(super) fn has(owner: u64) -> bool {
-    let mut found = false;
-    REQUESTS.change(owner, |_| {
-        found = true;
+/// Returns the place of the name of the first request for which the task or thread works, if there is one.
+pub(super) fn name_of(owner: u64) -> Option<u64> {
+    let mut name = None;
+    REQUESTS.change(owner, |requests| {
+        name = Some(requests.name);
         true
     });
-    found
+    name
 }

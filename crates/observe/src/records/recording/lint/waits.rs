@@ -26,13 +26,25 @@ const WAITS: usize = 64;
 #[derive(Default)]
 pub(super) struct Waits {
     /// The sockets for which a wait has begun.
-    sockets: Vec<(u64, Side)>,
+    sockets: Vec<Socket>,
     /// The events whose wait has ended.
     ended: Vec<Event>,
     /// Those whose wait has ended and begun again.
     again: Vec<Event>,
-    /// The poll is one of a request.
-    pub(super) is_request: bool,
+    /// The number of requests, one within the other, for which the poll works at the moment.
+    depth: u32,
+    /// The place of the name of the last request for which it worked, or 0.
+    pub(super) request: u64,
+}
+
+/// A wait for a socket.
+#[derive(Clone, Copy)]
+struct Socket {
+    /// The number of the wait.
+    id: u64,
+    side: Side,
+    /// The poll worked for a request when the wait began.
+    is_of_request: bool,
 }
 
 /// An event, and the line at which the program waits for it.
@@ -98,7 +110,11 @@ impl Waits {
                     made_at: None,
                     at: value.location,
                 };
-                self.sockets.push((value.id, side));
+                self.sockets.push(Socket {
+                    id: value.id,
+                    side,
+                    is_of_request: self.is_in_request(),
+                });
             }
         } else if let Some(event) = Event::of(value) {
             let is_it = |other: &Event| other.key() == event.key();
@@ -111,7 +127,7 @@ impl Waits {
     /// A wait of the task has ended.
     pub(super) fn end(&mut self, value: &Value) {
         if matches!(value.kind, Kind::Readable | Kind::Writable) {
-            self.sockets.retain(|(id, _)| *id != value.id);
+            self.sockets.retain(|socket| socket.id != value.id);
         } else if let Some(event) = Event::of(value) {
             if self.ended.len() + self.again.len() < WAITS {
                 self.ended.push(event);
@@ -130,12 +146,34 @@ impl Waits {
         self.sockets.clear();
         self.ended.clear();
         self.again.clear();
-        self.is_request = false;
+        (self.depth, self.request) = (0, 0);
     }
 
     /// Returns the sockets for which the poll has begun to wait, and still does.
     pub(super) fn sockets(&self) -> impl Iterator<Item = Side> + '_ {
-        self.sockets.iter().map(|&(_, side)| side)
+        self.sockets.iter().map(|socket| socket.side)
+    }
+
+    /// Returns those of these waits that began while the poll worked for a request.
+    pub(super) fn sockets_of_requests(&self) -> impl Iterator<Item = Side> + '_ {
+        let own = self.sockets.iter().filter(|socket| socket.is_of_request);
+        own.map(|socket| socket.side)
+    }
+
+    /// The poll works for a request, whose name has this place.
+    pub(super) fn enter_request(&mut self, name: u64) {
+        self.depth += 1;
+        self.request = name;
+    }
+
+    /// The poll works for it no more.
+    pub(super) fn leave_request(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Returns `true` if the poll works for a request at the moment.
+    pub(super) fn is_in_request(&self) -> bool {
+        self.depth != 0
     }
 
     /// Counts the events at the end of the poll.

@@ -12,13 +12,13 @@ use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::event::{self, Code, Event};
-use super::{recorder, requests, retired, rings};
+use super::{recorder, retired, rings, spawned};
 use crate::Kind;
 use crate::records::recording::block::Block;
 use crate::records::recording::clock::nanos;
 use crate::records::recording::json::{Name, Place, Text, command, list};
 use crate::records::recording::ticks::{Pair, Scale};
-use crate::records::recording::{recorders, threads};
+use crate::records::recording::{recorders, request_names, threads};
 
 /// The version of the format.
 const FORMAT: u32 = 1;
@@ -71,6 +71,11 @@ pub(super) fn text(first: Pair) -> String {
         Some(row(nanos, event, &mut objects, &mut locations))
     });
     let rows: Vec<Row> = rows.collect();
+    let spawned = spawned::all().into_iter().map(|(task, spawned)| {
+        let place = locations.place(event::of_location(spawned.at));
+        Spawned([task, place, spawned.is_job.into()])
+    });
+    let spawned: Vec<Spawned> = spawned.collect();
     let mut text = String::with_capacity(rows.len() * 48 + 4096);
     _ = write!(
         text,
@@ -89,7 +94,7 @@ pub(super) fn text(first: Pair) -> String {
     list(
         &mut text,
         "names",
-        requests::names().iter().map(|name| Text(name)),
+        request_names::names().iter().map(|name| Text(name)),
     );
     list(
         &mut text,
@@ -128,6 +133,7 @@ pub(super) fn text(first: Pair) -> String {
             .iter()
             .map(|thread| Thread(thread.number, &thread.name)),
     );
+    list(&mut text, "spawned", spawned);
     list(&mut text, "events", rows);
     text.push_str("}\n");
     text
@@ -168,6 +174,16 @@ struct Thread<'a>(u64, &'a str);
 impl Display for Thread<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{{\"number\":{},\"name\":{}}}", self.0, Text(self.1))
+    }
+}
+
+/// The word of a task, the place of the line that spawned it, and whether it is a closure for blocking work.
+struct Spawned([u64; 3]);
+
+impl Display for Spawned {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let [task, at, is_job] = self.0;
+        write!(f, "[{task},{at},{is_job}]")
     }
 }
 

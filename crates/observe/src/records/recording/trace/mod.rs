@@ -28,6 +28,7 @@ mod requests;
 mod retired;
 mod rings;
 mod serving;
+mod spawned;
 mod watch;
 
 use super::at_exit;

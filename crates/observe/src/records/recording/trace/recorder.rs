@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::event::Event;
-use super::rings;
+use super::{rings, spawned};
 use crate::records::recording::switch::Recorder;
 use crate::records::recording::ticks::{self, Pair};
 
@@ -33,6 +33,9 @@ pub(super) fn record(event: Event) {
 /// Switches the recorder on. Returns `true` if it was off.
 pub fn start() -> bool {
     began();
+    if !is_on() {
+        spawned::keep();
+    }
     let now = ticks::now();
     let was_off = Recorder::Trace.start();
     if was_off {

@@ -1,58 +1,21 @@
 //! `Request`: a request of the program's, which the recorder follows.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-
-use blitz_io_futex::per_process::PerProcess;
 
 use super::event::{Code, Event};
 use super::recorder::{is_on, record};
 use super::serving::{self, Served};
 use super::watch::Watched;
 use crate::records::Waiter;
+use crate::records::recording::request_names::{NO_NAME, place_of};
 use crate::records::recording::{lint, recorders};
 
-/// The most names. Requests with further names have none.
-const NAMES: usize = 1 << 12;
-/// The place of the name of such requests.
-const NO_NAME: u64 = 0;
-
 static LAST: AtomicU64 = AtomicU64::new(0);
-/// The places of names, from 1.
-static KNOWN: PerProcess<Mutex<HashMap<String, u64>>> = PerProcess::new(Mutex::default);
-
-fn known() -> MutexGuard<'static, HashMap<String, u64>> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn place_of(name: &str) -> u64 {
-    let mut known = known();
-    if let Some(&place) = known.get(name) {
-        return place;
-    }
-    if known.len() == NAMES {
-        return NO_NAME;
-    }
-    let place = known.len() as u64 + 1;
-    known.insert(name.to_owned(), place);
-    place
-}
-
-/// Returns the names of requests, from place 1.
-pub(super) fn names() -> Vec<String> {
-    let known = known();
-    let mut names = vec![String::new(); known.len()];
-    for (name, &place) in known.iter() {
-        names[place as usize - 1].clone_from(name);
-    }
-    names
-}
 
 /// A request, which ends when this is dropped.
 pub struct Request {
@@ -66,6 +29,8 @@ pub struct Request {
     owner: u64,
     /// The recorder of `blitz lint` was on when it began.
     is_linted: bool,
+    /// The place of its name, if a recorder was on when it began.
+    name: u64,
 }
 
 /// Begins a request in the current task or thread.
@@ -77,22 +42,26 @@ pub fn request<'a>(name: impl Into<Cow<'a, str>>) -> Request {
         watched: None,
         owner: 0,
         is_linted,
+        name: NO_NAME,
     };
-    if is_linted {
-        request.find_owner();
-    }
     let (is_kept, is_on) = (serving::is_on(), is_on());
-    if !is_kept && !is_on {
+    if !is_kept && !is_on && !is_linted {
         return request;
     }
     let name = name.into();
+    if is_on || is_linted {
+        request.name = place_of(&name);
+    }
+    if is_linted {
+        request.find_owner();
+    }
     request.served = is_kept.then(|| Served::new(&name));
     if !is_on {
         return request;
     }
     let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     record(Event {
-        target: place_of(&name),
+        target: request.name,
         ..Event::new(Code::Request, Waiter::current().word(), id)
     });
     request.id = id;
@@ -114,7 +83,7 @@ impl Request {
     #[doc(hidden)]
     #[must_use]
     pub fn detached(mut self) -> Self {
-        self.leave();
+        self.note(Code::Leave);
         self.forget_owner();
         self
     }
@@ -126,13 +95,16 @@ impl Request {
             served.enter();
         }
         if self.is_linted {
-            lint::in_request();
+            lint::request_entered(self.name);
         }
     }
 
     /// The current task or thread works for the request no more.
     pub fn leave(&self) {
         self.note(Code::Leave);
+        if self.is_linted {
+            lint::request_left();
+        }
     }
 
     /// Returns `true` if the recorder was on when the request began.
@@ -151,7 +123,7 @@ impl Request {
 impl Request {
     fn find_owner(&mut self) {
         let here = Waiter::current().word();
-        if lint::request_begins(here) {
+        if lint::request_begins(here, self.name) {
             self.owner = here;
         }
     }

@@ -1,0 +1,157 @@
+//! Notes about waits that end outside of the program: several tasks wait for a lock, and the task that has it waits for
+//! a peer that does not answer.
+//!
+//! Each waiter for a lock, a permit or room in a channel is followed to the waiter that holds it up, and on from there.
+//! The last one is the *root*. There is a note if the root waits for the system or for another process: nothing in the
+//! program ends such a wait.
+//!
+//! A slow peer may still answer, so this is a note in the report, and no finding.
+//!
+//! # Waits of a root
+//!
+//! The task of a connection also waits for its client, and for the channel that ends the service. So the waits that have a
+//! line of the program count first. A root without such a line counts only if all its waits are known and outside: else it
+//! may wait for something in the program, or without a record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use blitz_io_observe::{EndedBy, Kind, Mode, counted};
+
+use crate::graph::{Graph, is_for_guard, is_held};
+use crate::names::{of_target, of_waiter, short};
+use crate::snapshot::{Finding, Snapshot, Wait, Waiter};
+
+/// A note names so many of the waits of a root.
+const NAMED: usize = 2;
+
+/// The waiters whose chains end at one root.
+#[derive(Default)]
+struct Behind {
+    tasks: usize,
+    threads: usize,
+    longest_ms: u64,
+    /// A step of a chain is likely only.
+    is_likely: bool,
+}
+
+/// Returns the note about each root with waiters that are in no finding, those with the most waiters first.
+pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
+    let graph = Graph::new(snapshot);
+    let explained: BTreeSet<Waiter> = findings.iter().flat_map(|f| f.waiters.clone()).collect();
+    let mut roots: BTreeMap<Waiter, Behind> = BTreeMap::new();
+    for waiter in graph.waiters().filter(|waiter| !explained.contains(waiter)) {
+        let mut waits = graph.waits(waiter).iter();
+        let Some(wait) = waits.find(|wait| is_contention(wait)) else {
+            continue;
+        };
+        let Some((root, is_likely)) = root_of(&graph, wait) else {
+            continue;
+        };
+        let behind = roots.entry(root).or_default();
+        match waiter {
+            Waiter::Task(_) => behind.tasks += 1,
+            Waiter::Thread(_) | Waiter::Process(_) => behind.threads += 1,
+        }
+        behind.longest_ms = behind.longest_ms.max(wait.waiting_ms);
+        behind.is_likely |= is_likely;
+    }
+    let mut roots: Vec<(Waiter, Behind)> = roots.into_iter().collect();
+    roots.retain(|(_, behind)| behind.longest_ms >= crate::snapshot::SHORT);
+    roots.sort_by_key(|(_, behind)| std::cmp::Reverse(behind.tasks + behind.threads));
+    let notes = roots.iter();
+    notes
+        .map(|(root, behind)| note(&graph, *root, behind))
+        .collect()
+}
+
+/// Returns `true` if others have what the wait is for, and it has no deadline.
+fn is_contention(wait: &Wait) -> bool {
+    (is_for_guard(wait) || wait.semantics.mode == Mode::Send) && !wait.is_timed
+}
+
+/// Returns `true` if the system or another process ends the wait: a peer, a child, a file. A service that has nothing to do
+/// waits for the next connection and for signals.
+fn is_outside(wait: &Wait) -> bool {
+    let is_idle = |source: &str| source.starts_with("accept ") || wait.kind == Kind::Signal.name();
+    let source = wait.source.as_deref();
+    let is_source = source.is_some_and(|source| !is_idle(source));
+    is_source && wait.semantics.mode == Mode::Other || wait.semantics.ended_by == EndedBy::Peers
+}
+
+/// Follows a wait to the last waiter that holds it up, if that waits for something outside. The second value is `true` if a
+/// step on the way is likely only.
+fn root_of(graph: &Graph<'_>, wait: &Wait) -> Option<(Waiter, bool)> {
+    let (mut wait, mut is_likely) = (wait, false);
+    let mut seen = BTreeSet::from([wait.waiter]);
+    loop {
+        is_likely |= !graph.enders(wait).is_certain;
+        let holder = graph.first_ender(wait)?;
+        if !seen.insert(holder) {
+            return None;
+        }
+        let mut waits = graph.waits(holder).iter();
+        match waits.find(|wait| is_held(wait) || wait.semantics.mode == Mode::Send) {
+            Some(next) => wait = next,
+            None if outside(graph, holder).is_empty() => return None,
+            None => return Some((holder, is_likely)),
+        }
+    }
+}
+
+/// Returns the waits of a root for something outside; none if it may wait for something else.
+fn outside<'a>(graph: &Graph<'a>, root: Waiter) -> Vec<&'a Wait> {
+    let waits = graph.waits(root);
+    let all = waits.iter().copied().filter(|wait| is_outside(wait));
+    let (of_program, others): (Vec<&Wait>, Vec<&Wait>) =
+        all.partition(|wait| !wait.location.is_empty());
+    let is_known = |wait: &&Wait| is_outside(wait) || wait.semantics.mode == Mode::Closed;
+    if !of_program.is_empty() {
+        return of_program;
+    }
+    if waits.iter().all(is_known) && graph.has_records_only(root, false) {
+        return others;
+    }
+    Vec::new()
+}
+
+fn note(graph: &Graph<'_>, root: Waiter, behind: &Behind) -> String {
+    let snapshot = graph.snapshot;
+    let waiters = match (behind.tasks, behind.threads) {
+        (tasks, 0) => counted(tasks, "task"),
+        (0, threads) => counted(threads, "thread"),
+        (tasks, threads) => format!(
+            "{} and {}",
+            counted(tasks, "task"),
+            counted(threads, "thread")
+        ),
+    };
+    let wait = match behind.tasks + behind.threads {
+        1 => "waits",
+        _ => "wait",
+    };
+    let likely = if behind.is_likely { "probably " } else { "" };
+    let outside = outside(graph, root);
+    let mut targets: Vec<String> = outside
+        .iter()
+        .take(NAMED)
+        .map(|wait| shown(snapshot, wait))
+        .collect();
+    if let more @ 1.. = outside.len().saturating_sub(NAMED) {
+        targets.push(format!("{more} more"));
+    }
+    format!(
+        "{waiters} {wait} (longest {:.1} s) {likely}behind {}, which waits for {}",
+        behind.longest_ms as f64 / 1e3,
+        of_waiter(snapshot, root),
+        targets.join(" or "),
+    )
+}
+
+/// Returns the name of a target, with the line at which the program waits for it.
+fn shown(snapshot: &Snapshot, wait: &Wait) -> String {
+    let target = of_target(snapshot, wait);
+    match short(&wait.location) {
+        "" => target,
+        place => format!("{target} at {place}"),
+    }
+}
