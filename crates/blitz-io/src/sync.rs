@@ -21,7 +21,7 @@
 //!
 //! | you want to | use |
 //! |---|---|
-//! | let one task have a value at a time, also over an `.await` | [`Mutex`] |
+//! | give one task exclusive use of a value, also over an `.await` | [`Mutex`] |
 //! | let many tasks read it, or one write it | [`RwLock`] |
 //! | limit how many tasks do something | [`Semaphore`] |
 //! | tell a task that something has happened | [`Notify`] |

@@ -50,7 +50,7 @@
 //!
 //! | file | lines | because |
 //! |---|---:|---|
-//! | `crates/blitz-io/src/futex/mod.rs` | 3 | its functions leave records |
+//! | `crates/blitz-io/src/futex/mod.rs` | 1 | its functions leave records |
 //! | `crates/blitz-io/src/lib.rs` | 2 | `inspect` is public |
 //! | `crates/blitz-io/src/metrics.rs` | 1 | the figures of waits are exported |
 //! | `crates/blitz-io/src/trace/mod.rs` | 3 | `Ended` and `Spans` are public |

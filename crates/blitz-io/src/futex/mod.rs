@@ -52,7 +52,7 @@
 //! [`SplitWord`], and [`parking`], leave no record: a report has the address on which such a thread sleeps.
 
 mod observed;
-#[cfg(feature = "inspect")]
+#[cfg_attr(not(feature = "inspect"), path = "plain.rs")]
 mod recorded;
 
 #[cfg(loom)]
@@ -61,8 +61,6 @@ pub use blitz_io_futex::{
     Group, Scope, SplitWord, Unsupported, WAIT_ANY_MAX, WaitAny, WaitAnyError, WaitResult, atomic,
     parking, system, wake_all, wake_n, wake_one,
 };
-#[cfg(not(feature = "inspect"))]
-pub use blitz_io_futex::{block_until_different, wait, wait_any, wait_deadline};
 pub use observed::Observed;
-#[cfg(feature = "inspect")]
+#[doc(inline)]
 pub use recorded::{block_until_different, wait, wait_any, wait_deadline};

@@ -9,12 +9,12 @@ use blitz_io_observe::{Caller, IS_ENABLED, Kind, OwnPrimitive, sleeping};
 /// A field for a primitive of your own, which then has a name and a holder in `blitz why`.
 ///
 /// Without it, a report of `blitz why` has the address of a word, and finds no cycle through it. With it, your lock is
-/// treated as [`thread::Mutex`](crate::thread::Mutex) is: a deadlock of two of them is *certain*, `blitz lint` finds two
-/// orders in which they are taken, and `blitz top` and `blitz trace` count the waits.
+/// treated as [`thread::Mutex`](crate::thread::Mutex) is. A deadlock of two of them is *certain*. `blitz lint` finds
+/// two orders in which they are taken.
 ///
 /// # Use
 ///
-/// 1. Give the primitive a field, made by [`lock`](Self::lock) if one thread or task has it at a time, else by
+/// 1. Give the primitive a field, made by [`lock`](Self::lock) if it has one holder, else by
 ///    [`event`](Self::event).
 /// 2. Sleep with [`wait`](Self::wait) instead of [`futex::wait`](crate::futex::wait()).
 /// 3. A lock calls [`acquired`](Self::acquired) after it has been taken, and [`released`](Self::released) before it is freed.
@@ -69,7 +69,7 @@ use blitz_io_observe::{Caller, IS_ENABLED, Kind, OwnPrimitive, sleeping};
 pub struct Observed(OwnPrimitive);
 
 impl Observed {
-    /// Creates the field of a lock, which one thread or task has at a time: `lock created at src/main.rs:12`, with the
+    /// Creates the field of a lock, which has one holder: `lock created at src/main.rs:12`, with the
     /// caller's line.
     #[must_use]
     #[track_caller]

@@ -21,7 +21,7 @@
 //!
 //! | you want to | use |
 //! |---|---|
-//! | let one thread have a value at a time | [`Mutex`]; [`FairMutex`] in the order of arrival; [`ReentrantMutex`] if its owner locks it again |
+//! | give one thread exclusive use of a value | [`Mutex`]; [`FairMutex`] in the order of arrival; [`ReentrantMutex`] if its owner locks it again |
 //! | let many threads read it, or one write it | [`RwLock`] |
 //! | wait until the value of a lock has changed | [`Condvar`] |
 //! | limit how many threads do something | [`Semaphore`] |
