@@ -343,7 +343,6 @@ pub use blitz_io_os::fs;
 pub use blitz_io_os::process;
 #[cfg(all(any(unix, windows), feature = "signal"))]
 pub use blitz_io_os::signal;
-#[cfg(feature = "inspect")]
 pub mod futex;
 #[cfg(feature = "io-util")]
 pub mod io;
@@ -377,9 +376,6 @@ pub mod trace;
 #[cfg(feature = "fiber")]
 #[doc(inline)]
 pub use blitz_io_fiber as fiber;
-#[cfg(not(feature = "inspect"))]
-#[doc(inline)]
-pub use blitz_io_futex as futex;
 #[cfg(feature = "inspect")]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
 #[doc(inline)]

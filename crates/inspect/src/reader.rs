@@ -481,6 +481,7 @@ fn object(facts: records::Facts) -> Object {
         is_given: facts.is_given,
         readers: facts.readers.into_iter().map(waiter).collect(),
         unnamed: facts.unnamed,
+        parties: Some(facts.parties).filter(|&parties| parties != 0),
         taken_at: facts.taken_at.map(place).unwrap_or_default(),
         created_at: facts.created_at.map(place).unwrap_or_default(),
         sender: facts.sender.map(waiter),

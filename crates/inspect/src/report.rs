@@ -15,7 +15,8 @@ use crate::names::{
 };
 use crate::objects::{created_at, is_numbered};
 use crate::snapshot::{
-    Certainty, End, Fill, Finding, Process, ProcessState, Snapshot, Stack, TaskState, Wait, Waiter,
+    Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, Stack, TaskState, Wait,
+    Waiter,
 };
 use crate::{behind_outside, long_wait, own_lock, own_request};
 
@@ -393,6 +394,9 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     if let Some(channel) = snapshot.channel(object.id) {
         text.line("    ", &of_channel(channel));
     }
+    if let Some(parties) = object.parties {
+        text.line("    ", &of_barrier(snapshot, object, parties));
+    }
     if let Some(members) = of_members(wait) {
         text.line("    ", &members);
     }
@@ -414,6 +418,16 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     if object.unnamed != 0 {
         text.line("    ", &format!("and {} {readers}", object.unnamed));
     }
+}
+
+/// Says how many tasks or threads wait at a barrier, and how many it is for.
+fn of_barrier(snapshot: &Snapshot, object: &Object, parties: u32) -> String {
+    if snapshot.left_out.is_some() {
+        return format!("a barrier for {parties}");
+    }
+    let waits = snapshot.waits.iter();
+    let here = waits.filter(|wait| wait.object.as_ref().is_some_and(|at| at.id == object.id));
+    format!("{} of {parties} are here", here.count())
 }
 
 /// Returns where the task was spawned for which a wait is that does not know its own line.

@@ -588,6 +588,9 @@ pub struct Object {
     pub readers: Vec<Waiter>,
     /// The number of readers or members that are not known.
     pub unnamed: u32,
+    /// The number of tasks or threads that meet at a barrier, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parties: Option<u32>,
     /// The location at which the object was taken last, or an empty string.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub taken_at: String,

@@ -58,6 +58,8 @@ kinds! {
     ThreadParker      "thread::Parker"                     Nobody        Park            Nothing,
     ThreadOnce        "thread::Once"                       Holder        Lock            Nothing,
     Futex             "futex"                              Nobody        Futex           Nothing,
+    OwnLock           "lock"                               Holder        Lock            Nothing,
+    OwnEvent          "event"                              Nobody        Event           Nothing,
     UnknownFutex      "unknown futex"                      Nobody        Unknown         Nothing,
     Mutex             "Mutex"                              Holder        Lock            Lock,
     Read              "RwLock (read)"                      Holder        Read            Lock,

@@ -23,6 +23,8 @@
 //! | it is named | [`Named`] | records |
 //! | it is acquired, released, handed over | [`Object::acquired`], [`Object::released`], [`Object::handed_over`] and their kin | records: its holders |
 //! | its permits are forgotten, added, taken | [`Object::forgot_permits`], [`Object::added_permits`], [`Object::took_permits`] | records: `blitz lint` |
+//! | a program's own primitive is acquired, released, waited for | [`OwnPrimitive`] | records |
+//! | a barrier has waiters | [`Object::set_parties`] | records: how many it is for |
 //! | a value is sent | [`Object::sent`] | records: `blitz lint` |
 //! | its permits change | [`Resource::taken`], [`Resource::given_back`] | spans: its state |
 //! | an operation begins | [`Observed::waiting`], [`Waiting::new`] | spans |
@@ -48,7 +50,8 @@
 //!
 //! | file | lines | because |
 //! |---|---:|---|
-//! | `crates/blitz-io/src/lib.rs` | 4 | `inspect` is public; the functions of `futex` leave records |
+//! | `crates/blitz-io/src/futex/mod.rs` | 1 | its functions leave records |
+//! | `crates/blitz-io/src/lib.rs` | 2 | `inspect` is public |
 //! | `crates/blitz-io/src/metrics.rs` | 1 | the figures of waits are exported |
 //! | `crates/blitz-io/src/trace/mod.rs` | 3 | `Ended` and `Spans` are public |
 //! | `crates/blitz-io/tests/metrics.rs` | 1 | tests of these figures |

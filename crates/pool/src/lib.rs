@@ -16,6 +16,28 @@
 //! assert_eq!(fib(20), 6765);
 //! ```
 //!
+//! # Which function
+//!
+//! | you have | use |
+//! |---|---|
+//! | two halves | [`join()`] |
+//! | a number of jobs that is not known before, which may borrow | [`scope()`] |
+//! | a range | [`for_each()`]; with a state for each thread [`for_each_init`] |
+//! | a range whose items can fail, or a search | [`try_for_each`] |
+//! | a range and a result | [`map_reduce`]; in the order of the range [`map_reduce_ordered`] |
+//! | a slice to change | [`for_each_chunk`] |
+//! | a task that must not block its worker | [`run()`], [`scope_async`] |
+//! | something for each thread | [`broadcast()`] |
+//! | other threads than these | [`ThreadPoolBuilder`] and [`ThreadPool::install`] |
+//!
+//! The functions use the pool of the calling thread. Outside of a pool that is the global one, which starts at its first use
+//! with a thread for each processor, or with `RAYON_NUM_THREADS`. [`ThreadPool`] has all of them as methods.
+//!
+//! # From rayon
+//!
+//! Parallel iterators are rayon's: they run on this pool with one line in `Cargo.toml`. The book has
+//! [the line, and the function for each of rayon's](https://blitz-io.github.io/blitz-io/moving/rayon.html).
+//!
 //! Two things differ from rayon. A worker that waits in [`join()`] or [`scope()`] runs only
 //! descendants of the closures that it waits for. So a lock that is held across the wait cannot
 //! deadlock on an unrelated job. A loop also runs in the calling thread, even if that thread is

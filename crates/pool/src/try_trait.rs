@@ -4,6 +4,12 @@ use std::ops::ControlFlow;
 
 /// A result that lets [`try_for_each`](crate::try_for_each()) continue or ends it: `Result<(), E>`,
 /// `Option<()>` or `ControlFlow<B>`. No other type has this trait.
+#[diagnostic::on_unimplemented(
+    message = "a loop ends with `Result<(), E>`, `Option<()>` or `ControlFlow<B>`, and not with `{Self}`",
+    label = "`{Self}` does not say only whether the loop goes on",
+    note = "if the items have values, drop them: `.map(drop)`, or `?` and `Ok(())` at the closure's end",
+    note = "to keep the values, use `map_reduce_ordered`"
+)]
 pub trait Try: sealed::Sealed {
     /// Returns the result of a loop in which no call has ended it.
     #[doc(hidden)]

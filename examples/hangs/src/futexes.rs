@@ -3,21 +3,25 @@
 //! library, which keep no records.
 
 use std::sync::{Arc, Barrier, Mutex};
-use std::thread::{self, Scope};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use blitz_io::futex::atomic::{AtomicBool, AtomicU32, Ordering};
-use blitz_io::futex::{block_until_different, wait, wait_any, wake_all};
+use blitz_io::futex::{Observed, block_until_different, wait, wait_any, wake_all, wake_one};
 use blitz_io::sync::oneshot;
 
-use crate::is_apart;
+use crate::{is_apart, meeting};
 
 /// Starts a thread with a name.
-fn start<'s>(scope: &'s Scope<'s, '_>, name: &str, body: impl FnOnce() + Send + 's) {
+fn start<'s>(
+    scope: &'s Scope<'s, '_>,
+    name: &str,
+    body: impl FnOnce() + Send + 's,
+) -> ScopedJoinHandle<'s, ()> {
     let thread = thread::Builder::new().name(name.into());
     thread
         .spawn_scoped(scope, body)
-        .expect("the system has threads");
+        .expect("the system has threads")
 }
 
 /// Adds one, and wakes the threads that sleep on the counter.
@@ -144,6 +148,59 @@ pub fn counter_stays() {
             wait_above(1, &written);
             ended.store(true, Ordering::Release);
             wake_all(&trimmed);
+        });
+    });
+}
+
+// ANCHOR: own_lock
+/// A lock of the program's own, which says who holds it. Its word: 0 is free, 1 held, 2 held with sleepers.
+struct OwnLock {
+    state: AtomicU32,
+    observed: Observed,
+}
+
+impl OwnLock {
+    const fn new(name: &'static str) -> Self {
+        Self {
+            state: AtomicU32::new(0),
+            observed: Observed::lock().named(name),
+        }
+    }
+
+    #[track_caller]
+    fn with(&self, body: impl FnOnce()) {
+        while self.state.swap(2, Ordering::Acquire) != 0 {
+            self.observed.wait(&self.state, 2);
+        }
+        self.observed.acquired();
+        body();
+        self.observed.released();
+        self.state.store(0, Ordering::Release);
+        wake_one(&self.state);
+    }
+}
+// ANCHOR_END: own_lock
+
+/// Two threads take two such locks in two orders.
+pub fn two_own_locks() {
+    static ACCOUNTS: OwnLock = OwnLock::new("accounts");
+    static AUDIT: OwnLock = OwnLock::new("audit");
+    let both = Barrier::new(meeting(2));
+    thread::scope(|scope| {
+        let transfer = start(scope, "transfer", || {
+            ACCOUNTS.with(|| {
+                both.wait();
+                AUDIT.with(|| ());
+            });
+        });
+        if is_apart() {
+            transfer.join().expect("it meets no other thread");
+        }
+        start(scope, "report", || {
+            AUDIT.with(|| {
+                both.wait();
+                ACCOUNTS.with(|| ());
+            });
         });
     });
 }

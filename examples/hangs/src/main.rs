@@ -161,6 +161,7 @@ const PROGRAMS: &[(&str, Program)] = &[
     ("flag_read_too_early", Threads(futexes::flag_read_too_early)),
     ("end_in_another_word", Threads(futexes::end_in_another_word)),
     ("counter_stays", Threads(futexes::counter_stays)),
+    ("two_own_locks", Threads(futexes::two_own_locks)),
     ("two_std_mutexes", Threads(futexes::two_std_mutexes)),
     (
         "std_mutex_in_a_task",

@@ -298,10 +298,10 @@ pub async fn missing_party() {
 ///
 /// After <https://github.com/jonhoo/bustle/pull/11>.
 pub fn thread_missing_party() {
-    let ready = Barrier::new(3).named("ready");
+    let ready = thread::Barrier::new(3).named("ready");
     std::thread::scope(|scope| {
-        scope.spawn(|| ready.blocking_wait());
-        ready.blocking_wait();
+        scope.spawn(|| ready.wait());
+        ready.wait();
     });
 }
 

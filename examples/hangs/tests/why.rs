@@ -313,7 +313,13 @@ fn last_sender_waits() {
 }
 
 /// Nothing is wrong with these waits by themselves: the report has who waits, for what and where.
-fn is_listed(program: &str, kind: &str, object: Option<&str>, waiters: usize, file: &str) {
+fn is_listed(
+    program: &str,
+    kind: &str,
+    object: Option<&str>,
+    waiters: usize,
+    file: &str,
+) -> Answer {
     let mut program = Program::start(program);
     let is_it = |wait: &&blitz_io_inspect::Wait| wait.kind == kind;
     let answer =
@@ -336,6 +342,7 @@ fn is_listed(program: &str, kind: &str, object: Option<&str>, waiters: usize, fi
     let is_fine =
         |finding: &Finding| finding.certainty != Certainty::Certain || finding.kind == "all-asleep";
     assert!(answer.findings.iter().all(is_fine));
+    answer
 }
 
 #[test]
@@ -506,18 +513,26 @@ fn select_of_threads() {
 
 #[test]
 fn missing_party() {
-    is_listed("missing_party", "Barrier", Some("ready"), 2, "tasks.rs");
+    let answer = is_listed("missing_party", "Barrier", Some("ready"), 2, "tasks.rs");
+    has_parties(&answer);
+}
+
+/// The report says how many are at the barrier, and how many it is for.
+fn has_parties(answer: &Answer) {
+    let text = report(&answer.snapshot, &answer.findings);
+    assert!(text.contains("\n    2 of 3 are here\n"), "{text}");
+    let mut waits = answer.snapshot.waits.iter();
+    let barrier = waits.find_map(|wait| wait.object.as_ref().filter(|at| at.parties.is_some()));
+    assert!(
+        barrier.is_some_and(|at| at.created_at.contains("tasks.rs")),
+        "{text}"
+    );
 }
 
 #[test]
 fn thread_missing_party() {
-    is_listed(
-        "thread_missing_party",
-        "thread::Barrier",
-        Some("ready"),
-        2,
-        "tasks.rs",
-    );
+    let (program, kind) = ("thread_missing_party", "thread::Barrier");
+    has_parties(&is_listed(program, kind, Some("ready"), 2, "tasks.rs"));
 }
 
 #[test]
@@ -588,6 +603,15 @@ fn two_thread_semaphores() {
 fn two_thread_mutexes() {
     let (_, finding) = finds("two_thread_mutexes", Certainty::Certain, "deadlock", 2);
     at(&finding, "locks.rs");
+}
+
+/// Locks that a program builds on the futex have names and holders.
+#[test]
+fn two_own_locks() {
+    let (answer, finding) = finds("two_own_locks", Certainty::Certain, "deadlock", 2);
+    assert_eq!(names(&answer, &finding).1, ["accounts", "audit"]);
+    at(&finding, "futexes.rs");
+    assert!(finding.waits.iter().all(|wait| wait.kind == "lock"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 // ANCHOR: eventcount
 use blitz_io::futex::atomic::{AtomicU32, Ordering, fence};
-use blitz_io::futex::{wait, wake_all};
+use blitz_io::futex::{Observed, wake_all};
 
 /// Lets threads sleep until a condition of the caller's may have become true.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub struct EventCount {
     epoch: AtomicU32,
     /// Number of threads that have announced a wait.
     waiters: AtomicU32,
+    /// The line of `new`, for the reports of `blitz why`. Empty without the feature `inspect`.
+    observed: Observed,
 }
 
 /// An announced wait. Check the condition after `announce`, then `wait` or `cancel`.
@@ -19,9 +21,15 @@ pub struct EventCount {
 pub struct Announced(u32);
 
 impl EventCount {
+    #[track_caller]
     pub fn new() -> Self {
         let (epoch, waiters) = (AtomicU32::new(0), AtomicU32::new(0));
-        Self { epoch, waiters }
+        let observed = Observed::event();
+        Self {
+            epoch,
+            waiters,
+            observed,
+        }
     }
 
     /// Announces a wait: a notification that comes after this ends it.
@@ -37,9 +45,10 @@ impl EventCount {
     }
 
     /// Sleeps until a notification has come since `announce`.
+    #[track_caller]
     pub fn wait(&self, announced: Announced) {
         while self.epoch.load(Ordering::Acquire) == announced.0 {
-            wait(&self.epoch, announced.0);
+            self.observed.wait(&self.epoch, announced.0);
         }
         self.waiters.fetch_sub(1, Ordering::Relaxed);
     }
@@ -58,6 +67,7 @@ impl EventCount {
 // ANCHOR_END: eventcount
 
 impl Default for EventCount {
+    #[track_caller]
     fn default() -> Self {
         Self::new()
     }

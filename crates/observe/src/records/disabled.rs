@@ -266,6 +266,10 @@ impl Object {
     pub fn set_name(&self, _name: &'static str) {}
 
     /// Does nothing.
+    #[inline(always)]
+    pub fn set_parties(&self, _parties: usize) {}
+
+    /// Does nothing.
     ///
     /// # Safety
     ///
@@ -289,7 +293,7 @@ pub struct Caller;
 impl Caller {
     /// Returns the empty location.
     #[inline(always)]
-    pub fn here() -> Self {
+    pub const fn here() -> Self {
         Self
     }
 
@@ -672,6 +676,42 @@ impl Blocking {
     }
 }
 
+/// See `own.rs`.
+#[derive(Debug)]
+pub struct OwnPrimitive;
+
+impl OwnPrimitive {
+    /// Creates the empty value.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(_kind: Kind, _made_at: Caller) -> Self {
+        Self
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub const fn set_name(&mut self, _name: &'static str) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    #[must_use]
+    pub fn block(&self, _caller: Caller, _is_timed: bool) -> Blocking {
+        Blocking
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired(&self, _caller: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn acquired_movable(&self, _caller: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn released(&self) {}
+}
+
 /// See `wait.rs`.
 pub struct Sleeping;
 
@@ -841,6 +881,6 @@ const _: () = {
     if !IS_DECIDED {
         is_nothing!(Object Members);
     }
-    is_nothing!(Acquirer OfPoll OfScope ChildState ChildRecord Entered About Origin Caller WaitKind Descriptor Kept Wait Blocking Sleeping trace::Waking trace::RunsJob
+    is_nothing!(Acquirer OfPoll OfScope ChildState ChildRecord Entered About Origin OwnPrimitive Caller WaitKind Descriptor Kept Wait Blocking Sleeping trace::Waking trace::RunsJob
         trace::AwaitsJob);
 };

@@ -10,6 +10,7 @@
 //! - [`Wait`]: a field of each future that waits. It has a record while the future is pending.
 //! - [`Blocking`]: announces on which object this thread may sleep; [`sleeping`] makes the record
 //!   right before the futex is called.
+//! - [`OwnPrimitive`]: a field of a primitive that a program builds on the futex.
 //! - `WordWait`: the wait of a thread on a word of the program's, which has no object.
 //! - [`Descriptor`]: a source of the operating system, which has no object: the reader asks the system
 //!   for its description.
@@ -34,9 +35,9 @@ mod disabled;
 #[cfg(not(feature = "inspect"))]
 pub use disabled::{
     About, Acquirer, Acting, Beginner, Blocking, Caller, Calls, ChildRecord, ChildState,
-    Descriptor, Entered, Kept, Members, NAMES, Object, OfScope, Origin, Root, Sleeping, Wait,
-    WaitKind, cache_time, cache_time_after_sleep, ends_with, forget_time, runs_tasks,
-    serves_process, sleeping, trace,
+    Descriptor, Entered, Kept, Members, NAMES, Object, OfScope, Origin, OwnPrimitive, Root,
+    Sleeping, Wait, WaitKind, cache_time, cache_time_after_sleep, ends_with, forget_time,
+    runs_tasks, serves_process, sleeping, trace,
 };
 
 mod fill;

@@ -58,6 +58,7 @@ pub struct Barrier {
     waiters: WaitQueue,
     object: Object,
     resource: Late,
+    made_at: Caller,
 }
 
 // SAFETY: the count is used under the lock only.
@@ -92,6 +93,7 @@ impl Barrier {
         /// # });
         /// ```
         #[must_use]
+        #[track_caller]
         pub const fn new(n: usize) -> Self {
             Self {
                 n: if n == 0 { 1 } else { n },
@@ -99,6 +101,7 @@ impl Barrier {
                 waiters: WaitQueue::new(),
                 object: Object::new(),
                 resource: Late::new(),
+                made_at: Caller::here(),
             }
         }
     }
@@ -151,6 +154,12 @@ impl Barrier {
             return BarrierWaitResult(true);
         }
         pin!(Arrival::new(self, Caller::here())).block()
+    }
+
+    /// Records what reports show of the barrier.
+    fn describe(&self) {
+        self.object.created_at(self.made_at);
+        self.object.set_parties(self.n);
     }
 
     /// Counts an arrival. Returns `true` if it is the last of the round. Under the lock.
@@ -250,6 +259,7 @@ impl<'a> Arrival<'a> {
         let mut spin = Spin::EVENT.among(self.barrier.n);
         while !self.node.is_signalled() && spin.turn() {}
         let object = &self.barrier.object;
+        self.barrier.describe();
         let _waits = Blocking::new(Kind::ThreadBarrier, object, self.waiting.caller(), false);
         self.barrier.waiters.sleep(&self.node, None);
         BarrierWaitResult(false)
@@ -275,6 +285,7 @@ impl Future for Arrival<'_> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         if polled.is_pending() {
+            this.barrier.describe();
             let kind = WaitKind::new(Kind::Barrier);
             this.waiting
                 .begin(kind, &this.barrier.object, context.waker());

@@ -38,7 +38,7 @@ use blitz_io_core::deadline;
 use blitz_io_core::fences;
 use blitz_io_core::spin::Spin;
 use blitz_io_core::{const_unless_loom, debug_is_name};
-use blitz_io_observe::decisions;
+use blitz_io_observe::{self as observe, Blocking, Caller, Kind, Object, named};
 
 /// A place where threads wait for each other.
 ///
@@ -57,6 +57,8 @@ use blitz_io_observe::decisions;
 pub struct Barrier {
     rounds: Rounds,
     sleep_word: AtomicU32,
+    object: Object,
+    made_at: Caller,
 }
 
 /// The result of [`Barrier::wait`].
@@ -83,12 +85,18 @@ impl Barrier {
         #[must_use]
         #[track_caller]
         pub const fn new(threads: usize) -> Self {
-            Self { rounds: Rounds::new(threads), sleep_word: AtomicU32::new(0) }
+            Self {
+                rounds: Rounds::new(threads),
+                sleep_word: AtomicU32::new(0),
+                object: Object::new(),
+                made_at: Caller::here(),
+            }
         }
     }
 
     /// Waits until all threads of the round have arrived.
     #[inline]
+    #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         self.wait_inner(None).expect("a wait without a deadline")
     }
@@ -107,6 +115,7 @@ impl Barrier {
     /// let barrier = Barrier::new(2);
     /// assert!(barrier.wait_timeout(Duration::from_millis(1)).is_err());
     /// ```
+    #[track_caller]
     pub fn wait_timeout(&self, timeout: Duration) -> Result<BarrierWaitResult, BarrierTimedOut> {
         self.wait_inner(deadline::after(timeout))
     }
@@ -117,16 +126,20 @@ impl Barrier {
     ///
     /// See [`wait_timeout`](Barrier::wait_timeout).
     #[doc(alias = "wait_until")]
+    #[track_caller]
     pub fn wait_deadline(&self, deadline: Instant) -> Result<BarrierWaitResult, BarrierTimedOut> {
         self.wait_inner(Some(deadline))
     }
 
     #[inline]
+    #[track_caller]
     fn wait_inner(&self, deadline: Option<Instant>) -> Result<BarrierWaitResult, BarrierTimedOut> {
         let round = self.arrive();
         let is_leader = round.is_none();
         match round {
-            Some(round) if !self.wait_for_next(round, deadline) => Err(BarrierTimedOut(())),
+            Some(round) if !self.wait_for_next(round, deadline, Caller::here()) => {
+                Err(BarrierTimedOut(()))
+            }
             _ => Ok(BarrierWaitResult { is_leader }),
         }
     }
@@ -166,18 +179,26 @@ impl Barrier {
 
     /// Waits until the round is over. Returns `false` if the deadline came first and the
     /// caller has been taken out of the count.
-    fn wait_for_next(&self, round: Round, deadline: Option<Instant>) -> bool {
+    fn wait_for_next(&self, round: Round, deadline: Option<Instant>, caller: Caller) -> bool {
         let spin = Spin::EVENT.among(self.rounds.threads());
         if deadline::spin_until(spin, deadline, || self.rounds.is_over(round)) {
             return true;
         }
+        self.object.created_at(self.made_at);
+        self.object.set_parties(self.rounds.threads());
+        let _waits = Blocking::new(
+            Kind::ThreadBarrier,
+            &self.object,
+            caller,
+            deadline.is_some(),
+        );
         loop {
             let sleep_word = self.sleep_word.fetch_or(1, Ordering::SeqCst) | 1;
             fences::after_rmw();
             if self.rounds.is_over(round) {
                 return true;
             }
-            decisions::help();
+            let _record = observe::sleeping(&self.sleep_word);
             if wait_deadline(&self.sleep_word, sleep_word, deadline) == WaitResult::TimedOut {
                 return !self.rounds.withdraw(round);
             }
@@ -194,5 +215,7 @@ error_text! {
         _ => "the other threads did not arrive at the barrier in time",
     }
 }
+
+named!(Barrier: object);
 
 debug_is_name!(impl Barrier);

@@ -13,7 +13,7 @@ use blitz_io_core::{const_unless_loom, debug_is_name};
 /// system, except that with more threads than processors the waiting ones yield,
 /// since the others could not arrive otherwise. A thread that waits long keeps a
 /// processor busy for nothing: use [`Barrier`](super::Barrier) then, which is as
-/// fast in the short term and sleeps in the long.
+/// fast in the short term and sleeps in the long. As its threads run, `blitz why` lists no wait for it.
 ///
 /// ```
 /// use blitz_io::thread::SpinBarrier;

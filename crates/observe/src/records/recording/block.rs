@@ -51,6 +51,8 @@ pub struct Block {
     pub(super) made: AtomicU64,
     /// The word of the task or thread that awaits a scope (`scope.rs`), or 0.
     pub(super) owner: AtomicU64,
+    /// Number of tasks or threads that meet at a barrier, or 0.
+    pub(super) parties: AtomicU32,
     pub(super) name: AtomicPtr<&'static str>,
     /// The location at which the object was taken last, or null.
     pub(super) taken_at: AtomicPtr<Location<'static>>,
@@ -105,6 +107,8 @@ pub struct Facts {
     pub readers: Vec<Waiter>,
     /// Number of readers, or members of a set, that are not known.
     pub unnamed: u32,
+    /// Number of tasks or threads that meet at a barrier, or 0.
+    pub parties: u32,
     /// The task or thread that has sent last.
     pub sender: Option<Waiter>,
     /// The last one to receive.
@@ -141,6 +145,7 @@ impl Block {
                 maker: AtomicU64::new(0),
                 made: AtomicU64::new(0),
                 owner: AtomicU64::new(0),
+                parties: AtomicU32::new(0),
                 name: AtomicPtr::new(ptr::null_mut()),
                 taken_at: AtomicPtr::new(ptr::null_mut()),
                 created_at: AtomicPtr::new(ptr::null_mut()),
@@ -169,6 +174,7 @@ impl Block {
     pub(super) fn put_back(&'static self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         self.unnamed.store(0, Ordering::Relaxed);
+        self.parties.store(0, Ordering::Relaxed);
         let words = [
             &self.holder,
             &self.sender,
@@ -294,6 +300,7 @@ impl Block {
             handed: self.handed.load(Ordering::Relaxed),
             readers: self.readers.iter().filter_map(waiter).collect(),
             unnamed: self.unnamed.load(Ordering::Relaxed),
+            parties: self.parties.load(Ordering::Relaxed),
             sender: waiter(&self.sender),
             receiver: waiter(&self.receiver),
             origin: Some(Origin::of_words(maker, self.made.load(Ordering::Relaxed)))

@@ -16,7 +16,7 @@ impl Caller {
     #[track_caller]
     #[inline(always)]
     #[must_use]
-    pub fn here() -> Self {
+    pub const fn here() -> Self {
         Self(Some(Location::caller()))
     }
 

@@ -20,6 +20,7 @@ mod local;
 mod locked;
 mod object;
 mod origin;
+mod own;
 mod place;
 mod polled;
 mod recorders;
@@ -59,6 +60,7 @@ pub use self::{
     kept::Kept,
     object::Object,
     origin::Origin,
+    own::OwnPrimitive,
     place::{TaskFacts, TaskReading, TaskState},
     registry::{Record, TaskRecord, for_each_object, read, read_chosen},
     root::Root,

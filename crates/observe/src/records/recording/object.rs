@@ -380,6 +380,18 @@ impl Object {
         self.block().name.store(name, Ordering::Release);
     }
 
+    /// Returns `true` if it has a name.
+    #[inline]
+    pub(super) fn has_name(&self) -> bool {
+        !self.block().name.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Makes reports show how many tasks or threads meet at this barrier.
+    pub fn set_parties(&self, parties: usize) {
+        let parties = parties.try_into().unwrap_or(u32::MAX);
+        self.block().parties.store(parties, Ordering::Relaxed);
+    }
+
     /// Makes reports show how full the channel is from now on.
     ///
     /// # Safety

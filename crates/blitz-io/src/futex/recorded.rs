@@ -1,26 +1,11 @@
-//! Puts threads to sleep on a 32-bit word until it changes, and wakes them.
-//!
-//! * **A wait may end spuriously.** Check the condition again, in a loop.
-//! * **Change the word first, wake afterwards.** A wake that comes before the change is lost.
-//! * **A wait orders no memory.** Load the word with `Acquire` after the wait.
-//! * **A wake never reads its word**, which may have been freed by then.
-//!
-//! The package [blitz-io-futex](https://docs.rs/blitz-io-futex) has more on each.
-//!
-//! With the feature `inspect`, which this page is made with, the functions of this module leave a record
-//! while their thread sleeps: the address, the value, the caller's location. Methods of [`Scope`] and
-//! [`SplitWord`] leave none. A report has the address on which such a thread sleeps.
+//! The functions that sleep, each with a record of the sleep.
 
 use std::time::Instant;
 
 use blitz_io_futex::atomic::{AtomicU32, Ordering};
 use blitz_io_observe::{Caller, WordWait};
 
-#[doc(inline)]
-pub use blitz_io_futex::{
-    Group, Scope, SplitWord, Unsupported, WAIT_ANY_MAX, WaitAny, WaitAnyError, WaitResult, atomic,
-    parking, system, wake_all, wake_n, wake_one,
-};
+use blitz_io_futex::{WaitAny, WaitAnyError, WaitResult};
 
 /// Sleeps while `word` holds `expected`; may return spuriously. See
 /// [`blitz_io_futex::wait`](https://docs.rs/blitz-io-futex/latest/blitz_io_futex/fn.wait.html).
