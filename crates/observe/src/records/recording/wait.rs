@@ -451,19 +451,27 @@ impl Wait {
     #[inline]
     pub fn end(&mut self) {
         if self.is_recorded() {
-            self.remove();
+            self.remove(false);
+        }
+    }
+
+    /// Ends the record, if there is one: the future is dropped, and its wait has not ended.
+    #[inline]
+    pub fn cancel(&mut self) {
+        if self.is_recorded() {
+            self.remove(true);
         }
     }
 
     #[inline(never)]
-    fn remove(&mut self) {
+    fn remove(&mut self, is_dropped: bool) {
         let Some(place) = self.place() else {
             return;
         };
         let ends = |value: &Value| {
             value.ends();
             if recorders::is_any_on() {
-                value.note_end();
+                value.note_end(is_dropped);
             }
             value.location
         };
@@ -479,7 +487,7 @@ impl Wait {
 impl Drop for Wait {
     #[inline]
     fn drop(&mut self) {
-        self.end();
+        self.cancel();
     }
 }
 
@@ -573,9 +581,9 @@ impl Value {
     /// Tells the recorders that the wait ends.
     #[cold]
     #[inline(never)]
-    fn note_end(&self) {
+    fn note_end(&self, is_dropped: bool) {
         if recorders::traces() {
-            trace::wait_ends(self);
+            trace::wait_ends(self, is_dropped);
         }
         if recorders::lints() {
             lint::wait_ends(self);

@@ -4,7 +4,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_observe::{About, AboutRef, Caller, Origin, TaskFacts, TaskReading, Wait, trace};
+use blitz_io_observe::{
+    About, AboutRef, Caller, Origin, TaskFacts, TaskReading, Wait, decisions, trace,
+};
 use pin_project_lite::pin_project;
 
 use crate::api::runtime_id;
@@ -40,6 +42,7 @@ pub(crate) fn inspected<F>(
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     let origin = Origin::of_task();
     if let Some(name) = meta.name {
+        decisions::named(id.as_u64(), name);
         begin(&mut record, id, (runtime, origin), name, None);
     }
     Inspected {

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use blitz_io_core::debug_is_name;
-use blitz_io_observe::{Caller, Kind, Members, WaitKind};
+use blitz_io_observe::trace::Abort;
+use blitz_io_observe::{Caller, Kind, Members, WaitKind, decisions};
 use blitz_io_sync::task::Notify;
 use blitz_io_sync::thread::Mutex;
 
@@ -249,7 +250,7 @@ impl ParallelScope {
             }
             None => {
                 drop(tasks);
-                child.abort();
+                child.abort_as(Abort::ScopeEnded, Caller::UNKNOWN);
             }
         }
         child
@@ -309,7 +310,10 @@ async fn caught<F: Future>(future: F) -> Result<F::Output, Panic> {
     poll_fn(
         |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(poll) => poll.map(Ok),
-            Err(panic) => Poll::Ready(Err(panic)),
+            Err(panic) => {
+                decisions::child_panicked();
+                Poll::Ready(Err(panic))
+            }
         },
     )
     .await
