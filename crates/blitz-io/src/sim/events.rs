@@ -449,7 +449,8 @@ fn add_step(lines: &mut Vec<Line>, step: Option<&Step>, said: &[&Said]) {
     };
     let end = match step.end {
         End::Done if !panics => Some("ends"),
-        End::Aborted => Some("is dropped, as it was aborted"),
+        // A scope aborts its child that panics.
+        End::Aborted if !panics => Some("is dropped, as it was aborted"),
         End::WithHost => Some("is dropped, as its host has stopped"),
         _ if is_empty => Some("goes on"),
         _ => None,

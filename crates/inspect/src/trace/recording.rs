@@ -184,6 +184,7 @@ pub(super) enum Abort {
     SetDropped,
     SetShutDown,
     ScopeEnded,
+    ScopeFailed,
 }
 
 /// A message between processes. Its segment and its position there identify it, in all recordings.
@@ -525,6 +526,7 @@ fn event(row: &Row, children: &Children, owners: Owners) -> Option<Event> {
                 2 => Some(Abort::SetDropped),
                 3 => Some(Abort::SetShutDown),
                 4 => Some(Abort::ScopeEnded),
+                5 => Some(Abort::ScopeFailed),
                 // The program has called `abort`.
                 _ => None,
             },

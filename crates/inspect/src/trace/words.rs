@@ -511,6 +511,9 @@ impl<'a> Writer<'a> {
                     Some(Abort::SetDropped) => ", which drops its JoinSet",
                     Some(Abort::SetShutDown) => ", which shuts its JoinSet down",
                     Some(Abort::ScopeEnded) => ", as its scope has ended",
+                    // It is a child that has panicked, and ends so.
+                    Some(Abort::ScopeFailed) if by == event.waiter => return None,
+                    Some(Abort::ScopeFailed) => ", as its scope has failed",
                     None => "",
                 };
                 format!("is aborted by {}{why}{}", self.actor(by, step), self.at(location))

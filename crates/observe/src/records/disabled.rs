@@ -533,6 +533,10 @@ impl Wait {
     /// Does nothing.
     #[inline(always)]
     pub fn cancel(&mut self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn future_dropped(&mut self) {}
 }
 
 /// See `scope.rs`.
@@ -711,8 +715,10 @@ pub mod trace {
         SetDropped,
         /// Its `JoinSet` is shut down.
         SetShutDown,
-        /// The scope of which it is a child has ended or failed.
+        /// The scope of which it is a child has ended.
         ScopeEnded,
+        /// That scope has failed.
+        ScopeFailed,
     }
 
     /// Does nothing.

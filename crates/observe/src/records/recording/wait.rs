@@ -44,6 +44,9 @@ pub struct Wait {
     word: *const (),
 }
 
+/// The address of a record whose future was dropped: no waker has it, so the next future begins a new record.
+const GIVEN_UP: usize = usize::MAX;
+
 /// The bit that marks the address of a place.
 const RECORDED: usize = 1;
 
@@ -463,6 +466,36 @@ impl Wait {
         }
     }
 
+    /// A future that waits by this record of its object is dropped. The object keeps its waker and the record, which the next
+    /// future takes over.
+    #[inline]
+    pub fn future_dropped(&mut self) {
+        if self.is_recorded() && recorders::traces() {
+            self.give_up();
+        }
+    }
+
+    #[cold]
+    fn give_up(&mut self) {
+        let Some(place) = self.place() else {
+            return;
+        };
+        // SAFETY: this wait owns the place, which has the record that `set` put there.
+        let value = unsafe { place.slot.read_own(|value| *value) };
+        let Some(value) = value.filter(|value| value.address != GIVEN_UP) else {
+            return;
+        };
+        trace::wait_ends(&value, true);
+        // SAFETY: this wait owns the place. From `clear` to `set`, it has no record.
+        unsafe {
+            place.slot.clear(&READER);
+            place.slot.set(Value {
+                address: GIVEN_UP,
+                ..value
+            });
+        }
+    }
+
     #[inline(never)]
     fn remove(&mut self, is_dropped: bool) {
         let Some(place) = self.place() else {
@@ -582,7 +615,8 @@ impl Value {
     #[cold]
     #[inline(never)]
     fn note_end(&self, is_dropped: bool) {
-        if recorders::traces() {
+        // The end of one that was given up has been told.
+        if recorders::traces() && self.address != GIVEN_UP {
             trace::wait_ends(self, is_dropped);
         }
         if recorders::lints() {

@@ -353,11 +353,6 @@ impl ScopeHandle {
         Self(handle)
     }
 
-    /// Aborts the child, as its scope has ended or failed.
-    pub(crate) fn abort(&self) {
-        self.abort_as(Abort::ScopeEnded, Caller::UNKNOWN);
-    }
-
     /// Aborts the child for this reason. `at`: the line of the program that does so, if that is known.
     pub(crate) fn abort_as(&self, why: Abort, at: Caller) {
         self.0.abort_as(why, at);

@@ -37,8 +37,10 @@ pub enum Abort {
     SetDropped = 2,
     /// Its `JoinSet` is shut down.
     SetShutDown = 3,
-    /// The scope of which it is a child has ended or failed.
+    /// The scope of which it is a child has ended.
     ScopeEnded = 4,
+    /// That scope has failed: a child of it, or its own code, has panicked.
+    ScopeFailed = 5,
 }
 
 /// While it lives, the wake-ups of this thread come from a source.

@@ -262,13 +262,14 @@ impl Shared {
     fn fail(&self, panic: Panic) {
         self.panic.lock().get_or_insert(panic);
         self.failed.notify_one();
-        self.abort();
+        self.abort_as(Abort::ScopeFailed);
     }
 
-    fn abort(&self) {
+    fn abort_as(&self, why: Abort) {
         // An aborted task may be dropped in the call, and its destructors may start children.
         let tasks = self.tasks.lock().take();
-        tasks.iter().flatten().for_each(ScopeHandle::abort);
+        let end = |task: &ScopeHandle| task.abort_as(why, Caller::UNKNOWN);
+        tasks.iter().flatten().for_each(end);
     }
 }
 
@@ -300,7 +301,7 @@ struct AbortOnDrop(Arc<Shared>);
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
-        self.0.abort();
+        self.0.abort_as(Abort::ScopeEnded);
     }
 }
 
