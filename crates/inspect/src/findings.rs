@@ -437,9 +437,8 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
         if wait.is_timed || !has_lasted || may_live_on || !seen.insert(object.id) {
             continue;
         }
-        let ends = || {
-            ". This ends only if the program has kept it elsewhere, and drops it".to_owned()
-        };
+        let ends =
+            || ". This ends only if the program has kept it elsewhere, and drops it".to_owned();
         let (certainty, other_ends) = later.unless_finished(1, ends);
         found.push(Finding {
             certainty,

@@ -52,9 +52,9 @@ use blitz_io_observe::{EndedBy, Hands, Kind, Mode};
 
 use crate::families::Families;
 use crate::makers::Makers;
-use crate::snapshot::{Certainty, 
-    End, Maker, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, is_future,
-    process_and_number,
+use crate::snapshot::{
+    Certainty, End, Maker, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter,
+    is_future, process_and_number,
 };
 
 /// A snapshot with indices of its waits, and the results of the rules in the module's documentation.

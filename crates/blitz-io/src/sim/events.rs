@@ -411,10 +411,13 @@ fn did(operation: &str) -> String {
 fn add_step(lines: &mut Vec<Line>, step: Option<&Step>, said: &[&Said]) {
     let is_own = |said: &&Said| step.is_some_and(|step| step.task == said.task);
     // The end of a task that is dropped implies those of its waits.
-    let is_implied = |said: &&Said| {
-        said.drops_wait && is_own(said) && step.is_some_and(|step| step.end.drops())
-    };
-    let said: Vec<&Said> = said.iter().copied().filter(|said| !is_implied(said)).collect();
+    let is_implied =
+        |said: &&Said| said.drops_wait && is_own(said) && step.is_some_and(|step| step.end.drops());
+    let said: Vec<&Said> = said
+        .iter()
+        .copied()
+        .filter(|said| !is_implied(said))
+        .collect();
     let own: Vec<&Said> = said.iter().copied().filter(is_own).collect();
     // The task runs because its wait has ended, so its next event implies that.
     let first = own.iter().position(|said| !said.ends_wait);

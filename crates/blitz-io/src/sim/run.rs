@@ -773,7 +773,8 @@ impl Decider for Run {
         self.moves_early.set(false);
         if self.main_ended.get() {
             self.timer_left.set(timer.is_some());
-            self.is_finished.set(timer.is_none() && network::next_due().is_none());
+            self.is_finished
+                .set(timer.is_none() && network::next_due().is_none());
             self.over.set(true);
         }
         if self.over.get() {

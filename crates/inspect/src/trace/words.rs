@@ -197,8 +197,8 @@ impl Recording {
             let by_timer = matches!(event.what, What::Wake { by: Ender::Timer });
             let (earlier, later) = (&events[..at], &events[at + 1..]);
             let drops_wait = dropped.contains(&at) && !writer.is_deadline(event);
-            let is_repeated = !drops_wait
-                && (implied_before(earlier, event) || implied_later(later, event));
+            let is_repeated =
+                !drops_wait && (implied_before(earlier, event) || implied_later(later, event));
             let text = match reason {
                 reason if by_system && !reason.is_empty() => Some(format!("is woken by {reason}")),
                 _ if writer.is_done_later(later, event) => Some(String::new()),
@@ -394,7 +394,9 @@ impl<'a> Writer<'a> {
             return None;
         }
         let (target, place) = (self.target(wait), self.at(wait.location));
-        Some(format!("gives up waiting for {target}{place}: the future is dropped"))
+        Some(format!(
+            "gives up waiting for {target}{place}: the future is dropped"
+        ))
     }
 
     /// Returns the number of a task in the run, or of the task of which it is a child.
@@ -516,7 +518,11 @@ impl<'a> Writer<'a> {
                     Some(Abort::ScopeFailed) => ", as its scope has failed",
                     None => "",
                 };
-                format!("is aborted by {}{why}{}", self.actor(by, step), self.at(location))
+                format!(
+                    "is aborted by {}{why}{}",
+                    self.actor(by, step),
+                    self.at(location)
+                )
             }
             What::Noted {
                 kind,

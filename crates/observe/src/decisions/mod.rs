@@ -41,17 +41,17 @@ use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
-    Numbered, Unfinished, advanced, cancelled, child_panicked, describe_socket, describe_sockets_by, explains,
-    forget_operations, has_begun, help, host, idle, is_on, job, named, next, note, number_of, panicked, poll_child,
-    polled, preempts, random, ready, run_later, set_help, to_host, uses_system, when_host_shows,
-    with, with_system, worker,
+    Numbered, Unfinished, advanced, cancelled, child_panicked, describe_socket,
+    describe_sockets_by, explains, forget_operations, has_begun, help, host, idle, is_on, job,
+    named, next, note, number_of, panicked, poll_child, polled, preempts, random, ready, run_later,
+    set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
-    Numbered, Unfinished, advanced, cancelled, child_panicked, describe_socket, describe_sockets_by, explains,
-    forget_operations, has_begun, help, host, idle, is_on, job, named, next, note, number_of, panicked, poll_child,
-    polled, preempts, random, ready, run_later, set_help, to_host, uses_system, when_host_shows,
-    with, with_system, worker,
+    Numbered, Unfinished, advanced, cancelled, child_panicked, describe_socket,
+    describe_sockets_by, explains, forget_operations, has_begun, help, host, idle, is_on, job,
+    named, next, note, number_of, panicked, poll_child, polled, preempts, random, ready, run_later,
+    set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 
 pub use faults::{happens, one_in, time_between};

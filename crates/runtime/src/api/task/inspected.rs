@@ -109,6 +109,9 @@ pub(crate) fn job<F>(
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     if let Some(job) = about.for_record() {
         trace::spawned(id.as_u64(), meta.spawned_at, true);
+        if let Some(name) = meta.name {
+            decisions::named(id.as_u64(), name);
+        }
         begin(&mut record, id, (runtime, Origin::of_task()), "", Some(job));
     }
     InspectedJob {

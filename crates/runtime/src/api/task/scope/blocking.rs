@@ -114,7 +114,8 @@ where
         let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
         if result.is_err() {
             let tasks = scope.tasks.lock().take();
-            let end = |task: &ScopeHandle| task.abort_as(trace::Abort::ScopeFailed, Caller::UNKNOWN);
+            let end =
+                |task: &ScopeHandle| task.abort_as(trace::Abort::ScopeFailed, Caller::UNKNOWN);
             tasks.iter().flatten().for_each(end);
         }
         // Only children start others now, so there are none left once there are none.
