@@ -173,7 +173,6 @@ fn a_future_that_is_dropped_gives_up_its_wait() {
     });
     let gives_up = "gives up waiting for mpsc::Receiver #1, at …: the future is dropped";
     let lines = [
-        "waits for mpsc::Receiver #1, at …",
         gives_up,
         "gives up waiting for oneshot::Receiver #2, at …: the future is dropped",
         "waits for mpsc::Receiver #1, at …",
