@@ -109,9 +109,10 @@ impl<'a> Graph<'a> {
         if !self.snapshot.is_finished {
             return (Certainty::Probable, ends());
         }
-        let others = match self.snapshot.tasks.len() > waiters {
-            true => ", and the other tasks that are left cannot go on either",
-            false => "",
+        let others = if self.snapshot.tasks.len() > waiters {
+            ", and the other tasks that are left cannot go on either"
+        } else {
+            ""
         };
         (Certainty::Certain, others.to_owned())
     }

@@ -140,7 +140,7 @@ pub(super) struct Run {
     main_ended: Cell<bool>,
     /// A timer was left when no task was ready any more.
     timer_left: Cell<bool>,
-    /// No task was ready any more, and nothing was left that could wake one.
+    /// The run ended without a ready task, a timer and an event of the network: nothing could go on.
     is_finished: Cell<bool>,
     /// The number in the run of the task that has failed.
     culprit: Cell<Option<u64>>,

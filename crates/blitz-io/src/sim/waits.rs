@@ -66,7 +66,7 @@ pub(super) struct AtFailure<'a> {
     /// The faults that have not ended, in words.
     pub(super) lasting: &'a [String],
     pub(super) shown: Shown,
-    /// No task was ready, and nothing was left that could wake one.
+    /// The run ended without a ready task, a timer and an event of the network: nothing could go on.
     pub(super) is_finished: bool,
 }
 

@@ -615,7 +615,7 @@ impl Value {
     #[cold]
     #[inline(never)]
     fn note_end(&self, is_dropped: bool) {
-        // The end of one that was given up has been told.
+        // `give_up` has recorded that end.
         if recorders::traces() && self.address != GIVEN_UP {
             trace::wait_ends(self, is_dropped);
         }
