@@ -321,7 +321,7 @@
 //! | **Observability** | |
 //! | `inspect` | records of what each task and thread waits for: `inspect`, answers to `blitz why` and `blitz top`, and the recorders of `blitz trace` and `blitz lint` |
 //! | `tower` | `trace::RequestLayer`: a request for `blitz trace` for each call of a service of hyper, axum or tonic |
-//! | `tracing` | spans of `tracing` for each task, primitive and operation, as tokio-console reads them, and `task::Builder` and `JoinSet::build_task`, which name tasks; with `inspect`, an event for each finding of a `Watchdog`; `trace::Spans`, which makes requests of spans for `blitz trace` |
+//! | `tracing` | spans of `tracing` for each task, primitive and operation, as tokio-console reads them; `task::Builder` and `JoinSet::build_task`, which name tasks, as with `inspect` and `sim`; with `inspect`, an event for each finding of a `Watchdog`; `trace::Spans`, which makes requests of spans for `blitz trace` |
 //! | `metrics` | `metrics`: the figures of runtimes, pools and shared memory, and with `inspect` of waits, through the facade of that name, to Prometheus and others |
 //! | `schedule-latency` | how long tasks are ready before they are polled: a histogram of `runtime::RuntimeMetrics`, and for the hooks of polls |
 //! | `sim` | `sim`: tests that run their tasks in many orders, each of which can be replayed, and with `macros` the attribute `#[sim]` |

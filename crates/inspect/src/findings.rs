@@ -317,9 +317,9 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
         )
     };
     let waiters = cycle.iter().map(|&(waiter, _)| waiter).collect();
-    let other_ends = match certainty {
-        Certainty::Certain => String::new(),
-        Certainty::Probable => other_ends(graph, cycle),
+    let (certainty, other_ends) = match certainty {
+        Certainty::Certain => (certainty, String::new()),
+        Certainty::Probable => graph.unless_finished(cycle.len(), || other_ends(graph, cycle)),
     };
     Finding {
         certainty,
@@ -396,10 +396,12 @@ fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>)
             continue;
         }
         if !found.iter().any(is_it) {
+            let ends = || handed::other_ends(later, first);
+            let (certainty, other_ends) = later.unless_finished(1, ends);
             found.push(Finding {
-                certainty: Certainty::Probable,
+                certainty,
                 kind: "futurelock".into(),
-                summary: of_handed(later, first) + &handed::other_ends(later, first),
+                summary: of_handed(later, first) + &other_ends,
                 waiters: vec![waiter],
                 waits,
                 further: Vec::new(),
@@ -435,14 +437,17 @@ fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>
         if wait.is_timed || !has_lasted || may_live_on || !seen.insert(object.id) {
             continue;
         }
+        let ends =
+            || ". This ends only if the program has kept it elsewhere, and drops it".to_owned();
+        let (certainty, other_ends) = later.unless_finished(1, ends);
         found.push(Finding {
-            certainty: Certainty::Probable,
+            certainty,
             kind: "lost-holder".into(),
             summary: format!(
-                "{} waits for {}, which task {holder} acquired last and did not release before it ended. This ends only if \
-                 the program has kept it elsewhere, and drops it",
+                "{} waits for {}, which {} acquired last and did not release before it ended{other_ends}",
                 of_waiter(later.snapshot, wait.waiter),
                 of_target(later.snapshot, wait),
+                of_waiter(later.snapshot, Waiter::Task(holder)),
             ),
             waiters: vec![wait.waiter],
             waits: vec![wait.clone()],

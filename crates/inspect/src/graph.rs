@@ -53,8 +53,8 @@ use blitz_io_observe::{EndedBy, Hands, Kind, Mode};
 use crate::families::Families;
 use crate::makers::Makers;
 use crate::snapshot::{
-    End, Maker, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter, is_future,
-    process_and_number,
+    Certainty, End, Maker, Object, Peer, ProcessState, Snapshot, Task, TaskState, Wait, Waiter,
+    is_future, process_and_number,
 };
 
 /// A snapshot with indices of its waits, and the results of the rules in the module's documentation.
@@ -99,6 +99,24 @@ impl Enders {
 }
 
 impl<'a> Graph<'a> {
+    /// Returns the certainty of a finding about this number of waiters that may end in another way, and the end of its sentence, which
+    /// says how. In a finished simulation nothing can end it any more: all tasks that could are stuck.
+    pub(crate) fn unless_finished(
+        &self,
+        waiters: usize,
+        ends: impl FnOnce() -> String,
+    ) -> (Certainty, String) {
+        if !self.snapshot.is_finished {
+            return (Certainty::Probable, ends());
+        }
+        let others = if self.snapshot.tasks.len() > waiters {
+            ", and the other tasks that are left cannot go on either"
+        } else {
+            ""
+        };
+        (Certainty::Certain, others.to_owned())
+    }
+
     pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
         let mut waits: BTreeMap<Waiter, Vec<&Wait>> = BTreeMap::new();
         let mut by_object: HashMap<u64, Vec<&Wait>> = HashMap::default();

@@ -23,7 +23,7 @@ use blitz_io_observe::{Kind, Mode, SOCKET};
 use crate::graph::{Graph, is_held};
 use crate::names::of_waiter;
 use crate::own_lock::is_movable_of_owner;
-use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter, is_future};
+use crate::snapshot::{Finding, TaskState, Wait, Waiter, is_future};
 use crate::stays::{Stuck, wait_stays};
 
 /// Adds the cycles of waiters that no finding has.
@@ -134,15 +134,15 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
         has_unrecorded |= task.is_some_and(|task| task.wakers > all.len());
     }
     let names: Vec<String> = cycle.iter().map(|&(waiter, _)| name(waiter)).collect();
-    let mut summary = format!("{} wait for each other", names.join(", "));
-    let ends = ends(&further, has_unrecorded);
-    if !ends.is_empty() {
-        summary = format!("{summary}, and can go on only if {}", ends.join(", or if "));
-    }
+    let (certainty, other_ends) =
+        graph.unless_finished(cycle.len(), || match &*ends(&further, has_unrecorded) {
+            [] => String::new(),
+            ends => format!(", and can go on only if {}", ends.join(", or if ")),
+        });
     Finding {
-        certainty: Certainty::Probable,
+        certainty,
         kind: "deadlock".into(),
-        summary,
+        summary: format!("{} wait for each other{other_ends}", names.join(", ")),
         waiters: cycle.iter().map(|&(waiter, _)| waiter).collect(),
         waits,
         further,

@@ -49,9 +49,14 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
             Some(task) => ("task", id, Some(task.name.as_str())),
             None => match snapshot.job(id) {
                 Some(job) => ("job", id, Some(job.name.as_str())),
-                None => ("task", id, None),
+                None => ("task", id, snapshot.ended.get(&id).map(String::as_str)),
             },
         },
+        Waiter::Thread(id) if snapshot.simulation == Some(id) => return "the simulation".into(),
+        // Its number is another one in each run.
+        Waiter::Thread(_) if snapshot.simulation.is_some() => {
+            return "a thread outside of the simulation".into();
+        }
         Waiter::Thread(id) => {
             let thread = snapshot.threads.iter().find(|thread| thread.id == id);
             ("thread", id, thread.map(|thread| thread.name.as_str()))

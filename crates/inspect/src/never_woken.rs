@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter};
-use crate::snapshot::{Certainty, Finding, Wait, Waiter};
+use crate::snapshot::{Finding, Wait, Waiter};
 
 /// Adds the waits for locks of such tasks, one for each lock.
 pub(crate) fn never_woken(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
@@ -24,11 +24,13 @@ pub(crate) fn never_woken(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Ve
             continue;
         }
         let snapshot = later.snapshot;
+        let ends = || ", so only an abort could end it".to_owned();
+        let (certainty, other_ends) = later.unless_finished(2, ends);
         found.push(Finding {
-            certainty: Certainty::Probable,
+            certainty,
             kind: "never-woken".into(),
             summary: format!(
-                "{} waits for {}, which {} has; that waits for nothing that could wake it, so only an abort could end it",
+                "{} waits for {}, which {} has; that waits for nothing that could wake it{other_ends}",
                 of_waiter(snapshot, wait.waiter),
                 of_target(snapshot, wait),
                 of_waiter(snapshot, holder),

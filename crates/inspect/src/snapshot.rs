@@ -83,6 +83,15 @@ pub struct Snapshot {
     /// The hosts of tasks, in a simulation of several hosts. As `makers`, they are in no text.
     #[serde(skip)]
     pub hosts: Vec<Hosted>,
+    /// The names that the program has given tasks of a simulation that have ended. As `makers`, they are in no text.
+    #[serde(skip)]
+    pub ended: BTreeMap<u64, String>,
+    /// The thread of the simulation of which this is a snapshot. As `makers`, it is in no text.
+    #[serde(skip)]
+    pub simulation: Option<u64>,
+    /// The simulation of which this is a snapshot is finished: no task is ready, and nothing is left that could wake one.
+    #[serde(skip)]
+    pub is_finished: bool,
     /// The number of threads that may run other code than tasks and closures of a runtime. `None` if it is not known.
     #[serde(default)]
     pub other_threads: Option<usize>,

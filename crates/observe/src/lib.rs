@@ -64,7 +64,7 @@
 //! | `crates/runtime/src/api/pool/mod.rs` | 1 | `task::Builder` names blocking work |
 //! | `crates/runtime/src/api/runtime/inspected.rs` | 1 | the page of the builder's methods names the feature |
 //! | `crates/runtime/src/api/runtime/mod.rs` | 1 | a runtime is known to the inspector |
-//! | `crates/runtime/src/api/task/join_set/mod.rs` | 2 | its `Builder`, which Tokio has with `tracing` only |
+//! | `crates/runtime/src/api/task/join_set/mod.rs` | 2 | its `Builder`, whose names only these features show; Tokio has it with `tracing` |
 //! | `crates/runtime/src/api/task/local_set/mod.rs` | 1 | the same, for local tasks |
 //! | `crates/runtime/src/api/task/mod.rs` | 3 | the same, and the record of a task |
 //! | `crates/runtime/src/api/trace.rs` | 1 | the spans of tasks |

@@ -141,6 +141,12 @@ impl Waiting {
         self.record.end();
     }
 
+    /// A future that waits by this record of its object is dropped.
+    #[inline(always)]
+    pub fn future_dropped(&mut self) {
+        self.record.future_dropped();
+    }
+
     /// Returns the location.
     #[inline(always)]
     #[must_use]

@@ -32,7 +32,7 @@ const ALIKE: usize = 2;
 /// The number of notes in the list of all tasks' notes.
 const NOTES: usize = 20;
 /// The begin of the sentence about a panic.
-pub(super) const PANICS: &str = "panics at ";
+pub(super) const PANICS: &str = "panics: ";
 
 /// The events that are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,8 +111,17 @@ pub(super) enum End {
     Preempted,
     /// The task has ended.
     Done,
+    /// The task was dropped, as it was aborted.
+    Aborted,
     /// The task was dropped, as its host has stopped.
     WithHost,
+}
+
+impl End {
+    /// Returns `true` if the future of the task was dropped before it was ready.
+    fn drops(self) -> bool {
+        matches!(self, Self::Aborted | Self::WithHost)
+    }
 }
 
 /// A step of a run.
@@ -153,12 +162,13 @@ impl Steps {
         self.end(End::Done);
     }
 
+    /// The future of the last step's task is dropped, as it was aborted.
+    pub(super) fn task_aborted(&mut self) {
+        self.end(End::Aborted);
+    }
+
     fn end(&mut self, end: End) {
-        if let Some(step) = self
-            .last
-            .back_mut()
-            .filter(|step| step.end != End::WithHost)
-        {
+        if let Some(step) = self.last.back_mut().filter(|step| !step.end.drops()) {
             step.end = end;
         }
     }
@@ -477,13 +487,21 @@ fn did(operation: &str) -> String {
 /// Adds the events during a step, or before the first one.
 fn add_step(lines: &mut Vec<Line>, step: Option<&Step>, said: &[&Said]) {
     let is_own = |said: &&Said| step.is_some_and(|step| step.task == said.task);
+    // The end of a task that is dropped implies those of its waits.
+    let is_implied =
+        |said: &&Said| said.drops_wait && is_own(said) && step.is_some_and(|step| step.end.drops());
+    let said: Vec<&Said> = said
+        .iter()
+        .copied()
+        .filter(|said| !is_implied(said))
+        .collect();
     let own: Vec<&Said> = said.iter().copied().filter(is_own).collect();
     // The task runs because its wait has ended, so its next event implies that.
     let first = own.iter().position(|said| !said.ends_wait);
     let mut own = &own[first.unwrap_or(own.len())..];
     let (is_empty, mut panics) = (own.is_empty(), false);
     let is_preemption = |step: &Step, said: &Said| said.yields && step.end == End::Preempted;
-    for event in said {
+    for event in &said {
         let mut text = event.text.clone();
         if let (Some(step), true) = (step, is_own(event)) {
             // Those before the first of these are implied.
@@ -511,6 +529,8 @@ fn add_step(lines: &mut Vec<Line>, step: Option<&Step>, said: &[&Said]) {
     };
     let end = match step.end {
         End::Done if !panics => Some("ends"),
+        // A scope aborts its child that panics.
+        End::Aborted if !panics => Some("is dropped, as it was aborted"),
         End::WithHost => Some("is dropped, as its host has stopped"),
         _ if is_empty => Some("goes on"),
         _ => None,
@@ -518,7 +538,7 @@ fn add_step(lines: &mut Vec<Line>, step: Option<&Step>, said: &[&Said]) {
     lines.extend(end.map(|end| Line::new(Some(step.task), Some(step.moment), end)));
     let mut own = lines.iter_mut().rev();
     if let Some(last) = own.find(|line| line.task == Some(step.task)) {
-        last.is_end = matches!(step.end, End::Done | End::WithHost);
+        last.is_end = step.end == End::Done || step.end.drops();
     }
 }
 
@@ -688,6 +708,7 @@ mod tests {
             step,
             yields: text == "yields",
             ends_wait: text.starts_with("waits no more"),
+            drops_wait: text.starts_with("gives up"),
             is_later: text.ends_with("timer"),
             text: text.into(),
         }
@@ -747,13 +768,22 @@ mod tests {
 
     #[test]
     fn a_task_ends_by_a_panic_or_with_its_host() {
-        let panics = said(1, "panics at a.rs:1");
+        let panics = said(1, "panics: no, at a.rs:1");
         assert_eq!(
             lines([step(1, 7, End::Done)], vec![panics]),
-            ["1 panics at a.rs:1"]
+            ["1 panics: no, at a.rs:1"]
         );
         let dropped = lines([step(1, 7, End::WithHost)], Vec::new());
         assert_eq!(dropped, ["1 is dropped, as its host has stopped"]);
+    }
+
+    #[test]
+    fn a_task_that_is_dropped_gives_up_all_its_waits() {
+        let gives_up = || vec![said(1, "gives up a lock")];
+        let aborted = lines([step(1, 7, End::Aborted)], gives_up());
+        assert_eq!(aborted, ["1 is dropped, as it was aborted"]);
+        let ended = lines([step(1, 7, End::Done)], gives_up());
+        assert_eq!(ended, ["1 gives up a lock", "1 ends"]);
     }
 
     #[test]

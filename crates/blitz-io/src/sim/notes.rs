@@ -113,6 +113,8 @@ pub(super) struct Notes {
     injected: Vec<(&'static str, bool)>,
     /// There is a host.
     has_hosts: bool,
+    /// The names that the program has given tasks, by their numbers in the process.
+    names: BTreeMap<u64, String>,
 }
 
 impl Notes {
@@ -143,6 +145,16 @@ impl Notes {
                 *self.unknown.insert(number)
             }
         }
+    }
+
+    /// The program has given this task a name.
+    pub(super) fn named(&mut self, task: u64, name: &str) {
+        self.names.insert(task, name.to_owned());
+    }
+
+    /// Returns the name that the program has given a task.
+    pub(super) fn name_of(&self, task: u64) -> Option<&str> {
+        self.names.get(&task).map(String::as_str)
     }
 
     /// Returns the sentences, by their numbers.

@@ -69,6 +69,16 @@ fn text(info: &PanicHookInfo<'_>) -> String {
     }
 }
 
+/// Returns the first line of the message of this thread's last panic, with the location.
+pub(super) fn first_line() -> String {
+    let text = last();
+    let (message, place) = text.rsplit_once(", at ").unwrap_or((&text, ""));
+    match (message.lines().next().unwrap_or_default(), place) {
+        (line, "") => line.to_owned(),
+        (line, place) => format!("{line}, at {place}"),
+    }
+}
+
 /// Returns the message of this thread's last panic, with its location.
 pub(super) fn last() -> String {
     LAST.with_borrow(Clone::clone).unwrap_or_default()

@@ -140,6 +140,8 @@ pub(super) struct Run {
     main_ended: Cell<bool>,
     /// A timer was left when no task was ready any more.
     timer_left: Cell<bool>,
+    /// The run ended without a ready task, a timer and an event of the network: nothing could go on.
+    is_finished: Cell<bool>,
     /// The number in the run of the task that has failed.
     culprit: Cell<Option<u64>>,
     notes: RefCell<Notes>,
@@ -180,6 +182,11 @@ impl State {
             return guess as u32;
         }
         self.look_for(task)
+    }
+
+    /// Returns the number in the process of the task that is being polled.
+    fn current_number(&self) -> Option<u64> {
+        self.lists.tasks.get(self.current as usize).copied()
     }
 
     /// Returns `true` if the task is of a host whose life has ended.
@@ -347,6 +354,7 @@ impl Run {
             cause: RefCell::new(None),
             main_ended: Cell::new(false),
             timer_left: Cell::new(false),
+            is_finished: Cell::new(false),
             culprit: Cell::new(None),
             notes: RefCell::default(),
             steps: Cell::new(0),
@@ -480,8 +488,7 @@ impl Run {
             stack: OwnStack::take(),
             is_hopeless,
         };
-        let task = state.lists.tasks.get(state.current as usize).copied();
-        Some((waiting, task))
+        Some((waiting, state.current_number()))
     }
 
     /// Returns this moment: that of the current step, or of the next one.
@@ -503,9 +510,7 @@ impl Run {
     /// The current task has panicked.
     fn note_panic(&self) {
         if self.limits.explains {
-            let message = panics::last();
-            let (_, place) = message.rsplit_once(", at ").unwrap_or_default();
-            self.note_of_task(None, format!("{PANICS}{place}"));
+            self.note_of_task(None, format!("{PANICS}{}", panics::first_line()));
         }
     }
 
@@ -530,10 +535,7 @@ impl Run {
 
     /// The current task, or the child that it polls, has done this.
     fn note_of_task(&self, of: Option<Kind>, text: String) {
-        let task = {
-            let state = self.state.borrow();
-            state.lists.tasks.get(state.current as usize).copied()
-        };
+        let task = self.state.borrow().current_number();
         if let Some(task) = task {
             trace::noted(task, self.notes.borrow_mut().keep(text), of);
         }
@@ -565,6 +567,7 @@ impl Run {
             now: self.time.get(),
             lasting,
             shown: self.limits.shown,
+            is_finished: self.is_finished.get(),
         })
     }
 
@@ -772,6 +775,8 @@ impl Decider for Run {
         self.moves_early.set(false);
         if self.main_ended.get() {
             self.timer_left.set(timer.is_some());
+            self.is_finished
+                .set(timer.is_none() && network::next_due().is_none());
             self.over.set(true);
         }
         if self.over.get() {
@@ -792,7 +797,10 @@ impl Decider for Run {
         }
         match next {
             Some(after) => self.time.set(self.time.get() + after),
-            None => self.fail(Cause::Deadlock),
+            None => {
+                self.is_finished.set(true);
+                self.fail(Cause::Deadlock);
+            }
         }
         if self.time.get() > self.limits.time {
             self.fail(Cause::Time(self.limits.time));
@@ -859,6 +867,29 @@ impl Decider for Run {
 
     fn child_panicked(&self) {
         self.note_panic();
+    }
+
+    fn cancelled(&self, task: u64) {
+        if !self.limits.explains {
+            return;
+        }
+        // When the run is over, tasks are dropped without a step.
+        if let Ok(mut state) = self.state.try_borrow_mut() {
+            if state.current_number() == Some(task) {
+                state.last_steps.task_aborted();
+            }
+        }
+    }
+
+    fn named(&self, task: u64, name: &str) {
+        self.notes.borrow_mut().named(task, name);
+    }
+
+    fn number_of(&self, task: u64) -> Option<u64> {
+        let state = self.state.try_borrow().ok()?;
+        let mut known = state.lists.tasks.iter();
+        let index = known.position(|&other| other == task)?;
+        Some(index as u64 + 1)
     }
 
     fn explains(&self) -> bool {

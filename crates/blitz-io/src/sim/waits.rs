@@ -10,7 +10,7 @@ use blitz_io_inspect::{
     Certainty, Finding, Snapshot, Task, Wait, Waiter, findings, renumber, report_of_failure,
     short_place, snapshot_of_tasks,
 };
-use blitz_io_observe::trace;
+use blitz_io_observe::{ThreadId, trace};
 
 use super::events::{
     LastEvents, Shown, Steps, TEST, alike_last, at_faults, each_once, group, in_turns, name,
@@ -68,6 +68,19 @@ pub(super) struct AtFailure<'a> {
     /// The faults that have not ended, in words.
     pub(super) lasting: &'a [String],
     pub(super) shown: Shown,
+    /// The run ended without a ready task, a timer and an event of the network: nothing could go on.
+    pub(super) is_finished: bool,
+}
+
+/// The facts about a run that a judgement needs. Without them it names objects and children as it finds them.
+#[derive(Default)]
+struct OfRun {
+    /// The objects, and the children of scopes, that have a number in the run.
+    known: (BTreeMap<u64, u64>, BTreeMap<u64, u64>),
+    /// The names that the program has given tasks.
+    names: BTreeMap<u64, String>,
+    /// See [`AtFailure::is_finished`].
+    is_finished: bool,
 }
 
 /// Explains a failure of the run, which this thread runs.
@@ -78,7 +91,16 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     let children = words.children.iter();
     let children = children.map(|child| (child.id, child.number)).collect();
     let known = (words.objects.clone(), children);
-    let (mut snapshot, mut findings) = judge(of.tasks, of.members, known);
+    let names = (1..=of.tasks.len() as u64).filter_map(|task| {
+        let name = name_of(task, of)?;
+        Some((task, name.to_owned()))
+    });
+    let of_run = OfRun {
+        known,
+        names: names.collect(),
+        is_finished: of.is_finished,
+    };
+    let (mut snapshot, mut findings) = judge(of.tasks, of.members, of_run);
     let times = of.last_steps.times(&words.steps);
     let began = |wait: &Wait| -> Option<Duration> {
         let mut last = words.waits.iter().rev();
@@ -182,14 +204,21 @@ fn is_of(began: &Began, wait: &Wait) -> bool {
 
 /// Returns the last events of the run's tasks.
 fn words(recording: &Recording, of: &AtFailure<'_>) -> Words {
-    let name = |task: u64| match of.members.name_of_host(task) {
-        Some(host) => format!("{host}: task {task}"),
-        None => format!("task {task}"),
+    let name = |task: u64| {
+        let name = match name_of(task, of) {
+            Some(name) => format!("task {task} \"{name}\""),
+            None => format!("task {task}"),
+        };
+        match of.members.name_of_host(task) {
+            Some(host) => format!("{host}: {name}"),
+            None => name,
+        }
     };
     recording.words(&Known {
         tasks: &of.tasks.iter().copied().zip(1..).collect(),
         name: &name,
         notes: of.notes.sentences(),
+        thread: own_thread(),
         is_step: &|number| of.last_steps.has(number),
         is_hidden: &is_internal,
         is_of_files: &is_of_files,
@@ -252,19 +281,28 @@ pub(super) fn certain(tasks: &[u64], members: &Members) -> Option<Cause> {
     Some(Cause::Finding { kind, summary })
 }
 
-/// Returns the waits of these tasks, and their findings. Other tests of the process have theirs. `known`: the objects, and the
-/// children of scopes, that have a number in the run.
-fn judge(
-    tasks: &[u64],
-    members: &Members,
-    known: (BTreeMap<u64, u64>, BTreeMap<u64, u64>),
-) -> (Snapshot, Vec<Finding>) {
+/// Returns the name that the program has given a task.
+fn name_of<'a>(task: u64, of: &AtFailure<'a>) -> Option<&'a str> {
+    let index = usize::try_from(task).ok()?.checked_sub(1)?;
+    of.notes.name_of(*of.tasks.get(index)?)
+}
+
+/// Returns the number of this thread, which is that of the simulation.
+fn own_thread() -> u64 {
+    ThreadId::current().get().get() as u64
+}
+
+/// Returns the waits of these tasks, and their findings. Other tests of the process have theirs.
+fn judge(tasks: &[u64], members: &Members, of_run: OfRun) -> (Snapshot, Vec<Finding>) {
     let all: BTreeSet<u64> = tasks.iter().copied().collect();
     let mut snapshot = snapshot_of_tasks(|task| all.contains(&task));
     keep_own(&mut snapshot, &all);
     // The simulation drives all of them, and a host has a clock of its own, by which its timers may not be due yet.
     snapshot.overdue.clear();
-    give_numbers(&mut snapshot, tasks, known);
+    give_numbers(&mut snapshot, tasks, of_run.known);
+    snapshot.ended = of_run.names;
+    snapshot.simulation = Some(own_thread());
+    snapshot.is_finished = of_run.is_finished;
     let count = tasks.len() as u64;
     members.name_tasks(count, &mut snapshot);
     // The test's own task was spawned here.

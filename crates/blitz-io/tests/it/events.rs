@@ -289,10 +289,10 @@ fn the_panic_of_a_child_is_its_event_and_ends_that_of_its_task() {
     has_lines(
         &failure,
         &[
-            ": child 1 panics at ",
+            ": child 1 panics: ",
             ": is woken by child 1 of task 1",
-            ": child 2 panics at ",
-            ": panics at ",
+            ": child 2 panics: ",
+            ": panics: ",
         ],
     );
     assert!(!failure.events().contains("yields"), "{failure}");
@@ -456,7 +456,7 @@ fn repeated_events_are_counted() {
         &[
             "receives from mpsc channel #1 (now empty)",
             "    … the same ",
-            "panics at ",
+            "panics: ",
             "BLITZ_SIM_EVENTS=all shows all events",
         ],
     );
@@ -497,7 +497,7 @@ fn the_turns_of_a_service_are_counted() {
             ": waits for Sleep",
             ": receives from mpsc channel #1 (now empty)",
             "    … the same 59 more times, until step ",
-            ": panics at ",
+            ": panics: ",
         ],
     );
     let events = failure.events();
@@ -592,7 +592,7 @@ fn the_test_of_the_tutorial_fails_in_another_order() {
         &[
             "receives from mpsc channel #1 (now 1 value)",
             "finds mpsc channel #1 closed",
-            "panics at ",
+            "panics: ",
         ],
     );
 }

@@ -12,6 +12,16 @@ use super::error::{RecvTimeoutError, TryRecvError};
 use super::rx::Rx;
 use crate::wait::may_block;
 
+/// A future that receives. The record of its wait is the channel's.
+struct Receives<'a, T>(&'a mut Rx<T>);
+
+impl<T> Drop for Receives<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.future_dropped();
+    }
+}
+
 /// The methods that receivers of bounded and of unbounded channels share.
 macro_rules! receiver {
     ($(#[$attribute:meta])* $name:ident, $text:literal) => {
@@ -47,7 +57,8 @@ macro_rules! receiver {
             #[track_caller]
             pub fn recv(&mut self) -> impl Future<Output = Option<T>> {
                 CalledAt::new(async move {
-                    poll_fn(|cx| self.rx.poll(cx)).await
+                    let receives = Receives(&mut self.rx);
+                    poll_fn(|cx| receives.0.poll(cx)).await
                 })
             }
 
@@ -74,7 +85,8 @@ macro_rules! receiver {
             #[track_caller]
             pub fn recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> impl Future<Output = usize> {
                 CalledAt::new(async move {
-                    poll_fn(|cx| self.rx.poll_many(cx, buffer, limit)).await
+                    let receives = Receives(&mut self.rx);
+                    poll_fn(|cx| receives.0.poll_many(cx, buffer, limit)).await
                 })
             }
 

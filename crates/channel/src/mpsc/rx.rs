@@ -159,6 +159,12 @@ impl<T> Rx<T> {
         })
     }
 
+    /// A future that receives is dropped.
+    #[inline]
+    pub fn future_dropped(&mut self) {
+        self.waiting.future_dropped();
+    }
+
     pub fn poll_many(
         &mut self,
         cx: &mut Context<'_>,

@@ -514,7 +514,8 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     fn drop_slow(&mut self) {
         let Some(storage) = &self.storage else { return };
         coop::acted();
-        end_record(storage);
+        // SAFETY: the record is the receiver's, which has put it there.
+        unsafe { storage.cell().record.change(Wait::cancel) };
         let seen = storage.cell().state();
         // SAFETY: if it happens, this end gives up its way to the cell.
         if let Err(seen) = unsafe { happen(storage, seen, CLOSED, FROM_RECEIVER, true) } {

@@ -314,6 +314,8 @@ impl Moved {
             | What::Sent(_)
             | What::Received(_)
             | What::Reason { .. }
+            | What::Aborted { .. }
+            | What::WaitDropped
             | What::Processor { .. }
             | What::Peer { .. } => what,
         }

@@ -184,6 +184,23 @@ pub(super) enum What {
     },
     /// It has one about the reason of the wake-ups by the system that follow in this thread; 0 if it knows none.
     Reason { number: u64 },
+    /// The task is aborted.
+    Aborted {
+        by: Waiter,
+        why: Option<Abort>,
+        location: usize,
+    },
+    /// The next wait of the waiter that ends does so because its future is dropped.
+    WaitDropped,
+}
+
+/// Why a task is aborted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Abort {
+    SetDropped,
+    SetShutDown,
+    ScopeEnded,
+    ScopeFailed,
 }
 
 /// A message between processes. Its segment and its position there identify it, in all recordings.
@@ -545,6 +562,21 @@ fn event(row: &Row, children: &Children, owners: Owners) -> Option<Event> {
         },
         30 => What::Reason { number: target },
         33 => What::Processor { total: other },
+        // Only the words of a simulation have these.
+        34 | 35 if are_merged => return None,
+        34 => What::Aborted {
+            by: waiter(other),
+            why: match kind {
+                2 => Some(Abort::SetDropped),
+                3 => Some(Abort::SetShutDown),
+                4 => Some(Abort::ScopeEnded),
+                5 => Some(Abort::ScopeFailed),
+                // The program has called `abort`.
+                _ => None,
+            },
+            location,
+        },
+        35 => What::WaitDropped,
         // A newer version may have more.
         _ => return None,
     };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use blitz_io_observe::{Kind, Mode, is_future, number_of_child};
 
-use super::recording::{Ender, Event, For, Recording, Target, What};
+use super::recording::{Abort, Ender, Event, For, Recording, Target, What};
 use crate::names::{is_of_channel, short_future};
 use crate::snapshot::{Waiter, id_of_child};
 
@@ -20,6 +20,9 @@ pub const USE: &str = "use ";
 /// `CancellationToken`.
 #[doc(hidden)]
 pub const MADE: u64 = 1 << 62;
+
+/// A thread that is no part of the simulation. Its number is another one in each run.
+const OTHER_THREAD: &str = "a thread outside of the simulation";
 
 /// The target of a wait for an operation on a file.
 #[doc(hidden)]
@@ -40,6 +43,8 @@ pub struct Known<'a> {
     pub notes: &'a BTreeMap<u64, String>,
     /// Returns `true` if a number is that of a step. The recording has it where the step begins, as it has a sentence.
     pub is_step: &'a dyn Fn(u64) -> bool,
+    /// The number of the thread of the simulation.
+    pub thread: u64,
     /// Returns `true` if a location is in the simulation itself.
     pub is_hidden: &'a dyn Fn(&str) -> bool,
     /// Returns `true` if a location is in the code of simulated files. A task that is spawned there is an operation of the task
@@ -89,8 +94,10 @@ pub struct Said {
     pub step: usize,
     /// The task has woken itself, to run again after others, and no line of the program says so.
     pub yields: bool,
-    /// A wait of the task has ended, because it got what it waited for or because its future was dropped.
+    /// A wait of the task has ended, because it got what it waited for.
     pub ends_wait: bool,
+    /// A future of the task that waited was dropped.
+    pub drops_wait: bool,
     /// It has happened after the end of that step: a timer or a packet has woken the task.
     pub is_later: bool,
     /// The event: a sentence without its subject. Empty if a later event of another step says as much.
@@ -144,15 +151,13 @@ impl Recording {
         let mut used = BTreeMap::new();
         // The last wake-up of a child of each task, since the poll of the task has begun.
         let mut woken = BTreeMap::new();
-        // The task whose poll has just ended.
-        let mut ended: Option<Waiter> = None;
+        // The task of the step, and whether its poll has ended.
+        let mut step: Option<Waiter> = None;
+        let mut has_ended = false;
         let mut reason = "";
-        let own = |event: &&Event| match event.what {
-            What::Reason { number } => known.notes.contains_key(&number),
-            _ => writer.task(event.waiter).is_some(),
-        };
-        let events: Vec<&Event> = self.events.iter().filter(own).collect();
+        let (events, dropped) = writer.events();
         for (at, &event) in events.iter().enumerate() {
+            let polled = step.filter(|_| has_ended);
             if let What::Reason { number } = event.what {
                 reason = known.notes.get(&number).map_or("", String::as_str);
                 continue;
@@ -163,11 +168,11 @@ impl Recording {
             match event.what {
                 What::Noted { number, .. } if (known.is_step)(number) => {
                     words.steps.push(number);
-                    ended = None;
+                    (step, has_ended) = (Some(event.waiter), false);
                     woken.remove(&task);
                     continue;
                 }
-                What::PollEnd => ended = Some(event.waiter),
+                What::PollEnd => has_ended = true,
                 What::Operates { object, .. } => {
                     used.insert(event.waiter, object);
                 }
@@ -191,11 +196,14 @@ impl Recording {
             let by_system = matches!(event.what, What::Wake { by: Ender::System });
             let by_timer = matches!(event.what, What::Wake { by: Ender::Timer });
             let (earlier, later) = (&events[..at], &events[at + 1..]);
-            let is_repeated = implied_before(earlier, event) || implied_later(later, event);
+            let drops_wait = dropped.contains(&at) && !writer.is_deadline(event);
+            let is_repeated =
+                !drops_wait && (implied_before(earlier, event) || implied_later(later, event));
             let text = match reason {
                 reason if by_system && !reason.is_empty() => Some(format!("is woken by {reason}")),
                 _ if writer.is_done_later(later, event) => Some(String::new()),
-                _ => writer.of(event, ended, used.get(&event.waiter).copied()),
+                _ if drops_wait => writer.dropped(event),
+                _ => writer.of(event, (step, polled), used.get(&event.waiter).copied()),
             };
             if let Some(text) = text.filter(|_| !is_repeated) {
                 words.said.push(Said {
@@ -203,8 +211,9 @@ impl Recording {
                     child: writer.child(event.waiter),
                     step: words.steps.len(),
                     yields: is_own_wake(event),
-                    ends_wait: matches!(event.what, What::WaitEnd(_)),
-                    is_later: by_timer || by_system && ended.is_some(),
+                    ends_wait: matches!(event.what, What::WaitEnd(_)) && !drops_wait,
+                    drops_wait,
+                    is_later: by_timer || by_system && polled.is_some(),
                     text,
                 });
             }
@@ -342,6 +351,54 @@ impl<'a> Writer<'a> {
         this
     }
 
+    /// Returns the events of the run's tasks, and the places among them of the waits whose futures were dropped.
+    fn events(&self) -> (Vec<&'a Event>, BTreeSet<usize>) {
+        let (mut events, mut dropped) = (Vec::new(), BTreeSet::new());
+        let mut next: BTreeSet<Waiter> = BTreeSet::new();
+        for event in &self.recording.events {
+            let is_own = match event.what {
+                What::Reason { number } => self.known.notes.contains_key(&number),
+                _ => self.task(event.waiter).is_some(),
+            };
+            match event.what {
+                _ if !is_own => continue,
+                What::WaitDropped => {
+                    next.insert(event.waiter);
+                    continue;
+                }
+                What::WaitEnd(_) if next.remove(&event.waiter) => {
+                    dropped.insert(events.len());
+                }
+                _ => {}
+            }
+            events.push(event);
+        }
+        (events, dropped)
+    }
+
+    /// Returns `true` if an event is about the deadline of another future: it is dropped with that.
+    fn is_deadline(&self, event: &Event) -> bool {
+        let What::WaitEnd(wait) = event.what else {
+            return false;
+        };
+        self.recording.kind(wait.kind).0 == Some(Kind::Timeout)
+    }
+
+    /// Returns the sentence about a wait whose future was dropped.
+    fn dropped(&self, event: &Event) -> Option<String> {
+        let What::WaitEnd(wait) = event.what else {
+            return None;
+        };
+        // The record of a stream stays when a future that reads is dropped, and ends with the stream.
+        if self.part_of_files(wait).is_some() || self.is_of_stream(wait) {
+            return None;
+        }
+        let (target, place) = (self.target(wait), self.at(wait.location));
+        Some(format!(
+            "gives up waiting for {target}{place}: the future is dropped"
+        ))
+    }
+
     /// Returns the number of a task in the run, or of the task of which it is a child.
     fn task(&self, waiter: Waiter) -> Option<u64> {
         let task = self.recording.children.outermost(waiter).task()?;
@@ -425,9 +482,15 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns the event in words; `None` if other events say the same, and for locks of threads: no task waits for
-    /// these. `ended`: the task whose poll has just ended. `used`: the object that the task has begun to use last.
-    fn of(&self, event: &Event, ended: Option<Waiter>, used: Option<usize>) -> Option<String> {
-        if self.is_within_files(event, ended) {
+    /// these. `step`: the task of the step. `polled`: the same, if its poll has ended. `used`: the object that the task has begun
+    /// to use last.
+    fn of(
+        &self,
+        event: &Event,
+        (step, polled): (Option<Waiter>, Option<Waiter>),
+        used: Option<usize>,
+    ) -> Option<String> {
+        if self.is_within_files(event, polled) {
             return None;
         }
         let text = match event.what {
@@ -436,14 +499,6 @@ impl<'a> Writer<'a> {
             {
                 return None;
             }
-            // A task that ends wakes those that wait for it after its last poll.
-            What::Wake {
-                by: Ender::Waiter(Waiter::Thread(_)),
-            } if ended.is_some() => {
-                let ended = ended.and_then(|ended| self.task(ended));
-                let ended = (self.known.name)(ended.unwrap_or_default());
-                format!("is woken by the end of {ended}")
-            }
             What::Spawn {
                 parent, location, ..
             } => {
@@ -451,7 +506,23 @@ impl<'a> Writer<'a> {
                     // By the simulation: as the run has begun, or a host.
                     return self.task(parent).map(|_| "begins".to_owned());
                 }
-                format!("is spawned by {}", self.waiter(parent))
+                format!("is spawned by {}", self.actor(parent, step))
+            }
+            What::Aborted { by, why, location } => {
+                let why = match why {
+                    Some(Abort::SetDropped) => ", which drops its JoinSet",
+                    Some(Abort::SetShutDown) => ", which shuts its JoinSet down",
+                    Some(Abort::ScopeEnded) => ", as its scope has ended",
+                    // It is a child that has panicked, and ends so.
+                    Some(Abort::ScopeFailed) if by == event.waiter => return None,
+                    Some(Abort::ScopeFailed) => ", as its scope has failed",
+                    None => "",
+                };
+                format!(
+                    "is aborted by {}{why}{}",
+                    self.actor(by, step),
+                    self.at(location)
+                )
             }
             What::Noted {
                 kind,
@@ -482,7 +553,7 @@ impl<'a> Writer<'a> {
             What::WaitEnd(wait) => format!("waits no more for {}", self.target(wait)),
             What::Wake { .. } if is_own_wake(event) => "yields".to_owned(),
             What::Yields { location } => format!("yields{}", self.at(location)),
-            What::Wake { by } => format!("is woken by {}", self.ender(by)),
+            What::Wake { by } => format!("is woken by {}", self.ender(by, step)),
             What::Acquired {
                 kind,
                 object,
@@ -522,6 +593,7 @@ impl<'a> Writer<'a> {
             | What::Peer { .. }
             | What::Delay { .. }
             | What::Processor { .. }
+            | What::WaitDropped
             | What::Reason { .. } => {
                 return None;
             }
@@ -624,12 +696,23 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn ender(&self, ender: Ender) -> String {
+    fn ender(&self, ender: Ender, step: Option<Waiter>) -> String {
         match ender {
-            Ender::Waiter(waiter) => self.waiter(waiter),
+            Ender::Waiter(waiter) => self.actor(waiter, step),
             Ender::Timer => "a timer".to_owned(),
             Ender::System => "the system".to_owned(),
-            Ender::Unknown => "a thread".to_owned(),
+            Ender::Unknown => OTHER_THREAD.to_owned(),
+        }
+    }
+
+    /// Returns the name of the task that does something, or of what else does it. `step`: the task of the step. The thread of the
+    /// simulation polls no task when that task's future is dropped and when its end wakes others.
+    fn actor(&self, waiter: Waiter, step: Option<Waiter>) -> String {
+        match (waiter, step.and_then(|step| self.task(step))) {
+            (Waiter::Thread(thread), _) if thread != self.known.thread => OTHER_THREAD.to_owned(),
+            (Waiter::Thread(_), Some(task)) => format!("the end of {}", (self.known.name)(task)),
+            (Waiter::Thread(_), None) => "the simulation".to_owned(),
+            _ => self.waiter(waiter),
         }
     }
 
@@ -736,7 +819,7 @@ fn of_waiter(waiter: Waiter) -> String {
         Waiter::Task(id) if id_of_child(id).is_some() => "a child".to_owned(),
         Waiter::Task(id) if is_future(id) => short_future(id),
         Waiter::Task(id) => format!("task {id}"),
-        Waiter::Thread(id) => format!("thread {id}"),
+        Waiter::Thread(_) => OTHER_THREAD.to_owned(),
         Waiter::Process(pid) => format!("process {pid}"),
     }
 }
@@ -794,6 +877,7 @@ mod tests {
                 tasks: &tasks,
                 name: &|task| format!("task {task}"),
                 notes: &notes,
+                thread: 1,
                 is_step: &|number| (91..94).contains(&number),
                 is_hidden: &|at| at == "a.rs:3",
                 is_of_files: &|_| false,
@@ -871,6 +955,7 @@ mod tests {
             tasks: &BTreeMap::from([(7, 1), (8, 2), (9, 3)]),
             name: &|task| format!("task {task}"),
             notes: &BTreeMap::from([(4, "syncs /log".into())]),
+            thread: 1,
             is_step: &|number| number > 90,
             is_hidden: &|_| false,
             is_of_files: &|at| at.starts_with("fs.rs"),
@@ -927,6 +1012,7 @@ mod tests {
             tasks: &tasks,
             name: &|task| format!("task {task}"),
             notes: &BTreeMap::new(),
+            thread: 1,
             is_step: &|number| number == 91,
             is_hidden: &|_| false,
             is_of_files: &|_| false,

@@ -161,6 +161,21 @@ pub fn panicked() {}
 #[inline(always)]
 pub fn child_panicked() {}
 
+/// Does nothing.
+#[inline(always)]
+pub fn cancelled(_task: u64) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn named(_task: u64, _name: &str) {}
+
+/// Returns `None`.
+#[inline(always)]
+#[must_use]
+pub const fn number_of(_task: u64) -> Option<u64> {
+    None
+}
+
 /// Returns `false`.
 #[inline(always)]
 #[must_use]

@@ -314,6 +314,24 @@ pub fn child_panicked() {
     ask(|decider| decider.child_panicked());
 }
 
+/// The future of the task with this number is dropped, as the task was aborted.
+pub fn cancelled(task: u64) {
+    ask(|decider| decider.cancelled(task));
+}
+
+/// The task with this number has a name, which a report may need after the end of the task.
+pub fn named(task: u64, name: &str) {
+    if explains() {
+        ask(|decider| decider.named(task, name));
+    }
+}
+
+/// Returns the number that the task with this number has in the run of this thread. `None` if it is no task of a run.
+#[must_use]
+pub fn number_of(task: u64) -> Option<u64> {
+    ask(|decider| decider.number_of(task)).flatten()
+}
+
 /// Returns `true` if the back end takes notes for a report.
 #[inline]
 #[must_use]

@@ -15,6 +15,8 @@
 //! | the fork-join pool runs a job | [`job`] | which job is next, whether it is stolen, and by which worker |
 //! | the fork-join pool gets a job for which no thread waits | [`run_later`] | nothing: it makes a task of it |
 //! | a task panics, or the child of a scope | [`panicked`], [`child_panicked`] | nothing: it learns of it |
+//! | the future of an aborted task is dropped, a task has a name | [`cancelled`], [`named`] | nothing: it learns of it |
+//! | the id of a task is shown | [`number_of`] | its number in the run |
 //! | a report is to say what happened in the network | [`explains`], [`note`] | nothing: it learns of it |
 //! | the clock moves | [`advanced`] | nothing: it learns of it |
 //! | code uses the network, or a clock | [`host`], [`to_host`], [`when_host_shows`] | the host on which the code runs, and its clock |
@@ -39,17 +41,17 @@ use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
-    Numbered, Unfinished, advanced, child_panicked, describe_socket, describe_sockets_by, explains,
-    forget_operations, has_begun, help, host, idle, is_on, job, next, note, panicked, poll_child,
-    polled, preempts, random, ready, run_later, set_help, to_host, uses_system, when_host_shows,
-    with, with_system, worker,
+    Numbered, Unfinished, advanced, cancelled, child_panicked, describe_socket,
+    describe_sockets_by, explains, forget_operations, has_begun, help, host, idle, is_on, job,
+    named, next, note, number_of, panicked, poll_child, polled, preempts, random, ready, run_later,
+    set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
-    Numbered, Unfinished, advanced, child_panicked, describe_socket, describe_sockets_by, explains,
-    forget_operations, has_begun, help, host, idle, is_on, job, next, note, panicked, poll_child,
-    polled, preempts, random, ready, run_later, set_help, to_host, uses_system, when_host_shows,
-    with, with_system, worker,
+    Numbered, Unfinished, advanced, cancelled, child_panicked, describe_socket,
+    describe_sockets_by, explains, forget_operations, has_begun, help, host, idle, is_on, job,
+    named, next, note, number_of, panicked, poll_child, polled, preempts, random, ready, run_later,
+    set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 
 pub use faults::{happens, one_in, time_between};
@@ -177,6 +179,17 @@ pub trait Decider {
 
     /// A child that the future of its scope polls has panicked. Its handle, or the scope, has the panic.
     fn child_panicked(&self) {}
+
+    /// The future of the task with this number is dropped, as the task was aborted.
+    fn cancelled(&self, _task: u64) {}
+
+    /// The task with this number has a name. Called if [`explains`](Self::explains) returns `true`.
+    fn named(&self, _task: u64, _name: &str) {}
+
+    /// Returns the number in this run of the task with this number; `None` if it is no task of the run.
+    fn number_of(&self, _task: u64) -> Option<u64> {
+        None
+    }
 
     /// Returns `true` if it takes notes.
     fn explains(&self) -> bool {

@@ -533,6 +533,14 @@ impl Wait {
     /// Does nothing.
     #[inline(always)]
     pub fn end(&mut self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn cancel(&mut self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn future_dropped(&mut self) {}
 }
 
 /// See `scope.rs`.
@@ -737,6 +745,25 @@ pub mod trace {
         /// A source of the operating system is ready.
         System,
     }
+
+    /// See `points.rs`.
+    #[derive(Clone, Copy, Debug)]
+    pub enum Abort {
+        /// The program has called `abort`.
+        Called,
+        /// Its `JoinSet` is dropped.
+        SetDropped,
+        /// Its `JoinSet` is shut down.
+        SetShutDown,
+        /// The scope of which it is a child has ended.
+        ScopeEnded,
+        /// That scope has failed.
+        ScopeFailed,
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn aborted(_id: u64, _why: Abort, _at: super::Caller) {}
 
     /// See `points.rs`.
     pub struct Waking;

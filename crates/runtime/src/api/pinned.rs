@@ -159,7 +159,7 @@ pub fn cancel(waker: &Waker) -> bool {
     let task = task_of(waker);
     if let Some(task) = task {
         // SAFETY: the waker has a reference.
-        unsafe { task::abort(task) }
+        unsafe { task::cancel(task) }
     }
     task.is_some()
 }

@@ -101,7 +101,7 @@ fn a_report_shows_the_cut_and_what_it_holds() {
             "is woken by a packet of server: 5 bytes",
             "reads 5 bytes from server:4300",
             "closes its connection to server:4300",
-            "panics at ",
+            "panics: ",
         ],
     );
     let text = failure.to_string();
@@ -182,7 +182,7 @@ fn each_fault_is_an_event_with_its_line() {
             "2s: other is paused, at ",
             "  task 1 \"the test\"",
             "sends a datagram to other:9, 2 bytes, at ",
-            "panics at ",
+            "panics: ",
             "is woken by a datagram of test: 2 bytes",
             "receives a datagram of test:49152, 2 bytes",
         ],
@@ -318,7 +318,7 @@ fn events_before_a_fault_are_shown_although_many_follow() {
             "sends a datagram to client:9, 4 bytes",
             "1s: client is paused, at ",
             " more events",
-            "panics at ",
+            "panics: ",
         ],
     );
 }

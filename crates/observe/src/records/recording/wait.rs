@@ -44,6 +44,9 @@ pub struct Wait {
     word: *const (),
 }
 
+/// The address of a record whose future was dropped: no waker has it, so the next future begins a new record.
+const GIVEN_UP: usize = usize::MAX;
+
 /// The bit that marks the address of a place.
 const RECORDED: usize = 1;
 
@@ -451,19 +454,57 @@ impl Wait {
     #[inline]
     pub fn end(&mut self) {
         if self.is_recorded() {
-            self.remove();
+            self.remove(false);
+        }
+    }
+
+    /// Ends the record, if there is one: the future is dropped, and its wait has not ended.
+    #[inline]
+    pub fn cancel(&mut self) {
+        if self.is_recorded() {
+            self.remove(true);
+        }
+    }
+
+    /// A future that waits by this record of its object is dropped. The object keeps its waker and the record, which the next
+    /// future takes over.
+    #[inline]
+    pub fn future_dropped(&mut self) {
+        if self.is_recorded() && recorders::traces() {
+            self.give_up();
+        }
+    }
+
+    #[cold]
+    fn give_up(&mut self) {
+        let Some(place) = self.place() else {
+            return;
+        };
+        // SAFETY: this wait owns the place, which has the record that `set` put there.
+        let value = unsafe { place.slot.read_own(|value| *value) };
+        let Some(value) = value.filter(|value| value.address != GIVEN_UP) else {
+            return;
+        };
+        trace::wait_ends(&value, true);
+        // SAFETY: this wait owns the place. From `clear` to `set`, it has no record.
+        unsafe {
+            place.slot.clear(&READER);
+            place.slot.set(Value {
+                address: GIVEN_UP,
+                ..value
+            });
         }
     }
 
     #[inline(never)]
-    fn remove(&mut self) {
+    fn remove(&mut self, is_dropped: bool) {
         let Some(place) = self.place() else {
             return;
         };
         let ends = |value: &Value| {
             value.ends();
             if recorders::is_any_on() {
-                value.note_end();
+                value.note_end(is_dropped);
             }
             value.location
         };
@@ -479,7 +520,7 @@ impl Wait {
 impl Drop for Wait {
     #[inline]
     fn drop(&mut self) {
-        self.end();
+        self.cancel();
     }
 }
 
@@ -573,9 +614,10 @@ impl Value {
     /// Tells the recorders that the wait ends.
     #[cold]
     #[inline(never)]
-    fn note_end(&self) {
-        if recorders::traces() {
-            trace::wait_ends(self);
+    fn note_end(&self, is_dropped: bool) {
+        // `give_up` has recorded that end.
+        if recorders::traces() && self.address != GIVEN_UP {
+            trace::wait_ends(self, is_dropped);
         }
         if recorders::lints() {
             lint::wait_ends(self);

@@ -5,6 +5,6 @@ mod spawner;
 mod tests;
 mod threads;
 
-#[cfg(feature = "tracing")]
+#[cfg(any(feature = "inspect", feature = "tracing"))]
 pub(crate) use spawner::Demand;
 pub(crate) use spawner::{PoolRef, Spawner};

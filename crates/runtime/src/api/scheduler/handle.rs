@@ -203,7 +203,7 @@ pub fn abort_tasks(selects: &dyn Fn(u64) -> bool) {
         Handle::CurrentThread(shared) => shared.select_tasks(selects),
         Handle::MultiThread(_) => Vec::new(),
     });
-    tasks.iter().flatten().for_each(AbortHandle::abort);
+    tasks.iter().flatten().for_each(AbortHandle::cancel);
 }
 
 /// Returns the handle that `current` is the address of. It does not count as a reference.

@@ -13,9 +13,9 @@ use crate::api::runtime::Handle;
 use crate::api::trace::{SpawnMeta, spawn_meta};
 use crate::kernel::task::JoinHandle;
 
-/// Starts a task that has a name in its `tracing` span.
+/// Starts a task that has a name: in its `tracing` span, and in reports of `inspect` and `sim`.
 ///
-/// This type needs the feature `tracing`, and so does
+/// This type needs one of the features `tracing`, `inspect` and `sim`, and so does
 /// [`JoinSet::build_task`](super::JoinSet::build_task). Each method does what the function of its name does;
 /// see there for when it panics.
 ///

@@ -4,7 +4,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_io_observe::{About, AboutRef, Caller, Origin, TaskFacts, TaskReading, Wait, trace};
+use blitz_io_observe::{
+    About, AboutRef, Caller, Origin, TaskFacts, TaskReading, Wait, decisions, trace,
+};
 use pin_project_lite::pin_project;
 
 use crate::api::runtime_id;
@@ -40,6 +42,7 @@ pub(crate) fn inspected<F>(
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     let origin = Origin::of_task();
     if let Some(name) = meta.name {
+        decisions::named(id.as_u64(), name);
         begin(&mut record, id, (runtime, origin), name, None);
     }
     Inspected {
@@ -106,6 +109,9 @@ pub(crate) fn job<F>(
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     if let Some(job) = about.for_record() {
         trace::spawned(id.as_u64(), meta.spawned_at, true);
+        if let Some(name) = meta.name {
+            decisions::named(id.as_u64(), name);
+        }
         begin(&mut record, id, (runtime, Origin::of_task()), "", Some(job));
     }
     InspectedJob {

@@ -1,6 +1,6 @@
 //! Tasks, and functions and types to start them and wait for them.
 
-#[cfg(feature = "tracing")]
+#[cfg(any(feature = "inspect", feature = "tracing"))]
 mod builder;
 pub mod coop;
 mod counted;
@@ -19,7 +19,7 @@ pub use crate::kernel::task_tracker;
 pub use crate::kernel::task_tracker::{
     TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture,
 };
-#[cfg(feature = "tracing")]
+#[cfg(any(feature = "inspect", feature = "tracing"))]
 pub use builder::Builder;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use current::{id, try_id};

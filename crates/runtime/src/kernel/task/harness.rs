@@ -18,7 +18,7 @@ use super::state::{Complete, End, Start, WakeByValue};
 use super::waker;
 use crate::kernel::context::{self, TaskGuard};
 use blitz_io_core::Watched;
-use blitz_io_observe::ends_with;
+use blitz_io_observe::{decisions, ends_with};
 
 /// A task. The head comes first, and in it the header, so that a pointer to that is one to
 /// the task.
@@ -394,6 +394,7 @@ unsafe fn run_cancelled<S: Schedule>(task: NonNull<Header>, entered: TaskGuard) 
     // SAFETY: the caller has the contents, which are the future. `cancel` replaces it by
     // its outcome, which `end` requires.
     unsafe {
+        decisions::cancelled(task.as_ref().id().as_u64());
         (task.as_ref().vtable.cancel)(task);
         end::<S>(task, entered)
     }

@@ -12,7 +12,8 @@ use std::task::Waker;
 use super::state::State;
 use crate::kernel::token::Token;
 use blitz_io_core::{Watched, coop};
-use blitz_io_observe::{OfScope, TaskSpan};
+use blitz_io_observe::trace::{self, Abort};
+use blitz_io_observe::{Caller, OfScope, TaskSpan, decisions};
 
 /// The first part of a task's memory. All pointers to a task point to it.
 ///
@@ -273,12 +274,28 @@ pub unsafe fn release_last(task: NonNull<Header>) {
     }
 }
 
-/// Aborts a task.
+/// Aborts a task. `at`: the line of the program that does so, if that is known.
 ///
 /// # Safety
 ///
 /// The caller has a reference.
-pub unsafe fn abort(task: NonNull<Header>) {
+pub unsafe fn abort(task: NonNull<Header>, why: Abort, at: Caller) {
+    // SAFETY: the caller's reference keeps the task.
+    let header = unsafe { task.as_ref() };
+    let state = header.state.load();
+    if !state.is_complete() && !state.is_cancelled() {
+        trace::aborted(header.id.as_u64(), why, at);
+    }
+    // SAFETY: the caller has a reference.
+    unsafe { cancel(task) }
+}
+
+/// Aborts a task, which is no event of the program.
+///
+/// # Safety
+///
+/// The caller has a reference.
+pub unsafe fn cancel(task: NonNull<Header>) {
     coop::acted();
     // SAFETY: the caller's reference keeps the task.
     let header = unsafe { task.as_ref() };
@@ -445,6 +462,9 @@ pub trait Schedule: Clone + Send + Sync + 'static {
 /// Numbers are not used again. They say nothing about the order in which tasks were
 /// spawned.
 ///
+/// In a simulation, the text of an id has the number of the task in the run, which is that of the report and the same in
+/// each replay. Ids of different runs may have the same text, but are not equal.
+///
 /// See [`JoinHandle::id`](super::JoinHandle::id) and [`id`](crate::task::id).
 ///
 /// # Examples
@@ -459,7 +479,7 @@ pub trait Schedule: Clone + Send + Sync + 'static {
 /// });
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Hash, Eq, PartialEq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Hash, Eq, PartialEq, PartialOrd, Ord)]
 pub struct Id(NonZeroU64);
 
 /// Number of ids that a thread takes at once, so that an id costs no shared counter.
@@ -505,8 +525,22 @@ fn take_batch() -> u64 {
     NEXT.fetch_add(BATCH, Ordering::Relaxed)
 }
 
+impl Id {
+    /// Returns the number in texts.
+    fn shown(self) -> u64 {
+        let number = self.as_u64();
+        decisions::number_of(number).unwrap_or(number)
+    }
+}
+
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.shown().fmt(f)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Id").field(&self.shown()).finish()
     }
 }

@@ -11,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 use blitz_io_core::{coop, debug_fields};
 #[cfg(not(loom))]
 use blitz_io_observe::Members;
+use blitz_io_observe::trace::Abort;
 use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
 use super::error::JoinError;
@@ -96,9 +97,15 @@ impl<T> JoinHandle<T> {
     /// });
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn abort(&self) {
+        self.abort_as(Abort::Called, Caller::here());
+    }
+
+    /// Aborts the task for this reason. `at`: the line of the program that does so, if that is known.
+    pub(crate) fn abort_as(&self, why: Abort, at: Caller) {
         // SAFETY: the handle has a reference.
-        unsafe { header::abort(self.task) }
+        unsafe { header::abort(self.task, why, at) }
     }
 
     /// Returns whether the task has ended. It may be `false` for a while after
@@ -310,7 +317,7 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     #[inline]
     fn drop(&mut self) {
-        self.record.end();
+        self.record.cancel();
         let header = self.header();
         match header.state.drop_join() {
             DropJoin::Nothing => return,
@@ -346,9 +353,9 @@ impl ScopeHandle {
         Self(handle)
     }
 
-    /// See [`AbortHandle::abort`].
-    pub(crate) fn abort(&self) {
-        self.0.abort();
+    /// Aborts the child for this reason. `at`: the line of the program that does so, if that is known.
+    pub(crate) fn abort_as(&self, why: Abort, at: Caller) {
+        self.0.abort_as(why, at);
     }
 
     /// See [`AbortHandle::is_finished`].
@@ -430,9 +437,22 @@ impl AbortHandle {
     /// });
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn abort(&self) {
+        self.abort_as(Abort::Called, Caller::here());
+    }
+
+    /// Aborts the task for this reason. `at`: the line of the program that does so, if that is known.
+    fn abort_as(&self, why: Abort, at: Caller) {
         // SAFETY: the handle has a reference.
-        unsafe { header::abort(self.task) }
+        unsafe { header::abort(self.task, why, at) }
+    }
+
+    /// Aborts the task, which is no event of the program.
+    #[cfg(feature = "sim")]
+    pub(crate) fn cancel(&self) {
+        // SAFETY: the handle has a reference.
+        unsafe { header::cancel(self.task) }
     }
 
     /// Returns whether the task has ended. It may be `false` for a while after

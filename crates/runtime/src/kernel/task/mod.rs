@@ -31,7 +31,7 @@ mod watch;
 
 pub use error::JoinError;
 #[cfg(not(loom))]
-pub(crate) use header::abort;
+pub(crate) use header::cancel;
 pub use header::{Header, Id, ListId, Notified, Ran, Schedule};
 #[cfg(not(loom))]
 pub(crate) use join_handle::ScopeHandle;

@@ -440,6 +440,11 @@ impl Snapshot {
 
     /// Returns `true` if the join handle's waker is in its place.
     #[inline]
+    pub fn is_cancelled(self) -> bool {
+        self.0 & CANCELLED != 0
+    }
+
+    #[inline]
     pub fn has_join_waker(self) -> bool {
         self.0 & JOIN_WAKER != 0
     }

@@ -224,7 +224,7 @@ impl Waiter {
 
     #[cold]
     fn cancel_wait(&mut self, notify: &Notify) {
-        self.record.end();
+        self.record.cancel();
         notify.object.hand_over_ended();
         let wake = notify.waiters.locked(|list| {
             if list.remove(&self.node) {

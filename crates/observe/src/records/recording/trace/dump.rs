@@ -224,7 +224,9 @@ fn row(
         Code::Noted => (event::number(event.target), 0, location(event.other)),
         Code::Reason => (event::number(event.target), 0, 0),
         Code::JobQueued | Code::JobBegins | Code::JobEnds => (event::number(event.target), 0, 0),
-        Code::Spawn | Code::Wake | Code::ChildSpawn => (0, event.other, location(event.target)),
+        Code::Spawn | Code::Wake | Code::ChildSpawn | Code::Aborted => {
+            (0, event.other, location(event.target))
+        }
         _ => (event.target, event.other, 0),
     };
     Row([

@@ -101,10 +101,15 @@ pub(super) enum Code {
     /// The thread with the number that is the target has had a processor for this number of nanoseconds. The next event of
     /// the thread is a `Delay`.
     Processor,
+    /// The task is aborted by another task or thread, for the reason in the kind ([`Abort`](crate::trace::Abort)). The target is
+    /// the location.
+    Aborted,
+    /// The next wait of the task or thread that ends does so because its future is dropped.
+    WaitDropped,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 33] = [
+    pub(super) const ALL: [Self; 35] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -138,6 +143,8 @@ impl Code {
         Self::ChildSpawn,
         Self::ChildWake,
         Self::Processor,
+        Self::Aborted,
+        Self::WaitDropped,
     ];
 }
 

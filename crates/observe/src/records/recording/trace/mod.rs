@@ -37,7 +37,9 @@ use super::switch::Recorder;
 pub(in crate::records::recording) use delays::Delays;
 pub use jobs::{AwaitsJob, RunsJob, job_queued};
 pub use messages::{awaits_processes, received, sent};
-pub use points::{Source, Waking, advanced, noted, spawned, wakes_because, woken, yielded};
+pub use points::{
+    Abort, Source, Waking, aborted, advanced, noted, spawned, wakes_because, woken, yielded,
+};
 pub(in crate::records::recording) use points::{
     acquired, child_polled, child_spawned, child_woken, note_spawn, operates, permits_returned,
     permits_taken, released, wait_begins, wait_ends,

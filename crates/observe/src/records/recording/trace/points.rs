@@ -27,6 +27,22 @@ pub enum Source {
     System = 2,
 }
 
+/// Why a task is aborted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Abort {
+    /// The program has called `abort`.
+    Called = 1,
+    /// Its `JoinSet` is dropped.
+    SetDropped = 2,
+    /// Its `JoinSet` is shut down.
+    SetShutDown = 3,
+    /// The scope of which it is a child has ended.
+    ScopeEnded = 4,
+    /// That scope has failed: a child of it, or its own code, has panicked.
+    ScopeFailed = 5,
+}
+
 /// While it lives, the wake-ups of this thread come from a source.
 pub struct Waking(Option<u8>);
 
@@ -142,6 +158,29 @@ pub(in crate::records::recording) fn child_polled(child: Waiter, owner: Waiter) 
     record(Event::new(Code::Child, child.word(), owner.word()));
 }
 
+/// The task or child with this number is aborted by the current task or thread. `at`: the line of the program that does so, if
+/// that is known.
+#[inline]
+pub fn aborted(id: u64, why: Abort, at: Caller) {
+    if is_on() {
+        note_abort(id, why, at);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note_abort(id: u64, why: Abort, at: Caller) {
+    record(Event {
+        kind: why as u8,
+        target: of_location(at.of_program().location()),
+        ..Event::new(
+            Code::Aborted,
+            Waiter::task(id).word(),
+            Waiter::current().word(),
+        )
+    });
+}
+
 /// A paused clock of a runtime, such as that of a simulation, has moved by that time.
 #[inline]
 pub fn advanced(by: Duration) {
@@ -168,14 +207,22 @@ pub(in crate::records::recording) fn wait_begins(value: &Value) {
     wait(value, codes);
 }
 
-/// The wait ends.
+/// The wait ends. `is_dropped`: because its future is dropped.
 #[inline(never)]
-pub(in crate::records::recording) fn wait_ends(value: &Value) {
+pub(in crate::records::recording) fn wait_ends(value: &Value, is_dropped: bool) {
+    if is_dropped && is_of_program(value) {
+        record(Event::new(Code::WaitDropped, value.waiter.word(), 0));
+    }
     wait(value, (Code::WaitEnd, Code::WaitForEnd));
 }
 
+/// Returns `true` if the record is one of a wait, and not that of a task or of an idle worker.
+fn is_of_program(value: &Value) -> bool {
+    !matches!(value.kind, Kind::Task | Kind::Idle)
+}
+
 fn wait(value: &Value, (for_object, for_number): (Code, Code)) {
-    if matches!(value.kind, Kind::Task | Kind::Idle) {
+    if !is_of_program(value) {
         return;
     }
     let (code, target, generation) = match value.target {

@@ -9,7 +9,7 @@ use crate::api::runtime::Handle;
 use crate::api::task::{self, LocalSet};
 use crate::kernel::task::AbortHandle;
 
-/// Starts a task that is a member of a set and has a name in its `tracing` span.
+/// Starts a task that is a member of a set and has a name: see [`task::Builder`](crate::task::Builder).
 ///
 /// Returned by [`JoinSet::build_task`].
 ///
@@ -23,7 +23,7 @@ pub struct Builder<'a, T> {
 impl<T: 'static> JoinSet<T> {
     /// Starts a task that has a name: see [`task::Builder`](crate::task::Builder).
     ///
-    /// Only with the feature `tracing`.
+    /// Only with one of the features `tracing`, `inspect` and `sim`.
     ///
     /// ```
     /// use blitz_io::{runtime::Builder, task::JoinSet};

@@ -4,11 +4,11 @@
 // ready list (`ready_list.rs`), and wakes the task that awaits the set, once until that task
 // waits again.
 
-#[cfg(feature = "tracing")]
+#[cfg(any(feature = "inspect", feature = "tracing"))]
 mod builder;
 mod set;
 mod slots;
 
-#[cfg(feature = "tracing")]
+#[cfg(any(feature = "inspect", feature = "tracing"))]
 pub use builder::Builder;
 pub use set::JoinSet;

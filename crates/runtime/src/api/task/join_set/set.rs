@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use blitz_io_core::coop;
 use blitz_io_core::debug_fields;
 use blitz_io_observe::named;
+use blitz_io_observe::trace::Abort;
 use blitz_io_observe::{Caller, IS_ENABLED, Kind, NAMES, Object, Wait, WaitKind};
 
 use super::slots::Slots;
@@ -344,7 +345,7 @@ impl<T: 'static> JoinSet<T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub async fn shutdown(&mut self) {
-        self.abort_all();
+        self.abort_as(Abort::SetShutDown, Caller::UNKNOWN);
         while self.join_next().await.is_some() {}
     }
 
@@ -395,8 +396,9 @@ impl<T: 'static> JoinSet<T> {
     /// });
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn abort_all(&mut self) {
-        self.slots.for_each(JoinHandle::abort);
+        self.abort_as(Abort::Called, Caller::here());
     }
 
     /// Takes all tasks out of the set without aborting them.
@@ -465,6 +467,11 @@ impl<T: 'static> JoinSet<T> {
 
 /// The ready list and the record.
 impl<T> JoinSet<T> {
+    /// Aborts all tasks for this reason. `at`: the line of the program that does so, if that is known.
+    fn abort_as(&mut self, why: Abort, at: Caller) {
+        self.slots.for_each(|handle| handle.abort_as(why, at));
+    }
+
     /// Takes a task that has ended, which has used the waker of the wait.
     #[inline]
     fn pop(&mut self) -> Option<JoinHandle<T>> {
@@ -512,7 +519,7 @@ fn output_with_id<T>(handle: JoinHandle<T>) -> Result<(Id, T), JoinError> {
 
 impl<T> Drop for JoinSet<T> {
     fn drop(&mut self) {
-        self.slots.for_each(JoinHandle::abort);
+        self.abort_as(Abort::SetDropped, Caller::UNKNOWN);
     }
 }
 

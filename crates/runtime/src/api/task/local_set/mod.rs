@@ -47,7 +47,7 @@ use crate::api::trace::{SpawnMeta, spawn_meta, traced};
 use crate::kernel::context;
 use crate::kernel::task::{BOX_ABOVE, Id, JoinHandle, Ran};
 
-#[cfg(feature = "tracing")]
+#[cfg(any(feature = "inspect", feature = "tracing"))]
 pub(super) use self::current::spawn_local_named;
 pub use self::current::{LocalEnterGuard, spawn_local};
 

@@ -7,6 +7,7 @@ use std::process::abort;
 use std::sync::Arc;
 
 use blitz_io_core::{OnDrop, debug_is_name};
+use blitz_io_observe::trace;
 use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 use blitz_io_sync::thread::Mutex;
 
@@ -113,7 +114,9 @@ where
         let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
         if result.is_err() {
             let tasks = scope.tasks.lock().take();
-            tasks.iter().flatten().for_each(ScopeHandle::abort);
+            let end =
+                |task: &ScopeHandle| task.abort_as(trace::Abort::ScopeFailed, Caller::UNKNOWN);
+            tasks.iter().flatten().for_each(end);
         }
         // Only children start others now, so there are none left once there are none.
         scope.children.close();
@@ -185,7 +188,7 @@ impl<'scope> BlockingScope<'scope, '_> {
         let mut tasks = self.tasks.lock();
         let Some(tasks) = &mut *tasks else {
             // A child that still ran after the closure had panicked has started it.
-            return task.abort();
+            return task.abort_as(trace::Abort::ScopeFailed, Caller::UNKNOWN);
         };
         if tasks.len() == tasks.capacity() {
             tasks.retain(|task| !task.is_finished());

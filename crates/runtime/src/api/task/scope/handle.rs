@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use blitz_io_channel::oneshot::Receiver;
 use blitz_io_core::debug_fields;
-use blitz_io_observe::{Kind, WaitKind, number_of_child};
+use blitz_io_observe::{Caller, Kind, WaitKind, number_of_child, trace};
 
 use super::children::ChildHandle;
 use super::member::{Failure, Outcome};
@@ -83,10 +83,15 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// .await;
     /// # });
     /// ```
+    #[track_caller]
     pub fn abort(&self) {
+        let (why, at) = (trace::Abort::Called, Caller::here());
         match &self.abort {
-            Abort::Child(child) => child.abort(),
-            Abort::Task(task) => task.abort(),
+            Abort::Child(child) => {
+                trace::aborted(number_of_child(self.id.as_u64()), why, at);
+                child.abort();
+            }
+            Abort::Task(task) => task.abort_as(why, at),
         }
     }
 

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use blitz_io_core::debug_is_name;
-use blitz_io_observe::{Caller, Kind, Members, WaitKind};
+use blitz_io_observe::trace::Abort;
+use blitz_io_observe::{Caller, Kind, Members, WaitKind, decisions};
 use blitz_io_sync::task::Notify;
 use blitz_io_sync::thread::Mutex;
 
@@ -249,7 +250,7 @@ impl ParallelScope {
             }
             None => {
                 drop(tasks);
-                child.abort();
+                child.abort_as(Abort::ScopeEnded, Caller::UNKNOWN);
             }
         }
         child
@@ -261,13 +262,14 @@ impl Shared {
     fn fail(&self, panic: Panic) {
         self.panic.lock().get_or_insert(panic);
         self.failed.notify_one();
-        self.abort();
+        self.abort_as(Abort::ScopeFailed);
     }
 
-    fn abort(&self) {
+    fn abort_as(&self, why: Abort) {
         // An aborted task may be dropped in the call, and its destructors may start children.
         let tasks = self.tasks.lock().take();
-        tasks.iter().flatten().for_each(ScopeHandle::abort);
+        let end = |task: &ScopeHandle| task.abort_as(why, Caller::UNKNOWN);
+        tasks.iter().flatten().for_each(end);
     }
 }
 
@@ -299,7 +301,7 @@ struct AbortOnDrop(Arc<Shared>);
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
-        self.0.abort();
+        self.0.abort_as(Abort::ScopeEnded);
     }
 }
 
@@ -309,7 +311,10 @@ async fn caught<F: Future>(future: F) -> Result<F::Output, Panic> {
     poll_fn(
         |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(poll) => poll.map(Ok),
-            Err(panic) => Poll::Ready(Err(panic)),
+            Err(panic) => {
+                decisions::child_panicked();
+                Poll::Ready(Err(panic))
+            }
         },
     )
     .await
