@@ -6,8 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use super::features::Member;
 use super::lock::Lock;
+use super::member::Member;
 use crate::exit::Exit;
 
 /// What to do if there is no program.
@@ -79,6 +79,12 @@ impl Project {
             Err(Exit::Failed(message)) => Err(message),
             Err(_) => Err(format!("{} cannot be read", self.lock.display())),
         }
+    }
+
+    /// Returns the path of a manifest as it is shown: from the folder of the workspace.
+    pub fn shown(&self, manifest: &Path) -> String {
+        let short = manifest.strip_prefix(&self.folder);
+        short.unwrap_or(manifest).display().to_string()
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::array::{add_text, remove_texts};
-use super::features::FEATURES;
+use super::member::FEATURES;
 use super::replacement::Replacement;
 use crate::exit::Exit;
 use blitz_io_pipeline::atomic_output::{AtomicOutput, Target};

@@ -12,8 +12,10 @@
 mod array;
 mod cargo;
 mod features;
+mod files;
 mod lock;
 mod manifest;
+mod member;
 mod replacement;
 mod report;
 mod undo;
@@ -30,11 +32,12 @@ use crate::interrupt;
 use crate::shell;
 use cargo::{Conflict, Project};
 use features::Got;
+use files::Files;
 use lock::Lock;
 use manifest::{Manifest, Source};
 use replacement::{REPLACEMENTS, Replacement};
 use report::{Finding, Report, State};
-use undo::{Files, Saved, Times};
+use undo::{Saved, Times};
 
 /// The end of the help.
 fn after_help() -> String {

@@ -11,19 +11,17 @@
 //! Several programs may share a build folder, so each has a folder of its own there, named for the path of its manifest.
 //! Saved files that do not have this manifest belong to another program, and are not used.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::cargo::{self, Project};
-use super::features::{FEATURES, shown};
+use super::files::Files;
 use super::lock::Lock;
 use super::manifest::{self, LeftOut, Manifest};
+use super::member::FEATURES;
 use super::replacement::{REPLACEMENTS, Replacement};
 use super::report::{Finding, Report, listed};
 use crate::exit::Exit;
@@ -31,90 +29,6 @@ use crate::exit::Exit;
 /// The files of before the replacement, and those of after it.
 const BEFORE: &str = "before.json";
 const AFTER: &str = "after.json";
-
-/// The texts of files, by their paths; `None` if there is no such file.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Files(BTreeMap<PathBuf, Option<String>>);
-
-impl Files {
-    /// Reads the files that a replacement changes: the manifest of the workspace, the lock file, and the manifests of the
-    /// packages that depend on Tokio.
-    pub fn of(project: &Project) -> Result<Files, Exit> {
-        let members = project.members.iter().map(|member| &member.manifest);
-        Files::read(
-            [&project.manifest, &project.lock]
-                .into_iter()
-                .chain(members),
-        )
-    }
-
-    /// Reads the same files as they are now.
-    pub fn again(&self) -> Result<Files, Exit> {
-        Files::read(self.0.keys())
-    }
-
-    fn read<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Files, Exit> {
-        let read = |path: &PathBuf| match fs::read_to_string(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok((path.clone(), None)),
-            Err(error) => Err(Exit::unreadable(path, error)),
-            Ok(text) => Ok((path.clone(), Some(text))),
-        };
-        let files: Result<_, Exit> = paths.map(read).collect();
-        files.map(Files)
-    }
-
-    /// Makes the files what they are here. Those that are so already are not touched.
-    pub fn write(&self) -> Result<(), Exit> {
-        let now = self.again()?;
-        for (path, text) in &self.0 {
-            match text {
-                _ if now.0.get(path) == Some(text) => {}
-                Some(text) => manifest::write(path, text)?,
-                None => fs::remove_file(path).map_err(|error| Exit::unwritable(path, error))?,
-            }
-        }
-        Ok(())
-    }
-
-    fn text(&self, path: &Path) -> Option<&str> {
-        self.0.get(path)?.as_deref()
-    }
-
-    /// Returns the manifests: all that is no lock file.
-    fn manifests<'a>(&'a self, project: &'a Project) -> impl Iterator<Item = (&'a Path, &'a str)> {
-        let files = self.0.iter().filter(|(path, _)| **path != project.lock);
-        files.filter_map(|(path, text)| Some((path.as_path(), text.as_deref()?)))
-    }
-
-    /// Returns the manifests that differ in the other ones, each with the lines that only this has, after a `-`, and those that
-    /// only the other has, after a `+`.
-    pub fn lines_to<'a>(
-        &'a self,
-        other: &'a Files,
-        project: &'a Project,
-    ) -> Vec<(String, Vec<String>)> {
-        let all = self.manifests(project).map(|(path, old)| {
-            let new = other.text(path).unwrap_or_default();
-            let lines = [only(old, new, '-'), only(new, old, '+')].concat();
-            (shown(project, path), lines)
-        });
-        all.filter(|(_, lines)| !lines.is_empty()).collect()
-    }
-}
-
-/// Returns the lines of a text that another one has not, each after a sign.
-fn only(of: &str, other: &str, sign: char) -> Vec<String> {
-    let mut others: Vec<&str> = other.lines().collect();
-    let is_new = |line: &&str| match others.iter().position(|other| other == line) {
-        Some(at) => {
-            others.swap_remove(at);
-            false
-        }
-        None => !line.trim().is_empty(),
-    };
-    let lines = of.lines().filter(is_new);
-    lines.map(|line| format!("{sign}{line}")).collect()
-}
 
 /// When files were changed. Cargo runs some build scripts again if a file of their package is newer.
 pub struct Times(Vec<(PathBuf, SystemTime)>);
@@ -353,7 +267,7 @@ pub fn run(project: &Project, json: bool) -> Result<Exit, Exit> {
             .0
             .keys()
             .filter(|path| end.0.get(*path) != now.0.get(*path));
-        report.undone(restored.map(|path| shown(project, path)).collect())
+        report.undone(restored.map(|path| project.shown(path)).collect())
     } else {
         report
     };
@@ -449,7 +363,7 @@ fn remove(
             }
         };
         if known.is_some_and(|known| known != new) {
-            taken.changed.push(shown(project, path));
+            taken.changed.push(project.shown(path));
         }
         end.0.insert(path.to_owned(), Some(new));
     }
