@@ -47,6 +47,17 @@ const OF_TASKS: [&str; 6] = [
     "shrink",
 ];
 
+/// The schedules without a number.
+const SCHEDULES: [&str; 7] = [
+    "portfolio",
+    "random",
+    "round-robin",
+    "pos",
+    "surw",
+    "guided",
+    "exhaustive",
+];
+
 #[derive(Clone, Copy, PartialEq)]
 enum Value {
     Number,
@@ -179,7 +190,12 @@ impl Arguments {
             (_, Some((_, Value::Bool)), Lit::Bool(value)) => {
                 self.calls.extend(quote!(.#name(#value)));
             }
-            ("schedule", _, Lit::Str(text)) => self.schedule = Some(text.clone()),
+            ("schedule", _, Lit::Str(text)) if is_schedule(&text.value()) => {
+                self.schedule = Some(text.clone());
+            }
+            ("schedule", _, Lit::Str(_)) => {
+                return Err(Error::new_spanned(lit, text::NOT_A_SCHEDULE));
+            }
             ("time", _, Lit::Str(text)) => self.time = Some(text.clone()),
             ("max_time", _, Lit::Str(text)) => self.max_time = Some(text.clone()),
             ("threads", _, Lit::Str(text)) if text.value() == "all" => self.threads = true,
@@ -198,6 +214,16 @@ impl Arguments {
         }
         self.given.push(argument);
         Ok(())
+    }
+}
+
+/// Returns `true` if a text has the form of a schedule. The library reads it: it knows the largest numbers.
+fn is_schedule(text: &str) -> bool {
+    let is_number = |number: &str| number.parse::<u64>().is_ok();
+    match text.split_once(':') {
+        Some(("pct" | "exhaustive", number)) => is_number(number),
+        Some(_) => false,
+        None => SCHEDULES.contains(&text),
     }
 }
 
@@ -391,6 +417,14 @@ mod tests {
     }
 
     #[test]
+    fn each_schedule_is_known() {
+        for schedule in ["pct:3", "exhaustive:2"].iter().chain(&SCHEDULES) {
+            let text = expanded(&format!("schedule = {schedule:?}"), "async fn some() {}");
+            assert!(!text.contains("compile_error"), "{text}");
+        }
+    }
+
+    #[test]
     fn misuse_is_reported() {
         let wrong = [
             ("seed = \"7\"", "asinteger"),
@@ -398,6 +432,10 @@ mod tests {
             ("seeds = 0", "maynotbe0"),
             ("allow_leaks = 1", "asbool"),
             ("schedule = 3", "asstring"),
+            ("schedule = \"foo\"", "Theschedulesare"),
+            ("schedule = \"pct\"", "Theschedulesare"),
+            ("schedule = \"pct:x\"", "Theschedulesare"),
+            ("schedule = \"pos:3\"", "Theschedulesare"),
             ("time = 3", "asstring"),
             ("max_time = 10", "asstring"),
             ("threads = \"all\", max_time = \"10s\"", "max_time"),

@@ -33,6 +33,10 @@ pub(crate) fn unknown_of_sim(argument: &str) -> String {
 pub(crate) const NOT_ALL: &str =
     "The only value of `threads` is \"all\". Without it, one thread plays all workers.";
 
+/// The error about a text that is no schedule.
+pub(crate) const NOT_A_SCHEDULE: &str = "The schedules are `portfolio`, `random`, `round-robin`, `pct:3`, `pos`, `surw`, `guided`, \
+    `exhaustive` and `exhaustive:2`.";
+
 pub(crate) fn of_tasks(argument: &str) -> String {
     format!("`{argument}` is of a simulation of tasks, and does nothing with `threads`.")
 }
