@@ -135,6 +135,13 @@ impl Waiting {
         self.record.begin_until(kind, deadline, waker);
     }
 
+    /// Returns `true` if the future waits.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.record.is_recorded()
+    }
+
     /// The future waits no more.
     #[inline(always)]
     pub fn end(&mut self) {

@@ -27,12 +27,21 @@ pub(super) const TEST: u64 = 1;
 pub(super) const VARIABLE: &str = "BLITZ_SIM_EVENTS";
 /// The largest number of tasks, unless all events are shown.
 const TASKS: usize = 8;
+/// The largest number of decisions that are shown.
+const DECISIONS: usize = 8;
+/// The number of objects, those that the task which has failed has used last, whose users come first.
+const OBJECTS: usize = 3;
+/// The number of users of each of these objects that come first.
+const SHARERS: usize = 4;
 /// The number of ended tasks that are alike and that come before all others.
 const ALIKE: usize = 2;
 /// The number of notes in the list of all tasks' notes.
 const NOTES: usize = 20;
 /// The begin of the sentence about a panic.
 pub(super) const PANICS: &str = "panics: ";
+
+/// The begin of the sentence about the spawn of a task.
+const SPAWNED: &str = "is spawned by ";
 
 /// The events that are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,9 +143,23 @@ pub(super) struct Step {
     pub(super) end: End,
 }
 
+/// A decision of a run by which a task runs that would not in the plain order.
+pub(super) struct Decided {
+    /// The number of the step in the run.
+    pub(super) step: u64,
+    /// The number of the task in the run.
+    pub(super) chosen: u64,
+    /// The number of the task that would run.
+    pub(super) instead: u64,
+    /// That task is preempted by it in this step.
+    pub(super) preempts: bool,
+}
+
 /// The last steps of a run, in the order of their numbers.
 #[derive(Default)]
 pub(super) struct Steps {
+    /// The first ones of these decisions, one more than are shown.
+    decided: Vec<Decided>,
     last: VecDeque<Step>,
     /// The number of the first step of the run.
     first: Option<u64>,
@@ -150,6 +173,13 @@ impl Steps {
             self.last.pop_front();
         }
         self.last.push_back(step);
+    }
+
+    /// A task runs that would not in the plain order.
+    pub(super) fn decided(&mut self, decision: Decided) {
+        if self.decided.len() <= DECISIONS {
+            self.decided.push(decision);
+        }
     }
 
     /// The last step ends, as another task runs before the next operation.
@@ -261,11 +291,38 @@ impl LastEvents<'_> {
                 first.moment.step
             );
         }
+        self.decisions(&mut text);
         match self.shown {
             Shown::Merged => self.merged(&mut text),
             _ => self.of_each_task(&mut text),
         }
         text
+    }
+
+    /// Writes the decisions by which tasks run that would not in the plain order, if there are only a few.
+    fn decisions(&self, text: &mut String) {
+        let decided = &self.steps.decided;
+        if decided.is_empty() || decided.len() > DECISIONS {
+            return;
+        }
+        text.push_str("  where another task runs than in the plain order\n");
+        for decision in decided {
+            let [chosen, instead] =
+                [decision.chosen, decision.instead].map(|task| name(task, self.snapshot));
+            _ = if decision.preempts {
+                writeln!(
+                    text,
+                    "    step {}: {chosen} runs before {instead} goes on",
+                    decision.step
+                )
+            } else {
+                writeln!(
+                    text,
+                    "    step {}: {chosen} instead of {instead}",
+                    decision.step
+                )
+            };
+        }
     }
 
     /// Writes the events of the tasks that are involved, in the order of the tasks' numbers.
@@ -469,6 +526,43 @@ pub(super) fn at_faults(lines: &[Line], host_of: &dyn Fn(u64) -> u32) -> Vec<u64
     in_turns(&of_faults)
 }
 
+/// Returns the task, or the child of it, whose panic this task has passed on: a scope does so with that of a child. `of_tasks`:
+/// a task that panics fails the run, so that an earlier one with that panic is a child of a parallel scope.
+pub(super) fn first_panic(lines: &[Line], task: u64, of_tasks: bool) -> (u64, Option<String>) {
+    let panics = |line: &&Line| line.panic().is_some();
+    let mut own = lines.iter().rev().filter(|line| line.task == Some(task));
+    let Some(last) = own.find(panics) else {
+        return (task, None);
+    };
+    let is_same =
+        |line: &&Line| line.panic() == last.panic() && (of_tasks || line.task == Some(task));
+    let first = lines.iter().find(is_same).unwrap_or(last);
+    (first.task.unwrap_or(task), first.child.clone())
+}
+
+/// Returns the tasks that have used the objects which this task has used last. The last object comes first, and of each object
+/// the task that has used it last.
+pub(super) fn that_used_the_same(lines: &[Line], task: u64) -> Vec<u64> {
+    let own = lines.iter().rev().filter(|line| line.task == Some(task));
+    let mut objects: Vec<u64> = Vec::new();
+    for object in own.filter_map(|line| line.object) {
+        if objects.len() < OBJECTS && !objects.contains(&object) {
+            objects.push(object);
+        }
+    }
+    let users = |object: &u64| {
+        let of_object = lines
+            .iter()
+            .rev()
+            .filter(|line| line.object == Some(*object));
+        let tasks = of_object.filter_map(|line| line.task);
+        let others = each_once(tasks.filter(|&user| user != task));
+        others.into_iter().take(SHARERS)
+    };
+    let all: Vec<u64> = objects.iter().flat_map(users).collect();
+    each_once(all)
+}
+
 /// Returns the first task of each list, then the second of each, and so on. Each task is in the result once.
 pub(super) fn in_turns(lists: &[Vec<u64>]) -> Vec<u64> {
     let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
@@ -500,6 +594,8 @@ fn add_step(lines: &mut Vec<Line>, step: Option<&Step>, said: &[&Said]) {
     let first = own.iter().position(|said| !said.ends_wait);
     let mut own = &own[first.unwrap_or(own.len())..];
     let (is_empty, mut panics) = (own.is_empty(), false);
+    // Each operation that the task, or a child, polls in the rest of the step is turned away, too.
+    let mut preempted: BTreeSet<&Option<String>> = BTreeSet::new();
     let is_preemption = |step: &Step, said: &Said| said.yields && step.end == End::Preempted;
     for event in &said {
         let mut text = event.text.clone();
@@ -512,6 +608,9 @@ fn add_step(lines: &mut Vec<Line>, step: Option<&Step>, said: &[&Said]) {
                 continue;
             };
             own = rest;
+            if is_preemption(step, event) && !preempted.insert(&event.child) {
+                continue;
+            }
             let is_preempted = own.first().is_some_and(|next| is_preemption(step, next));
             match event.text.strip_prefix(ABOUT_TO) {
                 Some(operation) if !is_preempted => text = did(operation),
@@ -551,6 +650,8 @@ pub(super) struct Line {
     /// The child to which it happened; `None` for the task itself.
     pub(super) child: Option<String>,
     pub(super) text: String,
+    /// The number of the object that the task has used.
+    object: Option<u64>,
     /// The program has said it, by [`note`](super::note).
     pub(super) is_note: bool,
     /// Number of events of the task that it stands for.
@@ -572,6 +673,7 @@ impl Line {
         };
         Self {
             child: said.child.clone(),
+            object: said.object,
             is_note: said.text.starts_with(NOTE),
             ..Self::new(Some(said.task), step.map(|step| step.moment), &text)
         }
@@ -607,6 +709,27 @@ impl Line {
             repeats: period,
             ..Self::new(last.task, None, &format!("… the same {more}{until}"))
         }
+    }
+
+    /// Returns the message and the location of a panic.
+    fn panic(&self) -> Option<&str> {
+        let text = match &self.child {
+            Some(child) => self.text.strip_prefix(child.as_str())?.trim_start(),
+            None => &self.text,
+        };
+        text.strip_prefix(PANICS)
+    }
+
+    /// Returns its step, its task and what happened.
+    pub(super) fn in_one_list(&self, words: &Words, snapshot: &Snapshot) -> String {
+        let moment = self.moment.map_or_else(String::new, of_moment);
+        let task = self.task.map(|task| name(task, snapshot));
+        let task = task.map_or_else(String::new, |task| format!("{task} "));
+        // Elsewhere, the title of the task has that line.
+        let place = self.task.and_then(|task| words.spawned_at.get(&task));
+        let place = place.filter(|place| self.text.starts_with(SPAWNED) && !is_internal(place));
+        let place = place.map_or_else(String::new, |place| format!(", at {place}"));
+        format!("{moment}: {task}{}{place}", self.text)
     }
 
     /// Returns `true` if it is one event of a task.
@@ -710,6 +833,7 @@ mod tests {
             ends_wait: text.starts_with("waits no more"),
             drops_wait: text.starts_with("gives up"),
             is_later: text.ends_with("timer"),
+            object: None,
             text: text.into(),
         }
     }

@@ -131,7 +131,9 @@ where
         last_steps,
     } = run.end();
     let mut explained = Explained::default();
-    if let Some(cause) = cause.as_mut() {
+    if execution.limits.compares {
+        explained = run.explain(&lists.tasks, &last_steps, &hosts::lasting(&run));
+    } else if let Some(cause) = cause.as_mut() {
         if execution.limits.explains {
             let lasting = hosts::lasting(&run);
             explained = run.explain(&lists.tasks, &last_steps, &lasting);

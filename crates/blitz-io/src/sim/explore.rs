@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
+use blitz_io_observe::counted;
+
 use super::execute::{Executed, Execution, Memory, Plan};
 use super::failure::{Cause, Failure};
 use super::properties::Properties;
@@ -259,11 +261,41 @@ fn fail(
         schedule,
         is_replay: settings.trace.is_some(),
     };
+    if failure.cause == Cause::NotDeterministic {
+        failure.explained.events = first_difference(&failure.trace, settings, test);
+    }
     let needs_runs = !failure.is_replay || settings.shrinks;
     if needs_runs && !matches!(failure.cause, Cause::NotDeterministic | Cause::OtherCode) {
         shrink_and_explain(&mut failure, settings, test);
     }
     Box::new(failure)
+}
+
+/// Makes two runs with the decisions of a trace, and returns the first event that only one of them has.
+fn first_difference(trace: &Trace, settings: &Settings, test: &impl Runs) -> String {
+    let mut execution = Execution {
+        limits: settings.limits,
+        leaks: settings.leaks,
+        is_quiet: true,
+    };
+    (execution.limits.explains, execution.limits.compares) = (true, true);
+    let [one, other] = [(); 2].map(|()| {
+        let executed = once(&execution, Plan::replay(trace), test);
+        let ends = format!("the run ends after {}", counted(executed.steps, "step"));
+        let mut events = executed.explained.compared;
+        events.push(ends);
+        events
+    });
+    let mut pairs = one.iter().zip(&other);
+    let Some(at) = pairs.position(|(one, other)| one != other) else {
+        return "\ntwo more runs with the same decisions have the same events\n".to_owned();
+    };
+    let mut text =
+        String::from("\nthe first difference of two more runs with the same decisions\n");
+    if let Some(before) = at.checked_sub(1) {
+        text += &format!("  after      {}\n", one[before]);
+    }
+    text + &format!("  one run    {}\n  the other  {}\n", one[at], other[at])
 }
 
 fn once(execution: &Execution, plan: Plan, test: &impl Runs) -> Executed {

@@ -16,6 +16,9 @@ pub(super) const MOST: usize = 200;
 /// The largest number of things that are left and that the text names.
 const NAMED: usize = 8;
 
+/// The line of a report about a test that no decisions repeat.
+const AGAIN: &str = "  no decisions repeat it: run the test again, and two runs with the same decisions are compared anew\n";
+
 /// The reason why a run has failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -75,7 +78,8 @@ pub enum Cause {
     /// The code has asked the system for a socket this many times, and was refused each time.
     Refused(u64),
     /// Equal decisions led to different alternatives: the test uses a clock, random numbers or threads that are
-    /// no part of the simulation.
+    /// no part of the simulation, a static or thread-local variable that another run has changed, or the order of
+    /// addresses or of a hash map.
     NotDeterministic,
     /// The run of `BLITZ_SIM_TRACE` has passed, but has not had all decisions of the trace: that is of other code.
     OtherCode,
@@ -175,7 +179,8 @@ impl fmt::Display for Cause {
             ),
             Self::NotDeterministic => f.write_str(
                 "the test is not deterministic: it uses a clock, random numbers or threads that are no \
-                 part of the simulation",
+                 part of the simulation, a static or a thread-local variable that another run has changed, or the \
+                 order of addresses or of a hash map",
             ),
             Self::OtherCode => f.write_str(
                 "the run passes, but it has not had all decisions of BLITZ_SIM_TRACE: these are of other code. So this \
@@ -300,8 +305,8 @@ impl Failure {
 
     /// Returns the last events in words. First come those of the hosts and the network: crashes and the losses of files in them,
     /// cuts and other faults, and packets that were held or lost. If several tasks have notes ([`note`](super::note)), those of all follow. Then the last twenty of each task that is involved, in the order of their numbers, and a few
-    /// before each of the last faults of the task's host. Up to eight tasks are involved. First come the task that has panicked and those of the
-    /// findings. Then tasks that were alive at a fault and those that ran last take turns; of the ended tasks of a host that one
+    /// before each of the last faults of the task's host. Up to eight tasks are involved. First come the task that has panicked, those of the
+    /// findings, and those that have used the objects which the task that has panicked used last. Then tasks that were alive at a fault and those that ran last take turns; of the ended tasks of a host that one
     /// line has spawned, two come before all others. The text says
     /// how many events it leaves out; with the variable `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it
     /// has more, or those of all tasks, each on its own or in one list. Of a run with more than a million records it has the last ones, and says so. Each line has the number of the step, the simulated time since the run has
@@ -403,7 +408,10 @@ impl fmt::Display for Failure {
             }
         }
         let steps = counted(self.steps, "step");
-        writeln!(f, "; {}, in {steps}", self.order())?;
+        match self.cause {
+            Cause::NotDeterministic => writeln!(f, "; {steps}")?,
+            _ => writeln!(f, "; {}, in {steps}", self.order())?,
+        }
         match self.cause {
             Cause::Leak { .. } | Cause::LeakedSockets(_) => {
                 f.write_str("  to allow that: `allow_leaks = true`\n")?;
@@ -413,6 +421,7 @@ impl fmt::Display for Failure {
             _ => {}
         }
         match self.variables() {
+            _ if self.cause == Cause::NotDeterministic => f.write_str(AGAIN)?,
             Some(variables) => {
                 let command = command(&variables, self.cargo_options, self.test.as_deref());
                 writeln!(f, "  to replay: {command}")?;
@@ -421,8 +430,16 @@ impl fmt::Display for Failure {
         }
         f.write_str(&self.explained.faults)?;
         f.write_str(&self.explained.system)?;
-        f.write_str(&self.explained.waits)?;
-        f.write_str(&self.explained.events)
+        let Explained { waits, events, .. } = &self.explained;
+        // Of hosts, most tasks that wait are idle: the faults come first.
+        let are_last = !self.explained.faults.is_empty() && self.explained.findings.is_empty();
+        let (first, second) = if are_last {
+            (events, waits)
+        } else {
+            (waits, events)
+        };
+        f.write_str(first)?;
+        f.write_str(second)
     }
 }
 

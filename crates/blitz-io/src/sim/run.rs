@@ -62,7 +62,7 @@ use blitz_io_observe::{Kind, trace};
 use blitz_io_runtime::internals::abort_tasks;
 
 use super::clock::Clock;
-use super::events::{End, PANICS, Shown, Step, Steps};
+use super::events::{Decided, End, PANICS, Shown, Step, Steps};
 use super::failure::{Cause, MOST};
 #[cfg(feature = "net")]
 use super::members::Named;
@@ -95,6 +95,8 @@ pub(super) struct Limits {
     pub(super) explains: bool,
     /// The events in that report.
     pub(super) shown: Shown,
+    /// The events are kept for a comparison with another run, even of a run that passes.
+    pub(super) compares: bool,
 }
 
 /// Lists of a run, whose memory the next one uses again.
@@ -533,6 +535,28 @@ impl Run {
         });
     }
 
+    /// The task at this index among the ready ones runs next, perhaps not the first one.
+    #[cold]
+    fn note_choice(&self, state: &mut State, index: usize) {
+        let first = state.index(0);
+        let ready = &state.lists.ready;
+        if let (true, Some(&chosen), Some(&first)) =
+            (index != first, ready.get(index), ready.get(first))
+        {
+            self.note_decision(&mut state.last_steps, (chosen, first), false);
+        }
+    }
+
+    /// A decision is not the plain one: a task runs instead of another one.
+    fn note_decision(&self, steps: &mut Steps, (chosen, instead): (u32, u32), preempts: bool) {
+        steps.decided(Decided {
+            step: self.moment().step,
+            chosen: u64::from(chosen) + 1,
+            instead: u64::from(instead) + 1,
+            preempts,
+        });
+    }
+
     /// The current task, or the child that it polls, has done this.
     fn note_of_task(&self, of: Option<Kind>, text: String) {
         let task = self.state.borrow().current_number();
@@ -568,6 +592,8 @@ impl Run {
             lasting,
             shown: self.limits.shown,
             is_finished: self.is_finished.get(),
+            compares: self.limits.compares,
+            panics_are_allowed: self.limits.panics_are_allowed,
         })
     }
 
@@ -678,7 +704,12 @@ impl Decider for Run {
                     return Next::Advance;
                 }
                 match state.select() {
-                    Some(index) => index,
+                    Some(index) => {
+                        if self.limits.explains {
+                            self.note_choice(state, index);
+                        }
+                        index
+                    }
                     None => return Next::Idle,
                 }
             }
@@ -715,6 +746,10 @@ impl Decider for Run {
         state.preset = choice.checked_sub(1).map(|choice| state.index(choice));
         if self.limits.explains && choice != 0 {
             state.last_steps.preempted();
+            let chosen = state.preset.and_then(|index| state.lists.ready.get(index));
+            if let Some(&chosen) = chosen {
+                self.note_decision(&mut state.last_steps, (chosen, state.current), true);
+            }
         }
         choice != 0
     }

@@ -71,6 +71,7 @@ impl Settings {
                 panics_are_allowed: false,
                 explains: false,
                 shown: Shown::LAST,
+                compares: false,
             },
             cargo_options: "",
         }

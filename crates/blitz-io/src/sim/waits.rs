@@ -13,7 +13,8 @@ use blitz_io_inspect::{
 use blitz_io_observe::{ThreadId, trace};
 
 use super::events::{
-    LastEvents, Shown, Steps, TEST, alike_last, at_faults, each_once, group, in_turns, name,
+    LastEvents, Shown, Steps, TEST, alike_last, at_faults, each_once, first_panic, group, in_turns,
+    name, that_used_the_same,
 };
 use super::failure::Cause;
 use super::members::Members;
@@ -37,6 +38,8 @@ pub(super) struct Explained {
     pub(super) events: String,
     /// What the code has asked of the system and not been given.
     pub(super) system: String,
+    /// All events in one list, each with its step, if they are to be compared with those of another run.
+    pub(super) compared: Vec<String>,
 }
 
 impl Explained {
@@ -70,6 +73,10 @@ pub(super) struct AtFailure<'a> {
     pub(super) shown: Shown,
     /// The run ended without a ready task, a timer and an event of the network: nothing could go on.
     pub(super) is_finished: bool,
+    /// The events are compared with those of another run.
+    pub(super) compares: bool,
+    /// A task that panics does not fail the run.
+    pub(super) panics_are_allowed: bool,
 }
 
 /// The facts about a run that a judgement needs. Without them it names objects and children as it finds them.
@@ -127,7 +134,12 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     lines.retain(|line| line.task.is_none_or(|task| !hidden.contains(&task)));
     let host_of = |task| of.members.host_of(task);
     let at_faults = at_faults(&lines, &host_of);
-    let mut involved = involved(of, &snapshot, &findings, at_faults);
+    let culprit = of.culprit;
+    let guilty = culprit.map(|task| first_panic(&lines, task, !of.panics_are_allowed));
+    let guilty_task = guilty.as_ref().map(|(task, _)| *task);
+    let users = guilty_task.map(|task| that_used_the_same(&lines, task));
+    let users = guilty_task.into_iter().chain(users.unwrap_or_default());
+    let mut involved = involved(of, (&snapshot, &findings), users, at_faults);
     involved.retain(|task| !hidden.contains(task));
     let involved = alike_last(involved, |task| group(task, &words, &snapshot, &host_of));
     snapshot.tasks.retain(|task| !hidden.contains(&task.id));
@@ -139,7 +151,17 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     for wait in &mut snapshot.waits {
         name_part_of_file(wait, &operations);
     }
-    let name = |task: u64| name(task, &snapshot);
+    let compared = if of.compares {
+        let all = lines.iter();
+        all.map(|line| line.in_one_list(&words, &snapshot))
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let culprit = guilty.map(|(task, child)| match child {
+        Some(child) => format!("{child} of {}", name(task, &snapshot)),
+        None => name(task, &snapshot),
+    });
     let last_events = LastEvents {
         steps: of.last_steps,
         lines,
@@ -152,11 +174,12 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     };
     Explained {
         faults: of.notes.faults(of.lasting),
-        culprit: of.culprit.map(name),
+        culprit,
         waits: report_of_failure(&snapshot, &findings),
         events: last_events.describe(),
         findings,
         system: String::new(),
+        compared,
     }
 }
 
@@ -225,17 +248,18 @@ fn words(recording: &Recording, of: &AtFailure<'_>) -> Words {
     })
 }
 
-/// Returns the tasks that are involved in the failure, the first of which matter most: that which has failed, and those of the
-/// findings. Then tasks at faults and those that ran last take turns.
+/// Returns the tasks that are involved in the failure, the first of which matter most: that which has failed, those of the
+/// findings, and the `users` of the objects that it has used last. Then tasks at faults and those that ran last take turns.
 fn involved(
     of: &AtFailure<'_>,
-    snapshot: &Snapshot,
-    findings: &[Finding],
+    (snapshot, findings): (&Snapshot, &[Finding]),
+    users: impl Iterator<Item = u64>,
     at_faults: Vec<u64>,
 ) -> Vec<u64> {
     let of_findings = findings.iter().flat_map(|finding| &finding.waiters);
     let of_findings = of_findings.filter_map(|&waiter| task_of(snapshot, waiter));
-    let first = each_once(of.culprit.into_iter().chain(of_findings));
+    let first = of.culprit.into_iter().chain(of_findings).chain(users);
+    let first = each_once(first);
     let last = if findings.is_empty() {
         that_ran_last(of, snapshot)
     } else {

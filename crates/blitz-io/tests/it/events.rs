@@ -276,6 +276,182 @@ fn children_that_never_wait_run_in_any_order_of_their_operations() {
     );
 }
 
+/// A branch of `select!` is dropped between its two operations, of which the second one has not begun.
+#[test]
+#[cfg(feature = "macros")]
+fn an_operation_that_is_dropped_before_it_begins_is_given_up() {
+    let failure = fails(|| async {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let log = Arc::new(Mutex::new(Vec::new()).named("log"));
+        let other = log.clone();
+        let task = task::spawn(async move {
+            sender.send(7).unwrap();
+            time::sleep(Duration::from_millis(10)).await;
+            other.lock().await.push(0);
+        });
+        let mut ticks = time::interval(Duration::from_millis(10));
+        let mut received = 0;
+        loop {
+            let value = async {
+                let value = receiver.recv().await;
+                log.lock().await.push(1);
+                value
+            };
+            blitz_io::select! {
+                value = value => match value {
+                    Some(_) => received += 1,
+                    None => break,
+                },
+                _ = ticks.tick() => {}
+            }
+        }
+        task.await.unwrap();
+        assert_eq!(received, 1, "a value is lost");
+    });
+    has_lines(
+        &failure,
+        &[
+            "receives from mpsc channel",
+            "is about to lock Mutex \"log\"",
+            "is preempted",
+            "gets a tick of Interval",
+            "gives up locking Mutex \"log\", at ",
+            ": the future is dropped",
+        ],
+    );
+    // All operations of a step that is preempted are turned away, which is one event.
+    let texts = failure.events().lines().map(|line| line.split_once(": "));
+    let texts: Vec<_> = texts.collect();
+    let is_preempted =
+        |text: &Option<(&str, &str)>| text.is_some_and(|text| text.1 == "is preempted");
+    let twice = texts
+        .windows(2)
+        .any(|pair| pair[0] == pair[1] && is_preempted(&pair[0]));
+    assert!(!twice, "{failure}");
+    assert!(
+        failure.events().contains("tests/it/events.rs:"),
+        "{failure}"
+    );
+}
+
+#[test]
+#[cfg(feature = "macros")]
+fn a_value_that_is_not_sent_is_given_up() {
+    let failure = fails(|| async {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let task = task::spawn(async move { receiver.recv().await });
+        blitz_io::select! {
+            _ = sender.send(7) => {}
+            () = task::yield_now() => {}
+        }
+        drop(sender);
+        assert_eq!(task.await.unwrap(), Some(7));
+    });
+    has_lines(
+        &failure,
+        &[
+            "is about to send to mpsc channel",
+            "gives up sending to mpsc channel",
+        ],
+    );
+}
+
+#[test]
+fn what_a_parallel_scope_uses_itself_is_no_event() {
+    let failure = fails(|| async {
+        let scope = task::parallel_scope(async |scope| {
+            scope.spawn(time::sleep(Duration::from_secs(2)));
+        });
+        assert!(time::timeout(Duration::from_secs(1), scope).await.is_ok());
+    });
+    has_lines(
+        &failure,
+        &[
+            "waits for parallel scope #1, at ",
+            "gives up waiting for parallel scope #1, at ",
+            "is aborted by task 1, as its scope was dropped",
+        ],
+    );
+    for internal in ["Notify", "failure of a child", "has ended"] {
+        assert!(!failure.events().contains(internal), "{failure}");
+    }
+}
+
+#[test]
+fn the_headline_names_the_child_that_has_panicked() {
+    let failure = fails(|| async {
+        task::scope(async |scope| {
+            scope.spawn(async {});
+            scope.spawn(async { panic!("on purpose") });
+        })
+        .await;
+    });
+    let text = failure.to_string();
+    let named = text.contains("failed: child 2 of task 1 \"the test\" has panicked at ");
+    assert!(named, "{text}");
+    // A child of this scope is a task.
+    let failure = fails(|| async {
+        task::parallel_scope(async |scope| {
+            scope.spawn(async {});
+            scope.spawn(async { panic!("on purpose") });
+        })
+        .await;
+    });
+    let text = failure.to_string();
+    assert!(text.contains("failed: task 3 has panicked at "), "{text}");
+    // The test's own panic is not that of a task which may panic.
+    let failure = Builder::new().allow_panics(true).check(|| async {
+        let panics = || panic!("on purpose");
+        let task = task::spawn(async move { panics() });
+        assert!(task.await.is_err());
+        panics();
+    });
+    let text = failure.unwrap_err().to_string();
+    let named = text.contains("failed: task 1 \"the test\" has panicked at ");
+    assert!(named, "{text}");
+}
+
+/// Two tasks lose an update, long before the test finds out, and many others run later.
+#[test]
+fn users_of_the_last_objects_of_the_task_that_has_failed_come_first() {
+    let failure = fails(|| async {
+        let count = Arc::new(Mutex::new(0).named("count"));
+        let adders = [0; 2].map(|_| {
+            let count = count.clone();
+            task::spawn(async move {
+                let before = *count.lock().await;
+                *count.lock().await = before + 1;
+            })
+        });
+        for adder in adders {
+            adder.await.unwrap();
+        }
+        for _ in 0..20 {
+            task::spawn(task::yield_now()).await.unwrap();
+        }
+        assert_eq!(*count.lock().await, 2, "an update is lost");
+    });
+    let events = failure.events();
+    has_lines(
+        &failure,
+        &[
+            "  where another task runs than in the plain order",
+            "    step ",
+            "  task 1 \"the test\"",
+            "  task 2, spawned at ",
+            "  task 3, spawned at ",
+        ],
+    );
+    assert!(events.contains("more tasks"), "{events}");
+    let (_, order) = events.split_once("plain order\n").unwrap();
+    let order = order.lines().next().unwrap();
+    assert!(
+        order.contains(" runs before task ") && order.ends_with(" goes on")
+            || order.contains(" instead of task "),
+        "{order}"
+    );
+}
+
 #[test]
 fn the_panic_of_a_child_is_its_event_and_ends_that_of_its_task() {
     let failure = fails(|| async {

@@ -30,6 +30,12 @@ where
         "{message}"
     );
     assert!(message.contains(part), "{message}");
+    // The steps of its operations are known.
+    let events = failure.events();
+    assert!(
+        events.contains(": begins ") && events.contains(" returns "),
+        "{events}"
+    );
 }
 
 /// Two copies of a value, both of which a write changes. A read uses one of them.

@@ -201,6 +201,7 @@ pub(super) enum Abort {
     SetShutDown,
     ScopeEnded,
     ScopeFailed,
+    ScopeDropped,
 }
 
 /// A message between processes. Its segment and its position there identify it, in all recordings.
@@ -571,6 +572,7 @@ fn event(row: &Row, children: &Children, owners: Owners) -> Option<Event> {
                 3 => Some(Abort::SetShutDown),
                 4 => Some(Abort::ScopeEnded),
                 5 => Some(Abort::ScopeFailed),
+                6 => Some(Abort::ScopeDropped),
                 // The program has called `abort`.
                 _ => None,
             },

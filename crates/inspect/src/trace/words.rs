@@ -98,6 +98,8 @@ pub struct Said {
     pub ends_wait: bool,
     /// A future of the task that waited was dropped.
     pub drops_wait: bool,
+    /// The number of the object of the program that the task has used, among those of the process.
+    pub object: Option<u64>,
     /// It has happened after the end of that step: a timer or a packet has woken the task.
     pub is_later: bool,
     /// The event: a sentence without its subject. Empty if a later event of another step says as much.
@@ -151,6 +153,8 @@ impl Recording {
         let mut used = BTreeMap::new();
         // The last wake-up of a child of each task, since the poll of the task has begun.
         let mut woken = BTreeMap::new();
+        // The waiters that timers have woken since their polls.
+        let mut by_timers: BTreeSet<Waiter> = BTreeSet::new();
         // The task of the step, and whether its poll has ended.
         let mut step: Option<Waiter> = None;
         let mut has_ended = false;
@@ -165,6 +169,7 @@ impl Recording {
             let Some(task) = writer.task(event.waiter) else {
                 continue;
             };
+            let mut was_at_point = false;
             match event.what {
                 What::Noted { number, .. } if (known.is_step)(number) => {
                     words.steps.push(number);
@@ -172,15 +177,19 @@ impl Recording {
                     woken.remove(&task);
                     continue;
                 }
-                What::PollEnd => has_ended = true,
+                What::PollEnd => {
+                    has_ended = true;
+                    by_timers.retain(|woken| writer.task(*woken) != Some(task));
+                }
                 What::Operates { object, .. } => {
                     used.insert(event.waiter, object);
                 }
                 What::Wait(wait) => waits.push((event.waiter, words.steps.len(), wait)),
                 What::WaitEnd(wait) => {
                     let mut all = waits.iter();
-                    if let Some(at) = all.rposition(|one| (one.0, one.2) == (event.waiter, wait)) {
-                        waits.remove(at);
+                    match all.rposition(|one| (one.0, one.2) == (event.waiter, wait)) {
+                        Some(at) => _ = waits.remove(at),
+                        None => was_at_point = true,
                     }
                 }
                 What::Wake { .. } if writer.is_for_child(event, woken.get(&task)) => continue,
@@ -195,6 +204,9 @@ impl Recording {
             }
             let by_system = matches!(event.what, What::Wake { by: Ender::System });
             let by_timer = matches!(event.what, What::Wake { by: Ender::Timer });
+            if by_timer {
+                by_timers.insert(event.waiter);
+            }
             let (earlier, later) = (&events[..at], &events[at + 1..]);
             let drops_wait = dropped.contains(&at) && !writer.is_deadline(event);
             let is_repeated =
@@ -202,7 +214,7 @@ impl Recording {
             let text = match reason {
                 reason if by_system && !reason.is_empty() => Some(format!("is woken by {reason}")),
                 _ if writer.is_done_later(later, event) => Some(String::new()),
-                _ if drops_wait => writer.dropped(event),
+                _ if drops_wait => writer.dropped(event, was_at_point),
                 _ => writer.of(event, (step, polled), used.get(&event.waiter).copied()),
             };
             if let Some(text) = text.filter(|_| !is_repeated) {
@@ -211,8 +223,11 @@ impl Recording {
                     child: writer.child(event.waiter),
                     step: words.steps.len(),
                     yields: is_own_wake(event),
-                    ends_wait: matches!(event.what, What::WaitEnd(_)) && !drops_wait,
+                    ends_wait: matches!(event.what, What::WaitEnd(_))
+                        && !drops_wait
+                        && !(writer.is_end_of_timer(event) && !by_timers.contains(&event.waiter)),
                     drops_wait,
+                    object: writer.used(event, used.get(&event.waiter).copied()),
                     is_later: by_timer || by_system && polled.is_some(),
                     text,
                 });
@@ -384,16 +399,42 @@ impl<'a> Writer<'a> {
         self.recording.kind(wait.kind).0 == Some(Kind::Timeout)
     }
 
-    /// Returns the sentence about a wait whose future was dropped.
-    fn dropped(&self, event: &Event) -> Option<String> {
+    /// Returns `true` if an event is the end of a timer for which a task waits.
+    fn is_end_of_timer(&self, event: &Event) -> bool {
+        let What::WaitEnd(wait) = event.what else {
+            return false;
+        };
+        let kind = self.recording.kind(wait.kind).0;
+        matches!(kind, Some(Kind::Sleep | Kind::Interval))
+    }
+
+    /// Returns `true` if a wait is a part of a scope that the program does not know.
+    fn is_within_scope(&self, wait: For) -> bool {
+        self.recording.kind(wait.kind).0 == Some(Kind::ScopeFailure)
+    }
+
+    /// Returns the sentence about a wait, or an operation that has not begun, whose future was dropped.
+    fn dropped(&self, event: &Event, was_at_point: bool) -> Option<String> {
         let What::WaitEnd(wait) = event.what else {
             return None;
         };
         // The record of a stream stays when a future that reads is dropped, and ends with the stream.
-        if self.part_of_files(wait).is_some() || self.is_of_stream(wait) {
+        if self.part_of_files(wait).is_some()
+            || self.is_of_stream(wait)
+            || self.is_within_scope(wait)
+        {
             return None;
         }
-        let (target, place) = (self.target(wait), self.at(wait.location));
+        let place = self.at(wait.location);
+        if let Target::Object(object) = wait.target {
+            if was_at_point {
+                let operation = gerund(&self.begun(wait.kind, object));
+                return Some(format!(
+                    "gives up {operation}{place}: the future is dropped"
+                ));
+            }
+        }
+        let target = self.target(wait);
         Some(format!(
             "gives up waiting for {target}{place}: the future is dropped"
         ))
@@ -513,6 +554,7 @@ impl<'a> Writer<'a> {
                     Some(Abort::SetDropped) => ", which drops its JoinSet",
                     Some(Abort::SetShutDown) => ", which shuts its JoinSet down",
                     Some(Abort::ScopeEnded) => ", as its scope has ended",
+                    Some(Abort::ScopeDropped) => ", as its scope was dropped",
                     // It is a child that has panicked, and ends so.
                     Some(Abort::ScopeFailed) if by == event.waiter => return None,
                     Some(Abort::ScopeFailed) => ", as its scope has failed",
@@ -536,6 +578,7 @@ impl<'a> Writer<'a> {
                     None => format!("{text}{place}"),
                 }
             }
+            What::Wait(wait) | What::WaitEnd(wait) if self.is_within_scope(wait) => return None,
             What::Wait(wait) => {
                 let target = match self.side_of_socket(wait) {
                     Some(side) => format!("until its socket is {side}"),
@@ -599,6 +642,28 @@ impl<'a> Writer<'a> {
             }
         };
         Some(text)
+    }
+
+    /// Returns the number of the object that a task uses in an event. `used`: the object that it has begun to use last.
+    fn used(&self, event: &Event, used: Option<usize>) -> Option<u64> {
+        let object = match event.what {
+            What::Acquired { object, .. }
+            | What::Released { object }
+            | What::Operates { object, .. }
+            | What::Permits { object, .. }
+            | What::PermitsBack { object, .. }
+            | What::Wait(For {
+                target: Target::Object(object),
+                ..
+            })
+            | What::WaitEnd(For {
+                target: Target::Object(object),
+                ..
+            }) => object,
+            What::Noted { kind, .. } if kind != 0 => used?,
+            _ => return None,
+        };
+        (object as u64).into()
     }
 
     /// Returns `true` if an event is between a task and its operation on a file, or about a part of a file. The operation and
@@ -793,6 +858,18 @@ impl<'a> Writer<'a> {
             None => format!("{kind} #{}", self.number(Thing::Object(object))),
         }
     }
+}
+
+/// Returns an operation that begins with its verb, such as `lock Mutex #1`, as a noun.
+fn gerund(operation: &str) -> String {
+    let (verb, object) = operation.split_once(' ').unwrap_or((operation, ""));
+    let verb = match verb {
+        "use" => "us",
+        "receive" => "receiv",
+        "write" => "writ",
+        verb => verb,
+    };
+    format!("{verb}ing {object}")
 }
 
 /// Returns `true` for a wait whose object has no record but of its origin.

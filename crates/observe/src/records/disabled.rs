@@ -129,6 +129,16 @@ impl Object {
         self.number.touch();
     }
 
+    /// The current task begins an operation on the object, for a simulation.
+    #[inline(always)]
+    pub fn touch_part(&self) {
+        self.number.touch();
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn dropped_at_point(&self, _kind: Kind, _caller: Caller) {}
+
     /// Does nothing.
     #[inline(always)]
     pub fn did(&self, _kind: Kind, _text: impl FnOnce() -> String) {}
@@ -468,6 +478,13 @@ impl Wait {
         Self
     }
 
+    /// Returns `false`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        false
+    }
+
     /// Does nothing.
     #[inline(always)]
     pub fn begin(&mut self, _kind: WaitKind, _object: &Object, _waker: &Waker) {}
@@ -759,6 +776,8 @@ pub mod trace {
         ScopeEnded,
         /// That scope has failed.
         ScopeFailed,
+        /// That scope is dropped.
+        ScopeDropped,
     }
 
     /// Does nothing.

@@ -55,6 +55,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use blitz_io_observe::decisions::{self, Note};
 use linearize::{Longest, linearize};
 
 pub use operations::{Operation, Queue, Register, Set};
@@ -125,6 +126,7 @@ impl<O: Operation> History<O> {
     /// ```
     #[must_use = "an operation that does not end is one that may have happened, or not"]
     pub fn begin(&self, operation: O) -> Call<O> {
+        note(|| format!("begins {operation:?}"));
         let mut log = self.log();
         let began = log.event();
         log.operations.push(Recorded {
@@ -221,6 +223,7 @@ impl<O: Operation> Call<O> {
         let mut log = self.history.log();
         let ended = log.event();
         if let Some(recorded) = log.operations.get_mut(self.index) {
+            note(|| format!("{:?} returns {output:?}", recorded.operation));
             recorded.ended = Some((ended, output));
         }
     }
@@ -252,6 +255,11 @@ impl fmt::Debug for NotLinearizable {
 }
 
 impl std::error::Error for NotLinearizable {}
+
+/// Says in the report of a simulation what an operation of the current task does.
+fn note(text: impl FnOnce() -> String) {
+    decisions::note(|| Note::Task(text()));
+}
 
 /// Returns the text about the operations of one key.
 fn describe<O: Operation>(operations: &[&Recorded<O>], longest: &Longest) -> NotLinearizable {

@@ -77,11 +77,11 @@ fn a_report_shows_the_cut_and_what_it_holds() {
             "task 3 has panicked at ",
             "  faults of this run: 1 cut",
             "  at the end: test and server are cut off from each other",
-            "tasks that have not ended",
             "the last events",
             "  the hosts and the network",
             &format!("90ms: {cut}, at "),
             " is held: ",
+            "tasks that have not ended",
         ],
     );
     // Tasks come by their numbers.

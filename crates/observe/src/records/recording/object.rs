@@ -49,6 +49,21 @@ impl Object {
         }
     }
 
+    /// The current task begins an operation on the object, which is a part of another one: a report does not name it.
+    #[inline(always)]
+    pub fn touch_part(&self) {
+        self.number.touch();
+    }
+
+    /// The future of an operation of this kind on the object is dropped while the operation has not begun, as another task was
+    /// to run first: for the report of a simulation.
+    #[inline(always)]
+    pub fn dropped_at_point(&self, kind: Kind, caller: Caller) {
+        if decisions::is_on() && recorders::traces() {
+            trace::dropped_at_point(self.block(), kind, caller.location());
+        }
+    }
+
     /// The current task has done an operation of this kind on the object, for the report of a simulation. `text`: a sentence without
     /// its subject, with `{}` for the object.
     #[inline(always)]

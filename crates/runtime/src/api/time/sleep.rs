@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use blitz_io_core::{coop, debug_fields};
-use blitz_io_observe::decisions;
+use blitz_io_observe::decisions::{self, Note};
 use blitz_io_observe::{Caller, Kind, Resource, Sort, WaitKind, Waiting};
 use pin_project_lite::pin_project;
 
@@ -191,12 +191,18 @@ impl Sleep {
     #[inline]
     pub(super) fn poll_as(mut self: Pin<&mut Self>, cx: &mut Context<'_>, kind: Kind) -> Poll<()> {
         coop::poll_with(cx, |cx| {
-            Waiting::poll(
+            let is_new = !self.waiting.is_recorded();
+            let polled = Waiting::poll(
                 &mut self,
                 |sleep| sleep.as_mut().project().waiting,
                 "poll_elapsed",
                 |sleep| sleep.as_mut().poll_timer(cx, WaitKind::new(kind)),
-            )
+            );
+            // Otherwise the end of the wait says as much.
+            if is_new && polled.is_ready() {
+                decisions::note(|| Note::Task(found_due(kind)));
+            }
+            polled
         })
     }
 
@@ -214,6 +220,15 @@ impl Sleep {
             shutting_down();
         }
         Poll::Ready(())
+    }
+}
+
+/// Returns the sentence about a timer for which the task has not waited.
+#[cold]
+fn found_due(kind: Kind) -> String {
+    match kind {
+        Kind::Interval => "gets a tick of Interval".to_owned(),
+        _ => format!("finds {} due", kind.name()),
     }
 }
 

@@ -549,7 +549,10 @@ macro_rules! notified {
                 kind: WaitKind,
                 object: Option<&Object>,
             ) -> Poll<()> {
-                self.notify.object.touch(Kind::Notify);
+                match object {
+                    Some(_) => self.notify.object.touch_part(),
+                    None => self.notify.object.touch(Kind::Notify),
+                }
                 ready!(coop::point(context));
                 let (notify, waiter) = self.project();
                 let object = object.unwrap_or(&notify.object);

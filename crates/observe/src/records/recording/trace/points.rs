@@ -41,6 +41,8 @@ pub enum Abort {
     ScopeEnded = 4,
     /// That scope has failed: a child of it, or its own code, has panicked.
     ScopeFailed = 5,
+    /// The future of that scope is dropped.
+    ScopeDropped = 6,
 }
 
 /// While it lives, the wake-ups of this thread come from a source.
@@ -214,6 +216,23 @@ pub(in crate::records::recording) fn wait_ends(value: &Value, is_dropped: bool) 
         record(Event::new(Code::WaitDropped, value.waiter.word(), 0));
     }
     wait(value, (Code::WaitEnd, Code::WaitForEnd));
+}
+
+/// A future of the current task is dropped before its operation has begun. It is recorded as the end of a wait that has not begun.
+#[cold]
+#[inline(never)]
+pub(in crate::records::recording) fn dropped_at_point(
+    block: &'static Block,
+    kind: Kind,
+    at: Option<&'static Location<'static>>,
+) {
+    let waiter = current::word();
+    record(Event::new(Code::WaitDropped, waiter, 0));
+    record(Event {
+        kind: kind as u8,
+        target: of_block(block),
+        ..Event::new(Code::WaitEnd, waiter, of_place(at, block.generation()))
+    });
 }
 
 /// Returns `true` if the record is one of a wait, and not that of a task or of an idle worker.

@@ -295,13 +295,13 @@ impl Drop for Entry {
     }
 }
 
-/// Aborts the children when the scope's future ends, for whatever reason: after a regular end there are
-/// none, and from then on there will be none.
+/// Aborts the children when the scope's future is dropped: after a regular end there are none, and from then on there will be
+/// none.
 struct AbortOnDrop(Arc<Shared>);
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
-        self.0.abort_as(Abort::ScopeEnded);
+        self.0.abort_as(Abort::ScopeDropped);
     }
 }
 
