@@ -164,7 +164,11 @@ fn a_future_that_is_dropped_gives_up_its_wait() {
         let (sender, mut receiver) = mpsc::channel::<()>(1);
         let (_other, signal) = oneshot::channel::<()>();
         assert!(timeout(SECOND, receiver.recv()).await.is_err());
-        assert!(timeout(SECOND, async { signal.await.unwrap() }).await.is_err());
+        assert!(
+            timeout(SECOND, async { signal.await.unwrap() })
+                .await
+                .is_err()
+        );
         sender.send(()).await.unwrap();
         assert!(timeout(SECOND, receiver.recv()).await.is_ok());
         assert!(timeout(SECOND, receiver.recv()).await.is_err());

@@ -350,7 +350,7 @@ fn a_value_that_is_not_sent_is_given_up() {
     has_lines(
         &failure,
         &[
-            "is about to send to mpsc channel",
+            "tries to send to mpsc channel",
             "gives up sending to mpsc channel",
         ],
     );

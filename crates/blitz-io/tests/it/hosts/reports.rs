@@ -124,8 +124,8 @@ fn two_prints_of_a_replay_are_equal() {
         format!(
             "{}{}{}",
             failure.faults(),
-            failure.waits(),
-            failure.events()
+            failure.events(),
+            failure.waits()
         )
     };
     assert!(first.ends_with(&of_it(&failure)), "{first}\n{failure}");
