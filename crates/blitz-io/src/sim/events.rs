@@ -312,7 +312,7 @@ impl LastEvents<'_> {
             _ = if decision.preempts {
                 writeln!(
                     text,
-                    "    step {}: {chosen} runs before {instead} goes on",
+                    "    step {}: {chosen} preempts {instead}",
                     decision.step
                 )
             } else {
@@ -526,8 +526,8 @@ pub(super) fn at_faults(lines: &[Line], host_of: &dyn Fn(u64) -> u32) -> Vec<u64
     in_turns(&of_faults)
 }
 
-/// Returns the task, or the child of it, whose panic this task has passed on: a scope does so with that of a child. `of_tasks`:
-/// a task that panics fails the run, so that an earlier one with that panic is a child of a parallel scope.
+/// Returns the task, or its child, that has panicked first: a scope panics with the panic of its child. `of_tasks`: a task that
+/// panics fails the run. So an earlier task with the same panic is a child of a parallel scope.
 pub(super) fn first_panic(lines: &[Line], task: u64, of_tasks: bool) -> (u64, Option<String>) {
     let panics = |line: &&Line| line.panic().is_some();
     let mut own = lines.iter().rev().filter(|line| line.task == Some(task));

@@ -306,7 +306,7 @@ impl Failure {
     /// Returns the last events in words. First come those of the hosts and the network: crashes and the losses of files in them,
     /// cuts and other faults, and packets that were held or lost. If several tasks have notes ([`note`](super::note)), those of all follow. Then the last twenty of each task that is involved, in the order of their numbers, and a few
     /// before each of the last faults of the task's host. Up to eight tasks are involved. First come the task that has panicked, those of the
-    /// findings, and those that have used the objects which the task that has panicked used last. Then tasks that were alive at a fault and those that ran last take turns; of the ended tasks of a host that one
+    /// findings, and other users of its last objects. Then tasks that were alive at a fault and those that ran last take turns; of the ended tasks of a host that one
     /// line has spawned, two come before all others. The text says
     /// how many events it leaves out; with the variable `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it
     /// has more, or those of all tasks, each on its own or in one list. Of a run with more than a million records it has the last ones, and says so. Each line has the number of the step, the simulated time since the run has

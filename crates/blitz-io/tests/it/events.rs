@@ -446,8 +446,7 @@ fn users_of_the_last_objects_of_the_task_that_has_failed_come_first() {
     let (_, order) = events.split_once("plain order\n").unwrap();
     let order = order.lines().next().unwrap();
     assert!(
-        order.contains(" runs before task ") && order.ends_with(" goes on")
-            || order.contains(" instead of task "),
+        order.contains(" preempts task ") || order.contains(" instead of task "),
         "{order}"
     );
 }

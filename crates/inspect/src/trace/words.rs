@@ -225,7 +225,7 @@ impl Recording {
                     yields: is_own_wake(event),
                     ends_wait: matches!(event.what, What::WaitEnd(_))
                         && !drops_wait
-                        && !(writer.is_end_of_timer(event) && !by_timers.contains(&event.waiter)),
+                        && (!writer.is_end_of_timer(event) || by_timers.contains(&event.waiter)),
                     drops_wait,
                     object: writer.used(event, used.get(&event.waiter).copied()),
                     is_later: by_timer || by_system && polled.is_some(),

@@ -55,8 +55,8 @@ impl Object {
         self.number.touch();
     }
 
-    /// The future of an operation of this kind on the object is dropped while the operation has not begun, as another task was
-    /// to run first: for the report of a simulation.
+    /// The future of an operation of this kind on the object is dropped, and the operation has not begun: for the report of a
+    /// simulation, in which another task ran first.
     #[inline(always)]
     pub fn dropped_at_point(&self, kind: Kind, caller: Caller) {
         if decisions::is_on() && recorders::traces() {
