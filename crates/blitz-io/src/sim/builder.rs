@@ -18,7 +18,7 @@ use super::schedule::{MOST_DEPTH, Schedule};
 use super::settings::Leaks;
 use super::settings::Settings;
 use super::threads_of_runs::{Here, OnNewThreads, on_new_thread};
-use super::trace::Trace;
+use super::trace::{ParseError, Trace};
 
 /// The forms of the environment's variables, for messages.
 const SEED: &str = "a number, such as 7";
@@ -28,7 +28,8 @@ const TIME: &str =
 const SCHEDULE: &str = "`portfolio`, `random`, `round-robin`, `pct:3` (up to 10000), `pos`, `surw`, `guided`, `exhaustive` or \
                         `exhaustive:2`";
 const EVENTS: &str = "a number of events, `all` or `merged`";
-const TRACE: &str = "a trace, such as 1:4.1,1.2: the report of a failure has one";
+const TRACE: &str =
+    "a trace, such as 1:4.1,1.2, or @ and a file that has one: the report of a failure has it";
 
 /// The settings of a simulation, which runs a test many times in different orders.
 ///
@@ -71,12 +72,12 @@ impl Builder {
     ///
     /// | variable | meaning |
     /// |---|---|
-    /// | `BLITZ_SIM_SEED=7` | one run with this seed. PCT and SURW also run the test with seed 0, whose operations they count. Runs of the guided and the exhaustive search depend on those before, so only a trace repeats them, and the test prints that |
+    /// | `BLITZ_SIM_SEED=7` | one run with this seed, which is reported as it is: with `BLITZ_SIM_SEEDS=1` too, a failure is shortened. PCT and SURW also run the test with seed 0, whose operations they count. Runs of the guided and the exhaustive search depend on those before, so only a trace repeats them, and the test prints that |
     /// | `BLITZ_SIM_SEEDS=100000` | this number of runs, at least 1 |
     /// | `BLITZ_SIM_TIME=10m` | runs for this time, but always one: `ms`, `s`, `m`, `h`, or seconds; guided in place of the portfolio |
     /// | `BLITZ_SIM_SCHEDULE=pct:3` | the [`Schedule`] |
     /// | `BLITZ_SIM_EVENTS=all` | the number of events of each task in the text of a failure; by default the last 20, and as many before faults. `all` has all of all tasks, and `merged` too, in one list by step |
-    /// | `BLITZ_SIM_TRACE=1:4.1` | exactly one run, with the decisions of a [`Trace`], which are not shortened. If it passes without having had them all, it fails with [`Cause::OtherCode`](super::Cause::OtherCode) |
+    /// | `BLITZ_SIM_TRACE=1:4.1` | exactly one run, with the decisions of a [`Trace`], which are not shortened; `@` and a path: of a file that has the trace. If it passes without having had them all, it fails with [`Cause::OtherCode`](super::Cause::OtherCode) |
     ///
     /// The attribute [`sim`](../attr.sim.html) does this.
     ///
@@ -85,14 +86,19 @@ impl Builder {
     /// If the value of such a variable is not of this form.
     #[track_caller]
     pub fn from_env(mut self) -> Self {
+        let shrinks = self.settings.shrinks;
         if let Some(seed) = variable("BLITZ_SIM_SEED", SEED) {
             self = self.seed(seed).seeds(1);
             self.settings.is_seed_of_env = true;
+            // The run is known: what it prints comes once, and the report is about it.
+            self.settings.repeats = true;
+            self.settings.shrinks = false;
         }
         if let Some(seeds) = variable::<NonZero<u64>>("BLITZ_SIM_SEEDS", SEEDS) {
-            self = self.seeds(seeds.get());
+            self = self.seeds(seeds.get()).searches_again(shrinks);
         }
         if let Some(Period(limit)) = variable("BLITZ_SIM_TIME", TIME) {
+            self = self.searches_again(shrinks);
             self = self.seeds(u64::MAX).time_limit(limit);
             if self.settings.schedule == Schedule::Portfolio {
                 self = self.schedule(Schedule::Guided);
@@ -106,11 +112,25 @@ impl Builder {
         if let Some(shown) = variable(events::VARIABLE, EVENTS) {
             self.settings.limits.shown = shown;
         }
-        if let Some(trace) = variable("BLITZ_SIM_TRACE", TRACE) {
+        if let Some(TraceOrFile(trace)) = variable("BLITZ_SIM_TRACE", TRACE) {
             self = self.trace(trace);
             self.settings.checks_trace = true;
         }
         self
+    }
+
+    /// Does not repeat one run, although the seed is that of the environment.
+    fn searches_again(mut self, shrinks: bool) -> Self {
+        self.settings.repeats = false;
+        self.settings.shrinks = shrinks;
+        self
+    }
+
+    /// Returns these settings for a test, whose failures are for a person.
+    fn of_test(&self) -> Self {
+        let mut builder = self.clone();
+        builder.settings.announces = true;
+        builder
     }
 
     /// Sets the seed of the first run. Each further one has the next number. By default 0.
@@ -138,7 +158,8 @@ impl Builder {
         self
     }
 
-    /// Begins no run after this time, by the system's clock, but always one. By default there is no limit.
+    /// Begins no run after this time, by the system's clock, but always one. A failure is shortened for at most the same time. By
+    /// default there is no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.settings.time_limit = Some(limit);
         self
@@ -316,6 +337,8 @@ impl Builder {
 
     /// Does the same as [`check`](Self::check) for a test: a failure is a panic.
     ///
+    /// A failure is printed on the standard error in one line when it is found, before it is [shortened](Self::shrink).
+    ///
     /// Prints each name of [`sometimes`](super::sometimes) that no run has reached, and how many orders
     /// [`Schedule::Exhaustive`] has tried. Of a test that passes, Cargo shows this with `cargo test -- --show-output`.
     ///
@@ -328,7 +351,7 @@ impl Builder {
     where
         F: Future<Output: Outcome> + 'static,
     {
-        passed(&self.settings, self.check(test))
+        passed(&self.settings, self.of_test().check(test))
     }
 
     /// Does the same as [`check_on_new_threads`](Self::check_on_new_threads) for a test: a failure is a panic. Also see
@@ -342,7 +365,7 @@ impl Builder {
     where
         F: Future<Output: Outcome> + 'static,
     {
-        passed(&self.settings, self.check_on_new_threads(test))
+        passed(&self.settings, self.of_test().check_on_new_threads(test))
     }
 }
 
@@ -356,7 +379,10 @@ fn passed(settings: &Settings, checked: Result<Report, Box<Failure>>) -> Report 
     let report = match checked {
         Ok(report) => report,
         // A closure would be the place of the panic.
-        Err(failure) => panic!("{failure}"),
+        Err(mut failure) => {
+            failure.keep_trace();
+            panic!("{failure}")
+        }
     };
     // A replay reaches one state only, although the test may reach all.
     let is_search = settings.trace.is_none() && settings.seeds > 1;
@@ -421,6 +447,23 @@ where
     F: Future<Output: Outcome> + 'static,
 {
     Builder::new().from_env().run(test)
+}
+
+/// A trace, or `@` and the path of a file that has one.
+struct TraceOrFile(Trace);
+
+impl FromStr for TraceOrFile {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let Some(path) = text.strip_prefix('@') else {
+            return text.parse().map(Self);
+        };
+        match std::fs::read_to_string(path) {
+            Ok(text) => text.trim().parse().map(Self),
+            Err(error) => Err(ParseError(error.to_string())),
+        }
+    }
 }
 
 /// Returns the value of an environment variable. `wanted`: what it should be.

@@ -169,6 +169,7 @@ where
     F: Future<Output: Outcome> + 'static,
 {
     run.system().begin();
+    run.properties().begin();
     let (own, future) = (run.clone(), test());
     drop(spawn_local(async move {
         let outcome = future.await;
@@ -187,7 +188,7 @@ where
 
 /// Returns why a run has failed that has come to its end.
 fn left(run: &Run, runtime: &LocalRuntime, leaks: Leaks) -> Option<Cause> {
-    let missing = run.properties().missing();
+    let missing = run.properties().missing(run.time());
     if missing.is_some() {
         return missing;
     }

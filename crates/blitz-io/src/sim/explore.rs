@@ -97,23 +97,25 @@ pub(super) fn check_thread() {
     );
 }
 
+/// Returns a function that returns `false` when the time limit has passed, from now on.
+fn time_left(settings: &Settings) -> impl Fn() -> bool + use<> {
+    let (began, limit) = (Instant::now(), settings.time_limit);
+    move || limit.is_none_or(|limit| began.elapsed() < limit)
+}
+
 /// Runs the test with these settings.
 pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, Box<Failure>> {
-    let began = Instant::now();
-    let is_time = || {
-        settings
-            .time_limit
-            .is_none_or(|limit| began.elapsed() < limit)
-    };
-    let execution = Execution {
+    let is_time = time_left(settings);
+    let mut execution = Execution {
         limits: settings.limits,
         leaks: settings.leaks,
         // The run that explains a failure prints its panics, those that are allowed too.
-        is_quiet: true,
+        is_quiet: !settings.repeats,
     };
     if let Some(trace) = &settings.trace {
         return replay(settings, trace, test);
     }
+    execution.limits.explains = settings.repeats;
     if let Some(note) = seed_alone(settings) {
         // Past the harness, which hides what a test that passes prints.
         _ = writeln!(io::stderr(), "{note}");
@@ -260,11 +262,13 @@ fn fail(
         runs,
         schedule,
         is_replay: settings.trace.is_some(),
+        file: None,
     };
     if failure.cause == Cause::NotDeterministic {
         failure.explained.events = first_difference(&failure.trace, settings, test);
     }
-    let needs_runs = !failure.is_replay || settings.shrinks;
+    let is_explained = failure.is_replay || settings.repeats;
+    let needs_runs = !is_explained || settings.shrinks;
     if needs_runs && !matches!(failure.cause, Cause::NotDeterministic | Cause::OtherCode) {
         shrink_and_explain(&mut failure, settings, test);
     }
@@ -304,7 +308,12 @@ fn once(execution: &Execution, plan: Plan, test: &impl Runs) -> Executed {
 }
 
 /// Shortens the decisions of the failure.
-fn shorten(failure: &mut Failure, execution: &Execution, test: &impl Runs) {
+fn shorten(
+    failure: &mut Failure,
+    execution: &Execution,
+    is_time: impl Fn() -> bool,
+    test: &impl Runs,
+) {
     let mut execution = *execution;
     // A candidate that takes much longer is not simpler, and may not end at all.
     let steps = failure.steps.saturating_mul(LONGER);
@@ -323,14 +332,15 @@ fn shorten(failure: &mut Failure, execution: &Execution, test: &impl Runs) {
         taken: first.chooser.into_taken(),
     };
     let mut best = failure.trace.clone();
-    failure.shrunk = shrink(first, |candidate| {
+    let run = |candidate: &Candidate| {
         let executed = once(&execution, Plan::of(candidate), test);
         let fails = executed.cause.as_ref().is_some_and(is_like);
         fails.then(|| {
             best = executed.trace();
             executed.chooser.into_taken()
         })
-    });
+    };
+    failure.shrunk = shrink(first, run, is_time);
     failure.trace = best;
 }
 
@@ -341,7 +351,13 @@ fn shrink_and_explain(failure: &mut Failure, settings: &Settings, test: &impl Ru
         is_quiet: true,
     };
     if settings.shrinks && failure.steps <= SHRINKABLE {
-        shorten(failure, &execution, test);
+        if settings.announces {
+            // Past the harness, which keeps what a test prints until it ends: it may be killed before.
+            _ = writeln!(io::stderr(), "{}", failure.announce());
+        }
+        // It takes at most as long as the search. Without a limit, the clock has no effect.
+        let is_time = time_left(settings);
+        shorten(failure, &execution, is_time, test);
     }
     execution.limits.explains = true;
     execution.is_quiet = false;

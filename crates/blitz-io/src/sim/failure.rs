@@ -1,7 +1,8 @@
 //! `Failure`: why a run has failed, and how to run it again.
 
-use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
+use std::{env, fmt, fs, io};
 
 use blitz_io_inspect::Finding;
 use blitz_io_observe::counted;
@@ -49,6 +50,8 @@ pub enum Cause {
         name: String,
         /// The time; `None` if the run has ended before.
         within: Option<Duration>,
+        /// If the run has ended before: the simulated times of its end and of the deadline, from its beginning.
+        ended: Option<(Duration, Duration)>,
         /// The last error of the predicate, if it returned one.
         why: Option<String>,
     },
@@ -158,10 +161,19 @@ impl fmt::Display for Cause {
                 write!(f, "`{name}` does not always hold")?;
                 because(f, why.as_deref())
             }
-            Self::Eventually { name, within, why } => {
-                match within {
-                    Some(within) => write!(f, "`{name}` does not hold within {within:?}")?,
-                    None => write!(f, "`{name}` does not hold until the end")?,
+            Self::Eventually {
+                name,
+                within,
+                ended,
+                why,
+            } => {
+                match (within, ended) {
+                    (Some(within), _) => write!(f, "`{name}` does not hold within {within:?}")?,
+                    (None, Some((end, deadline))) => write!(
+                        f,
+                        "`{name}` has not held by the end of the test ({end:?}; its deadline is {deadline:?})"
+                    )?,
+                    (None, None) => write!(f, "`{name}` has not held by the end of the test")?,
                 }
                 because(f, why.as_deref())
             }
@@ -234,6 +246,8 @@ pub struct Failure {
     /// Number of decisions of the run.
     pub(super) decisions: usize,
     pub(super) trace: Trace,
+    /// The file that has the trace, if that is too long for a line.
+    pub(super) file: Option<PathBuf>,
     pub(super) shrunk: Shrunk,
     pub(super) explained: Explained,
     /// The name of the test, for the command.
@@ -318,8 +332,25 @@ impl Failure {
 }
 
 impl Failure {
-    /// Says how the order of the run differs from the plain one.
+    /// Says how the order of the run differs from the plain one, and how long it is.
     fn order(&self) -> String {
+        let steps = counted(self.steps, "step");
+        if let Shrunk::Partly { runs } = self.shrunk {
+            let limit = match runs {
+                shrink::RUNS => format!("at its limit of {runs} runs"),
+                _ => format!("at the time limit, after {}", counted(runs, "run")),
+            };
+            return format!(
+                "{} of {} are left, in {steps}; shrinking has stopped {limit}, so fewer may be enough",
+                self.trace.len(),
+                counted(self.decisions as u64, "decision")
+            );
+        }
+        format!("{}, in {steps}", self.decisive())
+    }
+
+    /// Says how many decisions differ from those of the plain order.
+    fn decisive(&self) -> String {
         match (self.trace.len(), self.decisions) {
             (_, 0) => "it fails in its only order".to_owned(),
             // Then each decision is the harmless one.
@@ -330,16 +361,55 @@ impl Failure {
                     Shrunk::No if self.is_replay => format!("it has {left} of {all}"),
                     Shrunk::Fully if left == 1 => format!("1 of {all} matters"),
                     Shrunk::Fully => format!("{left} of {all} matter"),
-                    Shrunk::Partly => format!(
-                        "at most {left} of {all} matter: shrinking has stopped after {} runs",
-                        shrink::RUNS
-                    ),
-                    Shrunk::No => {
+                    Shrunk::No | Shrunk::Partly { .. } => {
                         format!("{left} of {all} are not those of the plain order: not shrunk")
                     }
                 }
             }
         }
+    }
+
+    /// Writes why the run has failed.
+    fn headline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.cause, &self.explained.culprit) {
+            (Cause::Panic(message), Some(task)) => panicked(f, task, message),
+            (cause, _) => write!(f, "{cause}"),
+        }
+    }
+
+    /// Returns a line about the run, which is about to be shortened.
+    pub(super) fn announce(&mut self) -> String {
+        let (runs, seed) = (self.runs, self.seed);
+        let variables = if self.schedule.learns() && runs > 1 {
+            // Its own seed does not repeat it.
+            self.keep_trace();
+            self.variables()
+        } else {
+            self.seed_variables()
+        };
+        let repeats = variables.map_or(String::new(), |these| format!(" ({these} repeats it)"));
+        let test = self.test.as_deref().unwrap_or("the simulation");
+        let cause = self.cause.to_string();
+        let headline = cause.lines().next().unwrap_or_default();
+        format!("{test}: run {runs} (seed {seed}) fails: {headline}; shrinking{repeats}")
+    }
+
+    /// Writes the trace into a file beside the test's program, if it is too long for a line. If that fails, the seed is left.
+    pub(super) fn keep_trace(&mut self) {
+        self.file = None;
+        if self.trace.len() > MOST {
+            self.file = self.write_trace().ok();
+        }
+    }
+
+    fn write_trace(&self) -> io::Result<PathBuf> {
+        let program = env::current_exe()?;
+        let file = match &self.test {
+            Some(test) => program.with_file_name(format!("{}.trace", test.replace("::", "."))),
+            None => program.with_extension("trace"),
+        };
+        fs::write(&file, self.trace.to_string())?;
+        Ok(file)
     }
 
     /// Returns the seed of the search's first run.
@@ -352,9 +422,19 @@ impl Failure {
         if self.trace.len() <= MOST {
             return Some(format!("BLITZ_SIM_TRACE={}", self.trace));
         }
+        if let Some(file) = &self.file {
+            return Some(format!("BLITZ_SIM_TRACE=@{}", file.display()));
+        }
+        if self.is_replay {
+            return None;
+        }
+        self.seed_variables()
+    }
+
+    /// Returns the variables that repeat the run by its seed, before its decisions are shortened.
+    fn seed_variables(&self) -> Option<String> {
         let runs = self.runs;
         let mut variables = match self.schedule {
-            _ if self.is_replay => return None,
             // No run has this one but that of a trace.
             Schedule::Portfolio => return None,
             learning if learning.learns() && runs > 1 => {
@@ -387,10 +467,7 @@ pub(super) fn command(variables: &str, options: &str, test: Option<&str>) -> Str
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the simulation has failed: ")?;
-        match (&self.cause, &self.explained.culprit) {
-            (Cause::Panic(message), Some(task)) => panicked(f, task, message)?,
-            (cause, _) => cause.fmt(f)?,
-        }
+        self.headline(f)?;
         f.write_str("\n  ")?;
         if self.is_replay {
             f.write_str("replay of the trace")?;
@@ -407,10 +484,9 @@ impl fmt::Display for Failure {
                 write!(f, "run {runs}, seed {seed}, schedule {schedule}")?;
             }
         }
-        let steps = counted(self.steps, "step");
         match self.cause {
-            Cause::NotDeterministic => writeln!(f, "; {steps}")?,
-            _ => writeln!(f, "; {}, in {steps}", self.order())?,
+            Cause::NotDeterministic => writeln!(f, "; {}", counted(self.steps, "step"))?,
+            _ => writeln!(f, "; {}", self.order())?,
         }
         match self.cause {
             Cause::Leak { .. } | Cause::LeakedSockets(_) => {

@@ -12,8 +12,11 @@ use super::hosts::ToHost;
 use super::hosts::{self, Host};
 use crate::time::{Instant, sleep};
 
-/// The number of different lengths that a time may have.
-const STEPS: u32 = 16;
+/// The grain of the times at random. On a coarser one, faults would always come at the same moments of what a program does
+/// periodically.
+const GRAIN: Duration = Duration::from_micros(1);
+/// The number of different sizes of a clock's difference.
+const SIZES: usize = 16;
 
 /// The kinds of faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,10 +95,22 @@ impl Faults {
         }
     }
 
-    /// Creates settings with all kinds but those of clocks and disks.
+    /// Creates settings with all kinds but those of clocks and disks. [`without`](Self::without) removes some of them.
     pub fn all() -> Self {
         let faults = Self::new().crashes().blackouts().kills();
         faults.pauses().partitions().losses()
+    }
+
+    /// Removes the kinds that `others` has. All else of `others` has no effect.
+    ///
+    /// ```
+    /// use blitz_io::sim::Faults;
+    ///
+    /// let faults = Faults::all().without(Faults::new().blackouts().losses());
+    /// ```
+    pub fn without(mut self, others: Self) -> Self {
+        self.kinds.retain(|kind| !others.kinds.contains(kind));
+        self
     }
 
     fn with(mut self, kind: Kind) -> Self {
@@ -235,14 +250,18 @@ fn draw(below: usize) -> usize {
     decisions::random(below).unwrap_or(0) as usize
 }
 
+/// Returns a time between these two. Alternative 0 is the shortest one.
 fn draw_time((least, most): (Duration, Duration)) -> Duration {
     let range = most.saturating_sub(least);
-    least + range / (STEPS - 1) * draw(STEPS as usize) as u32
+    // The alternatives of a decision are 32-bit numbers, so a range of more than an hour has a coarser grain.
+    let grain = GRAIN.max(range / (u32::MAX - 1) + Duration::from_nanos(1));
+    let grains = range.as_nanos() / grain.as_nanos();
+    least + grain * draw(grains as usize + 1) as u32
 }
 
 /// Returns by how much a clock is wrong, in its units: small and large differences are equally likely.
 fn draw_difference() -> i32 {
-    let size = 10 << draw(STEPS as usize);
+    let size = 10 << draw(SIZES);
     if draw(2) == 1 { -size } else { size }
 }
 
@@ -325,16 +344,21 @@ fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
 }
 
 /// Stops those of these hosts that run. Returns what starts them.
-fn stop(kind: Kind, hosts: Vec<Host>) -> Box<dyn FnOnce()> {
-    for host in hosts.iter().filter(|host| host.is_running()) {
+fn stop(kind: Kind, stops: Vec<Host>) -> Box<dyn FnOnce()> {
+    let mut stopped = 0;
+    for host in stops.iter().filter(|host| host.is_running()) {
         if kind == Kind::Kill {
             host.kill();
         } else {
             host.crash();
         }
+        stopped += 1;
+    }
+    if kind == Kind::Blackout {
+        hosts::blackout(stopped);
     }
     Box::new(move || {
-        for host in hosts.iter().filter(|host| !host.is_running()) {
+        for host in stops.iter().filter(|host| !host.is_running()) {
             host.restart();
         }
     })

@@ -124,6 +124,11 @@ pub(super) fn injects(kind: &'static str, is_on: bool) {
         .with_notes(|notes, _| notes.injects(kind, is_on));
 }
 
+/// A blackout begins, which has just made so many hosts crash.
+pub(super) fn blackout(crashes: u32) {
+    current().run.with_notes(|notes, _| notes.blackout(crashes));
+}
+
 /// Calls `decide`, whose decisions are parts of this fault of [`Faults`](super::Faults).
 pub(super) fn decide_fault<R>(fault: u32, decide: impl FnOnce() -> R) -> R {
     let hosts = current();

@@ -29,6 +29,7 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
 pub(super) enum Fault {
     Crash,
+    Blackout,
     Kill,
     Pause,
     Cut,
@@ -42,6 +43,7 @@ impl Fault {
     fn count(self, count: u32) -> String {
         let (one, more) = match self {
             Self::Crash => ("crash", "crashes"),
+            Self::Blackout => ("blackout", "blackouts"),
             Self::Kill => ("kill", "kills"),
             Self::Pause => ("pause", "pauses"),
             Self::Cut => ("cut", "cuts"),
@@ -109,6 +111,8 @@ pub(super) struct Notes {
     faults: Last,
     packets: Last,
     counts: BTreeMap<Fault, u32>,
+    /// Number of crashes that are parts of blackouts. `counts` does not have them.
+    in_blackouts: u32,
     /// The kinds of faults that the test injects, and whether this run has switched each one on.
     injected: Vec<(&'static str, bool)>,
     /// There is a host.
@@ -205,6 +209,26 @@ impl Notes {
         });
     }
 
+    /// A blackout begins, in which the last crashes are, so many of them.
+    #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
+    pub(super) fn blackout(&mut self, crashes: u32) {
+        *self.counts.entry(Fault::Blackout).or_default() += 1;
+        self.in_blackouts += crashes;
+        if let Some(count) = self.counts.get_mut(&Fault::Crash) {
+            *count = count.saturating_sub(crashes);
+        }
+    }
+
+    /// Returns how many faults of a kind there were, in words.
+    fn count(&self, fault: Fault, count: u32) -> String {
+        let text = fault.count(count);
+        if fault == Fault::Blackout {
+            format!("{text} ({})", Fault::Crash.count(self.in_blackouts))
+        } else {
+            text
+        }
+    }
+
     /// The test injects faults of this kind, or would, had this run not switched them off.
     #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
     pub(super) fn injects(&mut self, kind: &'static str, is_on: bool) {
@@ -219,8 +243,10 @@ impl Notes {
     /// Returns lines about the faults of the run, for the head of a report. `last`: the faults that have not ended.
     pub(super) fn faults(&self, last: &[String]) -> String {
         let mut text = String::new();
-        let counts = self.counts.iter();
-        let counts: Vec<String> = counts.map(|(fault, count)| fault.count(*count)).collect();
+        let counts = self.counts.iter().filter(|(_, count)| **count != 0);
+        let counts: Vec<String> = counts
+            .map(|(fault, count)| self.count(*fault, *count))
+            .collect();
         if !counts.is_empty() {
             _ = writeln!(text, "  faults of this run: {}", counts.join(", "));
         } else if self.has_hosts {
@@ -426,6 +452,21 @@ mod tests {
             "  faults of this run: 2 crashes, 1 cut\n  injected: crashes; switched off: kills\n  \
              at the end: a is paused\n"
         );
+    }
+
+    #[test]
+    fn a_blackout_has_its_crashes() {
+        let mut notes = Notes::default();
+        let crash = |notes: &mut Notes| {
+            notes.fault(moment(1), (Some(Fault::Crash), &[]), String::new(), None);
+        };
+        (0..3).for_each(|_| crash(&mut notes));
+        notes.blackout(3);
+        let head = "  faults of this run: 1 blackout (3 crashes)\n";
+        assert_eq!(notes.faults(&[]), head);
+        crash(&mut notes);
+        let head = "  faults of this run: 1 crash, 1 blackout (3 crashes)\n";
+        assert_eq!(notes.faults(&[]), head);
     }
 
     #[test]

@@ -206,6 +206,7 @@ impl Property {
         Cause::Eventually {
             name: self.name(),
             within: Some(within),
+            ended: None,
             why,
         }
     }
@@ -216,6 +217,8 @@ impl Property {
 pub(super) struct Properties {
     properties: RefCell<Vec<Property>>,
     is_any: Cell<bool>,
+    /// The moment at which the run has begun.
+    began: Cell<Option<Instant>>,
     /// Number of times that each name was reached with `true`.
     pub(super) sometimes: RefCell<BTreeMap<Name, u64>>,
 }
@@ -238,6 +241,11 @@ impl Properties {
     /// Returns `true` if this thread runs a simulation.
     pub(super) fn is_entered() -> bool {
         CURRENT.with_borrow(Option::is_some)
+    }
+
+    /// The run begins, at this moment of the simulated clock.
+    pub(super) fn begin(&self) {
+        self.began.set(Some(simulated_now()));
     }
 
     fn add(&self, must: Must, name: Name, predicate: Predicate) {
@@ -316,13 +324,16 @@ impl Properties {
     }
 
     /// Returns the first property that should have held before the end of the run, and has not.
-    pub(super) fn missing(&self) -> Option<Cause> {
+    /// `end`: the simulated time of that end, from the beginning of the run.
+    pub(super) fn missing(&self, end: Duration) -> Option<Cause> {
+        let began = self.began.get();
         let properties = self.properties.borrow();
         properties.iter().find_map(|property| match property.must {
             Must::Always => None,
-            Must::Within(..) => (property.predicate)().map(|why| Cause::Eventually {
+            Must::Within(_, deadline) => (property.predicate)().map(|why| Cause::Eventually {
                 name: property.name(),
                 within: None,
+                ended: began.map(|began| (end, deadline - began)),
                 why,
             }),
         })

@@ -402,6 +402,11 @@ impl Run {
         self.steps.get()
     }
 
+    /// Returns the simulated time since the run has begun.
+    pub(super) fn time(&self) -> Duration {
+        self.time.get()
+    }
+
     pub(super) fn timer_left(&self) -> bool {
         self.timer_left.get()
     }

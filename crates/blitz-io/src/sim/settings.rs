@@ -28,6 +28,10 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     /// The environment has set the seed, and with it a single run.
     pub(super) is_seed_of_env: bool,
+    /// The seed of the environment repeats one run, which is reported as it is.
+    pub(super) repeats: bool,
+    /// A failure is printed when it is found, before it is shortened.
+    pub(super) announces: bool,
     /// Number of runs, at least 1.
     pub(super) seeds: u64,
     /// Time after which no run begins.
@@ -54,6 +58,8 @@ impl Settings {
         Self {
             seed: 0,
             is_seed_of_env: false,
+            repeats: false,
+            announces: false,
             seeds: RUNS,
             time_limit: None,
             schedule: Schedule::Portfolio,

@@ -8,12 +8,13 @@
 //!
 //! Two preemptions that are left often do what one does elsewhere, so each place is tried with one alone.
 //!
-//! Then each that is left is made as small as possible. Choice 0 is the harmless one, so all of this makes the run simpler.
+//! Then each that is left is made as small as possible. A choice of many, such as the time of a fault, is halved until it is near the
+//! smallest one with which the run fails: that takes few runs. Choice 0 is the harmless one, so all of this makes the run simpler.
 //! All of this is repeated until nothing changes: a decision may be needless only after a later part has changed another
 //! one. It ends, because each change leaves out a decision or makes one smaller.
 //!
 //! A decision is known by its source and its number among those of the source. So a fault stays the same one if the run
-//! without an earlier one has fewer steps. The number of runs is limited.
+//! without an earlier one has fewer steps. The number of runs is limited, and of a search with a time limit also their time.
 
 use super::schedule::{Source, Taken};
 
@@ -22,6 +23,9 @@ pub(super) const RUNS: u32 = 1_000;
 
 /// The largest number of runs with one preemption alone.
 const ALONE: u32 = RUNS / 10;
+
+/// Choices up to this one are tried each. Above it, a choice that is too large by less than one of so many parts stays.
+const FEW: u32 = 16;
 
 /// The decisions of a run that were not the harmless ones, in their order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,38 +42,42 @@ pub(super) enum Shrunk {
     No,
     /// Without any of the decisions that are left the run does not fail.
     Fully,
-    /// The limit of runs has been reached.
-    Partly,
+    /// A limit has been reached, after so many runs.
+    Partly { runs: u32 },
 }
 
 /// The search for a shorter candidate. `F` runs one: if the run fails as it should, it returns the decisions that the run has
-/// taken, which are some of the candidate's.
-struct Search<F> {
+/// taken, which are some of the candidate's. `T` returns `false` if there is no time for another run.
+struct Search<F, T> {
     best: Candidate,
     runs: u32,
     fails: F,
+    is_time: T,
 }
 
-/// The limit of runs has been reached.
+/// The limit of runs, or that of time, has been reached.
 struct Stopped;
 
-/// Shortens `best`, with which the run fails. `fails` keeps the best one: each with which it succeeds is shorter.
+/// Shortens `best`, with which the run fails. `fails` keeps the best one: each with which it succeeds is shorter. `is_time` returns
+/// `false` if there is no time for another run.
 pub(super) fn shrink(
     best: Candidate,
     fails: impl FnMut(&Candidate) -> Option<Vec<Taken>>,
+    is_time: impl Fn() -> bool,
 ) -> Shrunk {
     let mut search = Search {
         best,
         runs: 0,
         fails,
+        is_time,
     };
     match search.run() {
         Ok(()) => Shrunk::Fully,
-        Err(Stopped) => Shrunk::Partly,
+        Err(Stopped) => Shrunk::Partly { runs: search.runs },
     }
 }
 
-impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>> Search<F> {
+impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>, T: Fn() -> bool> Search<F, T> {
     /// Simplifies until nothing changes.
     fn run(&mut self) -> Result<(), Stopped> {
         loop {
@@ -98,7 +106,7 @@ impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>> Search<F> {
 
     /// Takes the candidate if the run still fails with it.
     fn attempt(&mut self, candidate: Candidate) -> Result<bool, Stopped> {
-        if self.runs == RUNS {
+        if self.runs == RUNS || !(self.is_time)() {
             return Err(Stopped);
         }
         self.runs += 1;
@@ -185,21 +193,61 @@ impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>> Search<F> {
     fn lower(&mut self) -> Result<(), Stopped> {
         let mut at = 0;
         while at < self.best.taken.len() {
-            for choice in 1..self.best.taken[at].choice {
-                let mut lower = self.best.clone();
-                lower.taken[at].choice = choice;
-                if self.attempt(lower)? {
-                    break;
-                }
+            if self.best.taken[at].choice <= FEW {
+                self.count_up(at)?;
+            } else {
+                self.halve(at)?;
             }
             at += 1;
         }
         Ok(())
     }
+
+    /// Looks for the smallest choice.
+    fn count_up(&mut self, at: usize) -> Result<(), Stopped> {
+        for choice in 1..self.best.taken[at].choice {
+            if self.attempt(self.with_choice(at, choice))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for a small choice between 0, with which the run does not fail, and the present one.
+    fn halve(&mut self, at: usize) -> Result<(), Stopped> {
+        let changed = self.best.taken[at];
+        let (mut passes, mut fails) = (0, changed.choice);
+        while fails - passes > (fails / FEW).max(1) {
+            let middle = passes + (fails - passes) / 2;
+            if !self.attempt(self.with_choice(at, middle))? {
+                passes = middle;
+                continue;
+            }
+            fails = middle;
+            // The shorter run may have other decisions.
+            let expected = Taken {
+                choice: middle,
+                ..changed
+            };
+            if self.best.taken.get(at) != Some(&expected) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the best candidate with another choice.
+    fn with_choice(&self, at: usize, choice: u32) -> Candidate {
+        let mut changed = self.best.clone();
+        changed.taken[at].choice = choice;
+        changed
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     fn order(number: u32, choice: u32) -> Taken {
@@ -228,13 +276,14 @@ mod tests {
     ) -> (Candidate, u32, Shrunk) {
         let mut best = Candidate { taken, entropy };
         let mut runs = 0;
-        let shrunk = shrink(best.clone(), |candidate| {
+        let run = |candidate: &Candidate| {
             runs += 1;
             fails(candidate).then(|| {
                 best = candidate.clone();
                 candidate.taken.clone()
             })
-        });
+        };
+        let shrunk = shrink(best.clone(), run, || true);
         (best, runs, shrunk)
     }
 
@@ -251,6 +300,21 @@ mod tests {
         });
         assert_eq!(best.taken, [order(17, 1), order(90, 3), order(199, 1)]);
         assert_eq!(shrunk, Shrunk::Fully);
+    }
+
+    #[test]
+    fn a_large_choice_becomes_small_in_few_runs() {
+        for least in [1, 2, 17, 1_000, 70_000, 4_400_000] {
+            let (best, runs, shrunk) = shrunk(vec![order(3, 4_500_000)], 0, |candidate| {
+                candidate.taken.iter().any(|taken| taken.choice >= least)
+            });
+            let [Taken { choice, .. }] = best.taken[..] else {
+                panic!("{best:?}")
+            };
+            assert!((least..=least + least / 8).contains(&choice), "{choice}");
+            assert!(runs < 60, "{runs} for {least}");
+            assert_eq!(shrunk, Shrunk::Fully);
+        }
     }
 
     #[test]
@@ -308,10 +372,23 @@ mod tests {
     }
 
     #[test]
+    fn no_run_begins_when_the_time_is_over() {
+        let left = Cell::new(7);
+        let taken = (0..5_000).map(|at| order(at, 1)).collect();
+        let best = Candidate { taken, entropy: 0 };
+        let run = |_: &Candidate| {
+            left.set(left.get() - 1);
+            None
+        };
+        let shrunk = shrink(best, run, || left.get() > 0);
+        assert_eq!((shrunk, left.get()), (Shrunk::Partly { runs: 7 }, 0));
+    }
+
+    #[test]
     fn the_number_of_runs_is_limited() {
         let all = (0..5_000).map(|at| order(at, 1)).collect();
         let (best, runs, shrunk) = shrunk(all, 0, |candidate| candidate.taken.len() == 5_000);
         assert_eq!((runs, best.taken.len()), (RUNS, 5_000));
-        assert_eq!(shrunk, Shrunk::Partly);
+        assert_eq!(shrunk, Shrunk::Partly { runs });
     }
 }

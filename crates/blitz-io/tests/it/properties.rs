@@ -84,6 +84,7 @@ fn eventually_has_a_deadline_in_simulated_time() {
         &Cause::Eventually {
             name: "done".into(),
             within,
+            ended: None,
             why: None
         }
     );
@@ -128,16 +129,22 @@ fn a_deadline_has_passed_if_the_clock_moves_past_it_early() {
 #[test]
 fn eventually_must_hold_before_the_end() {
     let failure = Builder::new().check(|| async {
+        time::sleep(Duration::from_secs(1)).await;
         sim::eventually("never", Duration::from_secs(5), || false);
+        time::sleep(Duration::from_secs(2)).await;
     });
+    let failure = failure.unwrap_err();
     assert_eq!(
-        failure.unwrap_err().cause(),
+        failure.cause(),
         &Cause::Eventually {
             name: "never".into(),
             within: None,
+            ended: Some((Duration::from_secs(3), Duration::from_secs(6))),
             why: None
         }
     );
+    let text = "`never` has not held by the end of the test (3s; its deadline is 6s)";
+    assert_eq!(failure.cause().to_string(), text);
 }
 
 #[test]

@@ -494,3 +494,58 @@ fn a_failure_leaves_nothing_behind() {
         assert_eq!(report.run(|| logged(Rc::default())).runs(), 5);
     }
 }
+
+/// A program for the next tests: it fails if they run it, in decisions that no line holds.
+#[test]
+fn fails_in_a_program() {
+    if std::env::var_os("FAILS").is_some() {
+        let builder = Builder::new().schedule(Schedule::Random).max_steps(3_000);
+        builder.from_env().run(|| {
+            println!("a run");
+            endless()
+        });
+    }
+}
+
+/// Runs that program with these variables. Returns its output and its errors, without those that the harness keeps.
+fn failing(variables: &[(&str, &str)]) -> (String, String) {
+    let ran = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "replay::fails_in_a_program"])
+        .env("FAILS", "1")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    assert!(!ran.status.success());
+    let [output, errors] =
+        [ran.stdout, ran.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    (output, errors)
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn a_failure_is_printed_before_it_is_shrunk() {
+    let (output, errors) = failing(&[]);
+    let line = "replay::fails_in_a_program: run 1 (seed 0) fails: it does not end in 3000 steps; \
+                shrinking (BLITZ_SIM_SEED=0 repeats it)\n";
+    assert!(errors.contains(line) && !output.contains(line), "{errors}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn a_seed_alone_runs_once_and_its_trace_is_in_a_file() {
+    let seed = ("BLITZ_SIM_SEED", "1");
+    let (output, errors) = failing(&[seed]);
+    assert_eq!(output.matches("a run\n").count(), 1, "{output}");
+    assert!(output.contains("not shrunk"), "{output}");
+    assert!(!errors.contains("; shrinking"), "{errors}");
+    let rest = output.split_once("to replay: BLITZ_SIM_TRACE=").unwrap().1;
+    let file = rest.split_whitespace().next().unwrap();
+    assert!(file.starts_with('@') && file.ends_with("replay.fails_in_a_program.trace"));
+    let (output, _) = failing(&[("BLITZ_SIM_TRACE", file)]);
+    assert_eq!(output.matches("a run\n").count(), 1, "{output}");
+    assert!(output.contains("\n  replay of the trace; "), "{output}");
+    // A search of one run.
+    let (output, errors) = failing(&[seed, ("BLITZ_SIM_SEEDS", "1")]);
+    assert!(output.matches("a run\n").count() > 1, "{output}");
+    assert!(errors.contains("; shrinking"), "{errors}");
+}

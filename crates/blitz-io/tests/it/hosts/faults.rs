@@ -410,6 +410,71 @@ fn faults_at_random_are_replayed_and_shrink() {
     }
 }
 
+/// Fails if the host crashes in a certain part of its period, which is half of it.
+async fn crashes_in_a_part_of_the_period() {
+    let is_bad = Rc::new(Cell::new(false));
+    sim::host("host", move |_| {
+        let is_bad = is_bad.clone();
+        async move {
+            assert!(!is_bad.get(), "it has crashed in that part");
+            let mut period = time::interval(Duration::from_millis(100));
+            loop {
+                period.tick().await;
+                sleep(Duration::from_millis(25)).await;
+                is_bad.set(true);
+                sleep(Duration::from_millis(50)).await;
+                is_bad.set(false);
+            }
+        }
+    });
+    sim::inject(Faults::new().crashes());
+    sleep(Duration::from_secs(40)).await;
+}
+
+#[test]
+fn faults_come_in_each_part_of_a_period() {
+    let builder = Builder::new().seeds(20);
+    let failure = builder.check(crashes_in_a_part_of_the_period).unwrap_err();
+    assert!(failure.faults().contains(": 1 crash\n"), "{failure}");
+    // The kind is on, the time of the crash, and that it comes.
+    assert!(failure.trace().len() <= 4, "{failure}");
+}
+
+#[test]
+fn the_times_of_faults_are_in_their_ranges() {
+    let hour = Duration::from_secs(3_600);
+    // Of the second range, a decision has no alternative for each microsecond.
+    for most in [hour, 1_000 * hour] {
+        let report = builder().run(move || async move {
+            let faults = Faults::new().pauses().interval(hour, most);
+            let host = sim::host("host", |_| pending::<()>());
+            sim::inject(faults.length(hour, hour).until(2_000 * hour));
+            sleep(hour - Duration::from_millis(2)).await;
+            assert!(!host.is_paused());
+            for _ in 0..1_000 {
+                sleep(hour).await;
+                sim::sometimes("a pause", host.is_paused());
+            }
+        });
+        assert!(report.happened("a pause") > 0);
+    }
+}
+
+#[test]
+fn kinds_of_faults_can_be_removed() {
+    let failure = builder()
+        .check(|| async {
+            sim::host("host", |_| pending::<()>());
+            let others = Faults::new().blackouts().kills().losses().pauses();
+            sim::inject(Faults::all().without(others));
+            sleep(Duration::from_millis(1)).await;
+            panic!("on purpose");
+        })
+        .unwrap_err();
+    let kinds = "  injected: none; switched off: crashes, partitions\n";
+    assert!(failure.faults().ends_with(kinds), "{failure}");
+}
+
 #[test]
 fn runs_with_faults_are_deterministic() {
     let test = || async {

@@ -63,22 +63,20 @@ fn a_failure_has_only_the_faults_that_it_needs() {
         let builder = Builder::new().seed(seed).allow_leaks(true);
         let failure = builder.check(retries_add_once).unwrap_err();
         let text = failure.to_string();
-        assert!(!text.contains("at most"), "{text}");
-        // One kind is left, and one fault of it: a crash, a pause, a cut, or links that lose packets.
+        assert!(!text.contains("fewer may be enough"), "{text}");
+        // One or two kinds are left, and one fault of each: a crash, a pause, a cut, or links that lose packets.
         let faults = failure.faults();
         let kinds = faults
             .split_once("injected: ")
             .and_then(|(_, rest)| rest.split_once(';'));
         let (kinds, off) = kinds.expect(faults);
-        assert!(
-            !kinds.contains(", ") && off.matches(", ").count() == 4,
-            "{faults}"
-        );
-        let begun: usize = [" crash", " kill", " pause", " cut", " change"]
+        let (kinds, off) = (kinds.split(", ").count(), off.split(", ").count());
+        assert!(kinds <= 2 && kinds + off == 6, "{faults}");
+        let begun: usize = [" crash", " kill", " pause", " cut", " change", " blackout"]
             .map(|kind| count(faults, kind))
             .iter()
             .sum();
-        assert_eq!(begun, 1, "{faults}");
-        assert!(failure.trace().len() < 10, "{text}");
+        assert_eq!(begun, kinds, "{faults}");
+        assert!(failure.trace().len() < 15, "{text}");
     }
 }
