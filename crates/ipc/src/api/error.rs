@@ -241,8 +241,8 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// The text of [`Error::Io`] contains that of the system's error, which is in the field, so `source` returns the
-/// source of that error: a report that prints a chain of errors has each text once.
+/// The text of [`Error::Io`] contains that of the system's error, so `source` returns the source of that error. A
+/// report that prints a chain of errors then has each text once.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {

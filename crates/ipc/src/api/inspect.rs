@@ -141,8 +141,8 @@ pub fn left_out(directory: Option<&Path>) -> Result<Vec<Error>, Error> {
 ///
 /// # Errors
 ///
-/// [`Error`] if the directory cannot be read, or a segment in it cannot be removed. All that can be removed are
-/// removed all the same: see [`clean_where`].
+/// [`Error`] if the directory cannot be read, or a segment in it cannot be removed. The others are removed: see
+/// [`clean_where`].
 pub fn clean() -> Result<Vec<String>, Error> {
     clean_where(None, |_| true)?.into_result()
 }

@@ -22,9 +22,9 @@
 //! name that begins with a dot and ends with `.part`, in the same directory. It is removed when
 //! the output is dropped, and by [`remove_on_signals`] and [`remove_unfinished`].
 //!
-//! On Unix, a file that replaces another one gets its permissions and, if the process may set them, its owner and
-//! group, before anything is written to it: the bytes are never open to more users than those of the file before. A
-//! file that is new gets the usual permissions, `0o666` without the bits of the umask.
+//! On Unix, a file that replaces another one gets its permissions. It also gets its owner and group, if the process
+//! may set them. This happens before anything is written: at no time can more users read it than the file before. A
+//! new file gets the usual permissions, `0o666` without the bits of the umask.
 //!
 //! Pipes, devices and open descriptors such as `/dev/stdout` are written directly.
 

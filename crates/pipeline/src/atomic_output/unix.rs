@@ -46,8 +46,8 @@ pub(super) fn duplicate(number: i32) -> io::Result<File> {
     borrowed.try_clone_to_owned().map(File::from)
 }
 
-/// Gives a new file, which is empty, the permissions of the file that it will replace, if there is one, and
-/// also the owner and the group as far as this process may set them.
+/// Gives a new, empty file the permissions of the file that it will replace, if there is one. It also sets the
+/// owner and the group, as far as this process may do that.
 ///
 /// If it keeps another group, that group gets only the permissions that every user had.
 pub(super) fn protect_as(file: &File, replaced: &Path) -> io::Result<()> {

@@ -319,7 +319,7 @@ impl std::error::Error for Broken {
     }
 }
 
-/// As programs print it that print an error and its sources.
+/// Programs print an error and then its sources.
 #[test]
 fn a_chain_of_errors_has_each_text_once() {
     let failed = iter(["1", "x"])
