@@ -56,8 +56,9 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
 
     /// Sets how many threads work in all: the calling one, and others that are started for
     /// the run, one after the other until the run ends. One is enough. The default is one for each
-    /// processor. (A run on tasks has this many tasks, and one more for each source and sink.) The
-    /// run has memory for all of them from the beginning, so use a number near that of the processors.
+    /// processor. (A run on tasks has this many tasks, and one more for each source and sink.)
+    ///
+    /// The run has memory for all of them from the beginning, so use a number near that of the processors.
     ///
     /// # Panics
     ///
