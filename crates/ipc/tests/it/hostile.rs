@@ -235,8 +235,8 @@ fn a_receiver_that_is_left_alone_in_an_overwritten_segment_says_so() {
             drop(sender);
             let received = receiver.recv_timeout(LONG).map(|message| message.to_vec());
             let case = format!("{builder:?} {first} {len} {sent:?}");
-            if sent.is_ok() && received.is_ok() {
-                assert_eq!(received.unwrap(), b"after", "{case}");
+            if let (Ok(()), Ok(message)) = (sent, &received) {
+                assert_eq!(message, b"after", "{case}");
                 let end = receiver.recv_timeout(LONG).map(|message| message.len());
                 assert_eq!(end, Err(RecvError::Corrupt), "{case}");
             } else {
