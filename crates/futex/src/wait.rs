@@ -25,6 +25,7 @@ use crate::{Scope, Unsupported, WaitResult, sys};
 /// });
 /// ```
 #[inline]
+#[cfg_attr(loom, track_caller)]
 pub fn wait(word: &AtomicU32, expected: u32) {
     sys::wait(word, expected, None, Scope::Private);
 }
@@ -49,6 +50,7 @@ pub fn wait(word: &AtomicU32, expected: u32) {
 /// ```
 #[inline]
 #[doc(alias = "wait_until")]
+#[cfg_attr(loom, track_caller)]
 pub fn wait_deadline(
     word: &AtomicU32,
     expected: u32,
@@ -130,6 +132,7 @@ pub fn wake_all(word: *const AtomicU32) -> usize {
 /// });
 /// ```
 #[inline]
+#[cfg_attr(loom, track_caller)]
 pub fn block_until_different(previous: u32, word: &AtomicU32) -> u32 {
     until_different(previous, word, Scope::Private)
 }
@@ -206,6 +209,7 @@ impl Scope {
 }
 
 #[inline]
+#[cfg_attr(loom, track_caller)]
 fn until_different(previous: u32, word: &AtomicU32, scope: Scope) -> u32 {
     loop {
         let current = word.load(Ordering::Acquire);

@@ -81,10 +81,13 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
     }
 }
 
-impl<E: std::error::Error + 'static> std::error::Error for Error<E> {
+/// The text of a failure contains that of the closure's error, so `source` returns the source of that error. A report
+/// that prints a chain of errors then has each text once. The error itself is in the field and in
+/// [`into_inner`](Error::into_inner).
+impl<E: std::error::Error> std::error::Error for Error<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Failed { error, .. } => Some(error),
+            Self::Failed { error, .. } => error.source(),
             _ => None,
         }
     }

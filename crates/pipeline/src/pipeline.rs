@@ -21,6 +21,9 @@ use crate::worker::{Read, Steps, work};
 /// slow older item.
 const TOKENS_PER_WORKER: usize = 4;
 
+/// The largest capacity. Each item in memory has its place from the beginning of the run.
+const MAX_CAPACITY: usize = 1 << 24;
+
 /// A complete pipeline: sources of `P`, stages, and sinks of `T`.
 ///
 /// Made by [`Stages::sink`](crate::Stages::sink) and related methods. Nothing happens until
@@ -52,8 +55,10 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
     }
 
     /// Sets how many threads work in all: the calling one, and others that are started for
-    /// the run. One is enough. The default is one for each processor. (A run on tasks has
-    /// this many tasks, and one more for each source and sink.)
+    /// the run, one after the other until the run ends. One is enough. The default is one for each
+    /// processor. (A run on tasks has this many tasks, and one more for each source and sink.)
+    ///
+    /// The run has memory for all of them from the beginning, so use a number near that of the processors.
     ///
     /// # Panics
     ///
@@ -85,14 +90,19 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
     }
 
     /// Sets how many items are in memory at most, from their reading to the end of their
-    /// writing. Any number is enough. The default is 4 for each worker.
+    /// writing. Any number is enough. The default is 4 for each worker. Each item has its place from
+    /// the beginning of the run, so a large capacity needs memory also if there are few items.
     ///
     /// # Panics
     ///
-    /// Panics if `items` is 0.
+    /// Panics if `items` is 0 or more than 2<sup>24</sup>.
     #[track_caller]
     pub fn capacity(mut self, items: usize) -> Self {
         assert!(items > 0, "a pipeline has room for at least one item");
+        assert!(
+            items <= MAX_CAPACITY,
+            "a pipeline has room for at most 2^24 items: each has its place from the beginning"
+        );
         self.capacity = Some(items);
         self
     }
@@ -116,7 +126,10 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
             sinks: self.sinks.len(),
             workers: self.workers,
             in_stages: self.in_stages.unwrap_or(usize::MAX),
-            capacity: self.capacity.unwrap_or(self.workers * TOKENS_PER_WORKER),
+            capacity: self.capacity.unwrap_or_else(|| {
+                let tokens = self.workers.saturating_mul(TOKENS_PER_WORKER);
+                tokens.min(MAX_CAPACITY)
+            }),
             ordered: self.ordered,
         }
     }
@@ -183,6 +196,10 @@ where
         let mut record = Wait::new(made_at);
         thread::scope(|scope| {
             for me in 0..workers {
+                // The first ones may have done all the work, or the run is cancelled.
+                if me > 0 && self.scheduler.has_ended() {
+                    break;
+                }
                 let thread = thread::Builder::new().name(format!("pipeline-{me}"));
                 let started = thread.spawn_scoped(scope, move || self.worker(me, make));
                 if started.is_err() {

@@ -216,6 +216,12 @@ impl Scheduler {
         self.release(state);
     }
 
+    /// Returns `true` if no worker is needed any more.
+    pub fn has_ended(&self) -> bool {
+        let state = self.state.lock();
+        self.cancelled.load(Relaxed) || state.stopped || state.is_over()
+    }
+
     /// Returns the item that every sink will write next.
     pub fn written(&self) -> u64 {
         self.state.lock().base

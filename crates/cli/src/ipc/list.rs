@@ -148,12 +148,7 @@ fn left_out(arguments: &Arguments) -> Result<String, Exit> {
     {
         return Ok(format!("There is no directory {} yet.\n", folder.display()));
     }
-    let reasons = reasons(arguments)?;
-    if reasons.is_empty() {
-        return Ok(String::new());
-    }
-    let lines: String = reasons.iter().map(|reason| format!("{reason}\n")).collect();
-    Ok(format!("\nLeft out:\n{lines}"))
+    Ok(super::left_out(reasons(arguments)?.iter()))
 }
 
 pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {

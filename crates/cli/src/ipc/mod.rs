@@ -74,6 +74,12 @@ struct Clean {
     dry_run: bool,
 }
 
+impl Clean {
+    fn includes(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|pattern| fits(pattern, name))
+    }
+}
+
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     match &arguments.action {
         Action::Ls => list::ls(arguments),
@@ -116,11 +122,16 @@ fn reasons(arguments: &Arguments) -> Result<Vec<Error>, Exit> {
 
 /// Returns `true` if this reason is about the file of a segment with this name.
 fn is_of(reason: &Error, name: &str) -> bool {
+    file_of(reason) == Some(OsStr::new(name))
+}
+
+/// Returns the name of the segment that the file of this reason would have.
+fn file_of(reason: &Error) -> Option<&OsStr> {
     match reason {
         Error::Foreign { path, .. } | Error::Permission { path } | Error::Io { path, .. } => {
-            path.file_stem() == Some(OsStr::new(name))
+            path.file_stem()
         }
-        _ => false,
+        _ => None,
     }
 }
 
@@ -166,19 +177,18 @@ fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo),
 
 fn clean(arguments: &Arguments, which: &Clean) -> Result<Exit, Exit> {
     let mut would = Vec::new();
-    let removed = blitz_io_ipc::clean_where(arguments.directory.as_deref(), |name| {
-        let is_named =
-            which.names.is_empty() || which.names.iter().any(|pattern| fits(pattern, name));
+    let cleaned = blitz_io_ipc::clean_where(arguments.directory.as_deref(), |name| {
+        let is_named = which.includes(name);
         if is_named && which.dry_run {
             would.push(name.to_owned());
         }
         is_named && !which.dry_run
     });
-    let removed: Vec<String> = removed.map_err(failed)?;
+    let cleaned = cleaned.map_err(failed)?;
     let (what, names) = if which.dry_run {
         ("would remove", would)
     } else {
-        ("removed", removed)
+        ("removed", cleaned.removed)
     };
     if arguments.json {
         output::print_json(&names)?;
@@ -195,7 +205,31 @@ fn clean(arguments: &Arguments, which: &Clean) -> Result<Exit, Exit> {
         let lines = names.iter().map(|name| format!("{what} {name}\n"));
         output::print(&lines.collect::<String>())?;
     }
-    Ok(Exit::Done)
+    if !arguments.json {
+        let reasons = reasons(arguments)?;
+        let named = reasons.iter().filter(|reason| is_about(reason, which));
+        output::print(&left_out(named))?;
+    }
+    let failures = cleaned.failed.iter();
+    let failures = failures.filter(|error| is_about(error, which));
+    let lines: Vec<_> = failures.map(ToString::to_string).collect();
+    if lines.is_empty() {
+        return Ok(Exit::Done);
+    }
+    Err(Exit::Failed(lines.join("\n")))
+}
+
+fn is_about(reason: &Error, which: &Clean) -> bool {
+    file_of(reason).is_none_or(|name| which.includes(&name.to_string_lossy()))
+}
+
+/// Says which files have names of segments, and are none.
+fn left_out<'a>(reasons: impl Iterator<Item = &'a Error>) -> String {
+    let lines: String = reasons.map(|reason| format!("{reason}\n")).collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    format!("\nLeft out:\n{lines}")
 }
 
 /// Returns `true` if the name fits the pattern, in which `*` stands for any text.

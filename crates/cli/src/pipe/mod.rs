@@ -23,7 +23,9 @@ Examples:
   blitz pipe sha256 *.iso                 checksums, as sha256sum prints them
 
 Several files become one output, one after the other, as with gzip -c and cat.
-The output appears under its name when it is complete, in place of what was there.
+The output appears under its name when it is complete, in place of what was there, and with
+its permissions. If an input is cut off or damaged, no file is written; standard output has
+all that could be read before that.
 
 Exit statuses:
   0    all was done; also if the reader of the output is gone

@@ -86,6 +86,39 @@ fn a_file_that_is_no_segment_is_named() {
     assert!(tried.contains(reason), "{tried}");
 }
 
+/// Neither a directory nor a pipe nor another file keeps `clean` from the segments.
+#[cfg(unix)]
+#[test]
+fn clean_removes_what_it_can_beside_files_that_are_no_segments() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = format!("--directory={}", place.path().display());
+    let segment = Route::builder().directory(place.path());
+    let sender = segment.sender("dead").unwrap();
+    let path = |name: &str| place.path().join(name);
+    std::fs::copy(path("dead.ring"), path("left.ring")).unwrap();
+    drop(sender);
+    std::fs::create_dir(path("a.ring")).unwrap();
+    std::fs::write(path("noise.ring"), [7; 5000]).unwrap();
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(path("z.ring"))
+        .status();
+    assert!(pipe.unwrap().success());
+    let clean = |arguments: &[&str]| {
+        let all = [&["ipc", "clean", &directory], arguments].concat();
+        expect(0, &all).out
+    };
+    let named = clean(&["--dry-run", "le*"]);
+    assert_eq!(named, "would remove left\n");
+    let cleaned = clean(&[]);
+    assert!(
+        cleaned.starts_with("removed left\n\nLeft out:\n"),
+        "{cleaned}"
+    );
+    for name in ["a.ring", "noise.ring", "z.ring"] {
+        assert!(cleaned.contains(name) && path(name).exists(), "{cleaned}");
+    }
+}
+
 /// A gateway answers at its socket with a table of the names that it carries.
 #[cfg(unix)]
 #[test]

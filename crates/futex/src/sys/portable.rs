@@ -26,6 +26,7 @@ pub(crate) fn has_wait_any() -> bool {
     false
 }
 
+#[cfg_attr(loom, track_caller)]
 pub(crate) fn wait<W: Word>(
     word: &W,
     expected: u32,

@@ -2,6 +2,9 @@
 //!
 //! Every operation on a loom object is a point at which the model checker may switch
 //! threads, so there is only one bucket and nothing else.
+//!
+//! With `LOOM_LOCATION`, loom reports the line of the call that sleeps. Functions from [`sleep`] up to the public
+//! ones have `track_caller` under loom, so that this is a line of the model.
 
 pub(super) use loom::sync::Condvar;
 use std::sync::PoisonError;
@@ -43,6 +46,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Waits on the condition variable. The clock handles deadlines.
+#[cfg_attr(loom, track_caller)]
 pub(super) fn sleep<'a, T>(
     condvar: &Condvar,
     guard: MutexGuard<'a, T>,

@@ -86,6 +86,7 @@ impl Table {
     }
 
     /// Sleeps on one word.
+    #[cfg_attr(loom, track_caller)]
     pub(super) fn wait<W: Word>(
         &self,
         word: &W,
@@ -145,6 +146,7 @@ pub(crate) fn bucket_of(address: usize, buckets: usize) -> usize {
     ((hash * buckets as u64) >> 32) as usize
 }
 
+#[cfg_attr(loom, track_caller)]
 fn sleep<W: Word>(
     bucket: &Bucket,
     words: &[(&W, u32)],

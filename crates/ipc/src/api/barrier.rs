@@ -89,7 +89,7 @@ impl Waiter for Barrier {
         let standing = self.arrived.map(|generation| parties.standing(generation));
         match standing {
             Some(Standing::Closed) => Ok(None),
-            Some(Standing::Broken) => Err(WaitError::Broken),
+            Some(Standing::Broken) => Err(self.endpoint.ended(WaitError::Broken)),
             Some(Standing::Open) | None => Ok(Some(BarrierWaitResult(false))),
         }
     }
@@ -247,7 +247,7 @@ impl Barrier {
         self.withdraw();
         let arrival = self.endpoint.segment.parties().arrive();
         match self.endpoint.checked(arrival)? {
-            Arrival::Broken => Err(WaitError::Broken),
+            Arrival::Broken => Err(self.endpoint.ended(WaitError::Broken)),
             Arrival::Last => {
                 self.endpoint.segment.notify_entry();
                 Ok(false)

@@ -57,7 +57,8 @@ impl Capacity {
     /// Returns the number of messages of this length.
     fn of(self, max_len: usize) -> usize {
         match self {
-            // A number that has no next power of two is refused when the segment is made.
+            // These numbers are refused when the segment is made.
+            Self::Messages(0) => 0,
             Self::Messages(count) => count.checked_next_power_of_two().unwrap_or(count),
             Self::Bytes(bytes) => match bytes / max_len.max(1) {
                 0 => 1,
@@ -95,8 +96,8 @@ impl Builder {
         }
     }
 
-    /// Sets how many messages the ring holds, rounded up to a power of two. The default is
-    /// 1024.
+    /// Sets how many messages the ring holds, from 1 to 2<sup>30</sup>, rounded up to a power of two.
+    /// The default is 1024. Opening a segment with another number is an error.
     #[must_use]
     pub fn capacity(mut self, messages: usize) -> Self {
         self.capacity = Some(Capacity::Messages(messages));

@@ -52,6 +52,12 @@ impl Waiter for Drain<'_> {
     fn attempt(&mut self) -> Result<Option<()>, WaitError> {
         let found = self.endpoint.segment.ring.find_sent(self.pending, self.end);
         self.pending = found.unwrap_or(self.end);
-        Ok(found.is_none().then_some(()))
+        if found.is_some() {
+            return Ok(None);
+        }
+        if !self.endpoint.is_intact() {
+            return Err(self.endpoint.found_corrupt());
+        }
+        Ok(Some(()))
     }
 }

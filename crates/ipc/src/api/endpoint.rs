@@ -35,10 +35,11 @@ use crate::api::error::Error;
 use crate::api::kind::Kind;
 use crate::api::registered::Registered;
 use crate::api::segment::{FIRST_PARTICIPANT, Segment};
+use crate::api::settings::Settings;
 use crate::api::sys;
 use crate::api::wait_policy::WaitPolicy;
 use crate::kernel::event_count::EventCount;
-use crate::kernel::memory::record;
+use crate::kernel::memory::{header, record};
 use crate::kernel::protocol::barrier::Parties;
 use crate::kernel::protocol::semaphore::Permits;
 use crate::kernel::ring::{Awaited, Corrupt, INACTIVE, SENDER};
@@ -131,8 +132,34 @@ impl Endpoint {
 
     #[cold]
     pub(crate) fn found_corrupt<E: Failure>(&mut self) -> E {
-        self.corrupt = true;
+        self.note_corrupt();
         E::CORRUPT
+    }
+
+    /// Notes that the segment was overwritten, also for the other participants: this one will
+    /// leave, and its leaving must not look like the end of a segment in order.
+    #[cold]
+    pub(crate) fn note_corrupt(&mut self) {
+        self.corrupt = true;
+        self.segment.mark_corrupt();
+    }
+
+    /// Returns `error`, which says that other participants have left or died, if the words that say
+    /// so can be believed. If the segment was overwritten, returns the error that says that.
+    #[cold]
+    pub(crate) fn ended<E: Failure>(&mut self, error: E) -> E {
+        if self.is_intact() {
+            error
+        } else {
+            self.found_corrupt()
+        }
+    }
+
+    /// Returns `false` if the segment was certainly overwritten.
+    #[cold]
+    pub(crate) fn is_intact(&self) -> bool {
+        let has_left = self.segment.role(self.me) == 0;
+        !has_left && self.segment.is_intact()
     }
 
     /// Returns this participant's doorbell, which the first call makes.
@@ -233,6 +260,35 @@ impl Drop for Endpoint {
 }
 
 impl Segment {
+    fn role(&self, participant: usize) -> u64 {
+        self.ring.memory.role(participant).load(Ordering::Acquire)
+    }
+
+    fn mark_corrupt(&self) {
+        let word = self.ring.memory.header(header::CORRUPT);
+        word.store(1, Ordering::Release);
+    }
+
+    /// Returns `true` if no participant has found the segment overwritten, and the words that have
+    /// few possible values have one of these.
+    fn is_intact(&self) -> bool {
+        let memory = &self.ring.memory;
+        let word = |offset| memory.header(offset).load(Ordering::Acquire);
+        let is_header_intact = word(header::CORRUPT) == 0
+            && Settings::read(word, word(header::SIZE)).is_ok_and(|read| read == self.settings);
+        is_header_intact && (0..self.settings.participants()).all(|it| self.is_record_intact(it))
+    }
+
+    fn is_record_intact(&self, participant: usize) -> bool {
+        let cursor = self.ring.memory.cursor(participant);
+        let role = self.role(participant);
+        if participant < self.settings.senders {
+            role <= Role::Sender as u64 && cursor.load(Ordering::Acquire) == INACTIVE
+        } else {
+            role == 0 || role == Role::Receiver as u64
+        }
+    }
+
     fn try_lock_record(&self, participant: usize) -> Result<bool, Error> {
         self.file
             .try_lock(FIRST_PARTICIPANT + participant)

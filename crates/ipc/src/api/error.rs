@@ -241,10 +241,12 @@ impl fmt::Display for Place<'_> {
     }
 }
 
+/// The text of [`Error::Io`] contains that of the system's error, so `source` returns the source of that error. A
+/// report that prints a chain of errors then has each text once.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { source, .. } => Some(source),
+            Self::Io { source, .. } => source.source(),
             _ => None,
         }
     }

@@ -297,7 +297,7 @@ impl Waiter for Listener {
         // The last notifier may have notified before it left.
         match self.attempt()? {
             Some(found) => Ok(Settled::Done(found)),
-            None if is_over => Err(WaitError::Disconnected),
+            None if is_over => Err(self.endpoint.ended(WaitError::Disconnected)),
             None => Ok(Settled::Waits(Awaited::Published)),
         }
     }

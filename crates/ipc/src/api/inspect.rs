@@ -141,9 +141,10 @@ pub fn left_out(directory: Option<&Path>) -> Result<Vec<Error>, Error> {
 ///
 /// # Errors
 ///
-/// [`Error`] if the directory cannot be read, or a file in it cannot be removed.
+/// [`Error`] if the directory cannot be read, or a segment in it cannot be removed. The others are removed: see
+/// [`clean_where`].
 pub fn clean() -> Result<Vec<String>, Error> {
-    clean_where(None, |_| true)
+    clean_where(None, |_| true)?.into_result()
 }
 
 /// Does the same as [`clean`] in `directory`.
@@ -152,7 +153,27 @@ pub fn clean() -> Result<Vec<String>, Error> {
 ///
 /// As [`clean`].
 pub fn clean_in(directory: &Path) -> Result<Vec<String>, Error> {
-    clean_where(Some(directory), |_| true)
+    clean_where(Some(directory), |_| true)?.into_result()
+}
+
+/// The segments that [`clean_where`] removed, and those that it could not remove.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Cleaned {
+    /// The names of the removed segments.
+    pub removed: Vec<String>,
+    /// Why segments could not be removed, one error for each. Files that are no segments of this user are not
+    /// among them: see [`left_out`].
+    pub failed: Vec<Error>,
+}
+
+impl Cleaned {
+    fn into_result(self) -> Result<Vec<String>, Error> {
+        match self.failed.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(self.removed),
+        }
+    }
 }
 
 /// Does the same as [`clean`], or as [`clean_in`] in a directory, but only with segments for whose names
@@ -161,29 +182,32 @@ pub fn clean_in(directory: &Path) -> Result<Vec<String>, Error> {
 ///
 /// ```
 /// # if blitz_io::ipc::is_supported() {
-/// let removed = blitz_io::ipc::clean_where(None, |name| name.starts_with("test-"))?;
-/// # drop(removed);
+/// let cleaned = blitz_io::ipc::clean_where(None, |name| name.starts_with("test-"))?;
+/// for error in &cleaned.failed {
+///     eprintln!("{error}");
+/// }
 /// # }
 /// # Ok::<(), blitz_io::ipc::Error>(())
 /// ```
 ///
 /// # Errors
 ///
-/// As [`clean`].
+/// [`Error`] if the directory cannot be read. A segment that cannot be removed does not stop the others from being
+/// removed.
 pub fn clean_where(
     directory: Option<&Path>,
     mut remove: impl FnMut(&str) -> bool,
-) -> Result<Vec<String>, Error> {
-    let mut removed = Vec::new();
+) -> Result<Cleaned, Error> {
+    let mut cleaned = Cleaned::default();
     for path in files_in(&directory_or_users(directory)?)? {
         let name = name_of(&path);
         match segment::remove_dead(&path, || remove(&name)) {
-            Ok(true) => removed.push(name),
+            Ok(true) => cleaned.removed.push(name),
             Ok(false) | Err(Error::Foreign { .. }) => {}
-            Err(error) => return Err(error),
+            Err(error) => cleaned.failed.push(error),
         }
     }
-    Ok(removed)
+    Ok(cleaned)
 }
 
 /// Returns this directory, or the user's own.

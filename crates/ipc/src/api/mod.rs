@@ -52,7 +52,8 @@ pub use error::{Error, IoError, NotifyError, RecvError, SendError, WaitError};
 pub use event::{Event, Listener, Notification, Notifier};
 pub use fingerprint::Fingerprint;
 pub use inspect::{
-    Participant, SegmentInfo, clean, clean_in, clean_where, is_supported, left_out, list, list_in,
+    Cleaned, Participant, SegmentInfo, clean, clean_in, clean_where, is_supported, left_out, list,
+    list_in,
 };
 pub use kind::{Kind, WhenFull};
 pub use kinds::{Channel, Queue, Route};

@@ -87,7 +87,10 @@ impl Waiter for RingReceiver {
             return Ok(Settled::Waits(Awaited::Published));
         }
         let awaited = self.endpoint.segment.ring.awaited_without_senders();
-        awaited.map(Settled::Waits).ok_or(RecvError::Disconnected)
+        match awaited {
+            Some(event) => Ok(Settled::Waits(event)),
+            None => Err(self.endpoint.ended(RecvError::Disconnected)),
+        }
     }
 
     /// Restores the cursor, in case another participant has overwritten it and made senders
@@ -331,7 +334,7 @@ impl RingReceiver {
                 let ring = &self.endpoint.segment.ring;
                 match ring.consume(self.endpoint.me, held.position) {
                     Ok(()) => self.endpoint.segment.notify_room(held.position),
-                    Err(Corrupt) => self.endpoint.corrupt = true,
+                    Err(Corrupt) => self.endpoint.note_corrupt(),
                 }
             }
         }
@@ -349,7 +352,7 @@ impl RingReceiver {
         let segment = &self.endpoint.segment;
         match segment.ring.put_back(self.endpoint.me, held.position) {
             Ok(()) => segment.notify_restored(),
-            Err(Corrupt) => self.endpoint.corrupt = true,
+            Err(Corrupt) => self.endpoint.note_corrupt(),
         }
     }
 

@@ -223,7 +223,7 @@ impl RingSender {
         let ring = &self.endpoint.segment.ring;
         match ring.give_up(self.endpoint.me, position) {
             Ok(()) => self.endpoint.segment.notify_published(position),
-            Err(Corrupt) => self.endpoint.corrupt = true,
+            Err(Corrupt) => self.endpoint.note_corrupt(),
         }
     }
 

@@ -21,6 +21,7 @@
 //! A participant opens the file twice: one description has its locks, the other is mapped
 //! and closed, since a forked child inherits the mapping (`sys/unix/forks.rs`).
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{Ordering, fence};
@@ -230,8 +231,13 @@ impl Segment {
 /// Removes the segment at `path` if it is this user's, no participant is alive, and `wanted` then returns
 /// `true`. Returns `true` if it did.
 pub(crate) fn remove_dead(path: &Path, wanted: impl FnOnce() -> bool) -> Result<bool, Error> {
+    use io::ErrorKind::{NotFound, PermissionDenied};
+    // A directory, a pipe or a link is no segment, whatever its name.
+    if fs::symlink_metadata(path).is_ok_and(|known| !known.is_file()) {
+        return Ok(false);
+    }
     let file = match SegmentFile::open(path, None) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) if matches!(error.kind(), NotFound | PermissionDenied) => return Ok(false),
         other => other.map_err(|error| Error::from_io("open", path, error))?,
     };
     let io = |error| Error::from_io("look at", path, error);

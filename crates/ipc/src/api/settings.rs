@@ -44,7 +44,10 @@ impl Settings {
             })
         };
         if !self.capacity.is_power_of_two() || self.capacity > 1 << 30 {
-            return fault("capacity", "must be a power of two up to 2^30");
+            return fault(
+                "capacity",
+                "must be from 1 to 2^30 messages, and is rounded up to a power of two",
+            );
         }
         if self.max_len == 0 || self.max_len as u64 > 1 << 40 {
             return fault("max_len", "must be from 1 byte to 2^40");

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use blitz_io_ipc::{
     Barrier, Builder, Channel, Event, Queue, RecvError, Route, Semaphore, SendError, SendOptions,
-    WhenFull,
+    WaitError, WhenFull,
 };
 
-use crate::common::{Place, Random};
+use crate::common::{LONG, Place, Random};
 
 const ROUNDS: usize = 12;
 const ROUND: Duration = Duration::from_millis(60);
@@ -207,4 +207,65 @@ fn words_of_a_ring_that_drops_may_hold_anything() {
 #[test]
 fn all_bytes_may_be_anything() {
     scribble(Channel::builder(), 0, 1);
+}
+
+fn overwrite(path: &Path, first: u64, len: usize) {
+    let mut random = Random(first + len as u64);
+    let words = (0..len / 8).flat_map(|_| random.next().to_le_bytes());
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    let bytes: Vec<u8> = words.collect();
+    file.write_all_at(&bytes, first).unwrap();
+}
+
+/// Each part of what lies before the messages: the header; the header and records; the tail.
+const PARTS: [(u64, usize); 4] = [(0, 1024), (0, 4096), (0, 8192), (1024, 8)];
+
+#[test]
+fn a_receiver_that_is_left_alone_in_an_overwritten_segment_says_so() {
+    for builder in [Route::builder(), Channel::builder(), Queue::builder()] {
+        for (first, len) in PARTS {
+            let place = Place::new();
+            let builder = place.in_it(builder.clone());
+            let mut receiver = builder.receiver("o").unwrap();
+            let mut sender = builder.sender("o").unwrap();
+            sender.send(b"before").unwrap();
+            assert_eq!(*receiver.recv().unwrap(), *b"before");
+            overwrite(&place.path().join("o.ring"), first, len);
+            let sent = sender.send(b"after");
+            drop(sender);
+            let received = receiver.recv_timeout(LONG).map(|message| message.to_vec());
+            let case = format!("{builder:?} {first} {len} {sent:?}");
+            if let (Ok(()), Ok(message)) = (sent, &received) {
+                assert_eq!(message, b"after", "{case}");
+                let end = receiver.recv_timeout(LONG).map(|message| message.len());
+                assert_eq!(end, Err(RecvError::Corrupt), "{case}");
+            } else {
+                assert_eq!(received, Err(RecvError::Corrupt), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_listener_that_is_left_alone_in_an_overwritten_segment_says_so() {
+    let place = Place::new();
+    let event = Event::builder(3).directory(place.path());
+    let mut listener = event.listener("o").unwrap();
+    let notifier = event.notifier("o").unwrap();
+    overwrite(&place.path().join("o.ring"), 0, 1024);
+    drop(notifier);
+    assert_eq!(listener.wait_timeout(LONG), Err(WaitError::Corrupt));
+}
+
+#[test]
+fn no_queue_is_drained_by_overwriting_it() {
+    let place = Place::new();
+    let builder = place.in_it(Queue::builder());
+    let mut sender = builder.sender("o").unwrap();
+    sender.send(b"lost").unwrap();
+    // The tail's zeros say that nothing was sent.
+    let path = place.path().join("o.ring");
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all_at(&[0; 4096], 0).unwrap();
+    assert_eq!(sender.drained_timeout(LONG), Err(WaitError::Corrupt));
 }

@@ -23,6 +23,7 @@ fn names_that_are_no_names_are_refused() {
 fn settings_out_of_range_are_refused() {
     let place = Place::new();
     let bad = [
+        Route::builder().capacity(0),
         Route::builder().capacity((1 << 30) + 1),
         Route::builder().capacity(usize::MAX),
         Route::builder().max_len(0),

@@ -22,6 +22,10 @@
 //! name that begins with a dot and ends with `.part`, in the same directory. It is removed when
 //! the output is dropped, and by [`remove_on_signals`] and [`remove_unfinished`].
 //!
+//! On Unix, a file that replaces another one gets its permissions. It also gets its owner and group, if the process
+//! may set them. This happens before anything is written: at no time can more users read it than the file before. A
+//! new file gets the usual permissions, `0o666` without the bits of the umask.
+//!
 //! Pipes, devices and open descriptors such as `/dev/stdout` are written directly.
 
 #[cfg(target_os = "linux")]
@@ -107,7 +111,10 @@ impl AtomicOutput {
             ));
         }
         let (file, temporary) = match unnamed(directory(path)) {
-            Some(file) => (file, None),
+            Some(file) => {
+                system::protect_as(&file, path)?;
+                (file, None)
+            }
             None => {
                 let (file, temporary) = create_named(path)?;
                 (file, Some(temporary))
@@ -248,16 +255,18 @@ impl Write for AtomicOutput {
     }
 }
 
-/// Creates a new file beside `path`.
+/// Creates a new file beside `path`, with the permissions of a file at `path`.
 fn create_named(path: &Path) -> io::Result<(File, PathBuf)> {
-    with_new_name(path, |name| {
+    let (file, temporary) = with_new_name(path, |name| {
         // Neither opens a file that exists nor follows a link.
         OpenOptions::new()
             .read(true)
             .write(true)
             .create_new(true)
             .open(name)
-    })
+    })?;
+    system::protect_as(&file, path).inspect_err(|_| drop(fs::remove_file(&temporary)))?;
+    Ok((file, temporary))
 }
 
 /// Calls `create` with random names beside `path` until one is not in use.

@@ -25,6 +25,11 @@ pub(super) fn descriptor(_directory: &Path, _name: &OsStr) -> Option<i32> {
     None
 }
 
+/// Does nothing: permissions are those of the directory.
+pub(super) fn protect_as(_file: &File, _replaced: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Returns standard output.
 #[cfg(windows)]
 pub(super) fn duplicate(_number: i32) -> io::Result<File> {

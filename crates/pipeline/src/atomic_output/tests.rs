@@ -47,6 +47,28 @@ fn a_file_gets_its_name_when_it_is_complete() {
     }
 }
 
+/// Also when it is copied, and never while it is written.
+#[test]
+fn a_replaced_file_keeps_its_permissions() {
+    let mode = |known: fs::Metadata| known.permissions().mode() & 0o777;
+    for create in WAYS {
+        for kept in [0o600, 0o640, 0o400, 0o755] {
+            let place = tempdir().unwrap();
+            let path = place.path().join("out");
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(kept)).unwrap();
+            let mut output = create(&path).unwrap();
+            assert_eq!(mode(output.file().metadata().unwrap()), kept);
+            output.write_all(b"new").unwrap();
+            let copied = copy(&mut output.file, &path).unwrap();
+            assert_eq!(mode(fs::metadata(copied).unwrap()), kept);
+            output.finish().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"new");
+            assert_eq!(mode(fs::metadata(&path).unwrap()), kept);
+        }
+    }
+}
+
 #[test]
 fn a_file_that_cannot_be_linked_is_copied() {
     let place = tempdir().unwrap();

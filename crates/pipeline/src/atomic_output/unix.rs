@@ -1,10 +1,10 @@
 //! Descriptors and the identity of files on Unix.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
 /// Device, number, and whether it is a character device.
@@ -44,4 +44,31 @@ pub(super) fn duplicate(number: i32) -> io::Result<File> {
     // no open descriptor, and which neither reads nor writes.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     borrowed.try_clone_to_owned().map(File::from)
+}
+
+/// Gives a new, empty file the permissions of the file that it will replace, if there is one. It also sets the
+/// owner and the group, as far as this process may do that.
+///
+/// If it keeps another group, that group gets only the permissions that every user had.
+pub(super) fn protect_as(file: &File, replaced: &Path) -> io::Result<()> {
+    let replaced = match fs::metadata(replaced) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    let access = |known: &Metadata| (known.uid(), known.gid(), known.mode() & 0o777);
+    // Some file systems have the same permissions for all files, and refuse to set others.
+    if access(&file.metadata()?) == access(&replaced) {
+        return Ok(());
+    }
+    // No other user may open it until its owner is known.
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    // Only a privileged process may give a file away. The group alone may be one of its own.
+    _ = fchown(file, Some(replaced.uid()), None);
+    _ = fchown(file, None, Some(replaced.gid()));
+    let mut mode = replaced.mode() & 0o777;
+    if file.metadata()?.gid() != replaced.gid() {
+        let of_others = mode & 0o007;
+        mode = mode & 0o707 | of_others << 3;
+    }
+    file.set_permissions(Permissions::from_mode(mode))
 }

@@ -316,16 +316,38 @@ pub fn is_bgzf(beginning: &[u8]) -> bool {
 }
 
 /// Returns a source that reads blocks of `size` bytes (the last one may be shorter).
+///
+/// If reading fails, the bytes before that are a block, and the error comes after it.
 pub fn blocks<R: Read>(mut input: R, size: usize) -> impl FnMut() -> io::Result<Option<Vec<u8>>> {
+    error_after_last(move |block| {
+        block.reserve(size);
+        let read = input.by_ref().take(size as u64).read_to_end(block);
+        read.map(drop)
+    })
+}
+
+/// Returns a source of the blocks that `read` fills, until one is empty. `read` may fill a block in part and then
+/// fail: the error comes after that block.
+fn error_after_last(
+    mut read: impl FnMut(&mut Vec<u8>) -> io::Result<()>,
+) -> impl FnMut() -> io::Result<Option<Vec<u8>>> {
+    let mut failed = None;
     move || {
-        let mut block = Vec::with_capacity(size);
-        input.by_ref().take(size as u64).read_to_end(&mut block)?;
+        if let Some(error) = failed.take() {
+            return Err(error);
+        }
+        let mut block = Vec::new();
+        match read(&mut block) {
+            Err(error) if block.is_empty() => return Err(error),
+            Err(error) => failed = Some(error),
+            Ok(()) => {}
+        }
         Ok((!block.is_empty()).then_some(block))
     }
 }
 
 /// Returns a source that inflates ordinary gzip into blocks of `size` bytes: see
-/// [`MemberReader`].
+/// [`MemberReader`]. Content before something that is missing or wrong is a block, as with [`blocks`].
 pub fn inflate<R: BufRead>(input: R, size: usize) -> impl FnMut() -> io::Result<Option<Vec<u8>>> {
     blocks(MemberReader::new(input), size)
 }
@@ -338,27 +360,32 @@ pub fn inflate<R: BufRead>(input: R, size: usize) -> impl FnMut() -> io::Result<
 pub fn bgzf_blocks<R: Read>(input: R, size: usize) -> impl FnMut() -> io::Result<Option<Vec<u8>>> {
     let mut input = BufReader::with_capacity(size.max(BGZF_MAX), input);
     let mut ended_well = false;
-    move || {
-        let mut blocks = Vec::with_capacity(size.min(BGZF_MAX) + BGZF_MAX);
+    error_after_last(move |blocks| {
+        blocks.reserve(size.min(BGZF_MAX) + BGZF_MAX);
         let mut content = 0;
         // Blocks can be a thousand times smaller than their content, and empty.
         while blocks.len().max(content) < size {
             let start = blocks.len();
             let is_end = ended_well && members::ended(&mut input)?;
-            if is_end || !read_block(&mut input, &mut blocks)? {
+            if is_end {
                 break;
+            }
+            match read_block(&mut input, blocks) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    blocks.truncate(start);
+                    return Err(error);
+                }
             }
             ended_well = blocks[start..] == BGZF_END;
             content += stated_len(&blocks[start..])?;
         }
-        if !blocks.is_empty() {
-            Ok(Some(blocks))
-        } else if ended_well {
-            Ok(None)
-        } else {
-            Err(cut_off())
+        if blocks.is_empty() && !ended_well {
+            return Err(cut_off());
         }
-    }
+        Ok(())
+    })
 }
 
 /// Appends a block. Returns `false` at the end of the input.

@@ -1,7 +1,8 @@
 //! Errors, panics and cancellation: a pipeline stops in order and reports why.
 
+use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use blitz_io_pipeline::{Control, Error, Place, async_joined, batches, iter, joined, source};
 use blitz_io_testing::file_of_panic;
@@ -301,4 +302,65 @@ fn a_panic_over_an_argument_names_the_callers_file() {
         file_of_panic(push_away),
     ];
     assert_eq!(places, [file!(); 9]);
+}
+
+#[derive(Debug)]
+struct Broken(std::num::ParseIntError);
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("broken")
+    }
+}
+
+impl std::error::Error for Broken {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// Programs print an error and then its sources.
+#[test]
+fn a_chain_of_errors_has_each_text_once() {
+    let failed = iter(["1", "x"])
+        .try_map(|text| text.parse::<u32>().map_err(Broken))
+        .for_each(drop)
+        .workers(2)
+        .run();
+    let error = failed.unwrap_err();
+    let mut texts = vec![error.to_string()];
+    let mut next = std::error::Error::source(&error);
+    while let Some(source) = next {
+        texts.push(source.to_string());
+        next = source.source();
+    }
+    let expected = [
+        "item 1, in a stage: broken",
+        "invalid digit found in string",
+    ];
+    assert_eq!(texts, expected);
+}
+
+#[test]
+fn a_capacity_beyond_memory_is_refused_with_the_line_of_the_call() {
+    let pipeline = || iter::<_, Infallible>(0..3).map(|n| n).for_each(drop);
+    let place = file_of_panic(|| drop(pipeline().capacity(usize::MAX)));
+    assert_eq!(place, file!());
+    pipeline().capacity(1 << 12).run().unwrap();
+}
+
+#[test]
+fn no_worker_is_started_after_the_end() {
+    let started = AtomicUsize::new(0);
+    let control = Control::new();
+    control.cancel();
+    let start = || started.fetch_add(1, Ordering::Relaxed);
+    let ended = iter(0..3)
+        .map_with(start, |_, n| Ok::<_, Infallible>(n))
+        .for_each(drop)
+        .workers(10_000)
+        .control(&control)
+        .run();
+    assert_eq!(ended, Err(Error::Cancelled { written: 0 }));
+    assert_eq!(started.into_inner(), 1);
 }

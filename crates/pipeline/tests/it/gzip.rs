@@ -109,6 +109,32 @@ fn a_file_that_is_cut_off_is_an_error_wherever_it_is() {
     }
 }
 
+/// As `gzip -dc` does, for files that are smaller than one block of content, too.
+#[test]
+fn all_content_before_a_cut_comes_before_the_error() {
+    fn until_error(mut next: impl FnMut() -> io::Result<Option<Vec<u8>>>) -> (Vec<u8>, ErrorKind) {
+        let mut all = Vec::new();
+        loop {
+            match next() {
+                Ok(Some(block)) => all.extend(block),
+                Ok(None) => unreachable!("the file is cut off"),
+                Err(error) => return (all, error.kind()),
+            }
+        }
+    }
+    let text = text(3000);
+    let one = gzip(&text, 3000, 6);
+    // The checksum is cut off.
+    let cut = &one[..one.len() - 1];
+    let expected = (text.clone(), ErrorKind::UnexpectedEof);
+    assert_eq!(until_error(inflate(cut, 1 << 18)), expected);
+    let two = bgzf(&text, 1000, 6);
+    let whole = &two[..two.len() - BGZF_END.len()];
+    let cut = &two[..two.len() - 1];
+    let expected = (whole.to_vec(), ErrorKind::UnexpectedEof);
+    assert_eq!(until_error(bgzf_blocks(cut, 1 << 20)), expected);
+}
+
 #[test]
 fn a_changed_byte_never_panics() {
     let text = text(2000);

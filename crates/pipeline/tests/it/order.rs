@@ -188,11 +188,18 @@ fn a_stage_makes_none_one_or_many() {
 #[test]
 fn each_worker_makes_its_state_once() {
     let made = AtomicUsize::new(0);
+    // The run does not end before all workers have begun.
+    let all = std::sync::Barrier::new(4);
     let mut count = 0;
     batches::<_, Infallible>(0..10_000, 10)
         .map_with(
             || made.fetch_add(1, Ordering::Relaxed),
-            |_, batch: Vec<u64>| Ok(batch.len()),
+            |_, batch: Vec<u64>| {
+                if batch[0] < 4 * 10 {
+                    all.wait();
+                }
+                Ok(batch.len())
+            },
         )
         .for_each(|length| count += length)
         .workers(4)

@@ -27,6 +27,8 @@ pub mod header {
     pub const LAYOUT: usize = 16;
     pub const SIZE: usize = 24;
     pub const READY: usize = 32;
+    /// Not 0 after a participant has found that the segment was overwritten.
+    pub const CORRUPT: usize = 40;
     pub const KIND: usize = 48;
     pub const CAPACITY: usize = 56;
     pub const MAX_LEN: usize = 64;
