@@ -54,8 +54,10 @@ impl Member {
         let programs = targets.filter(|it| it["kind"][0] == "bin");
         let programs = programs.filter_map(|it| it["name"].as_str());
         let mut programs: Vec<String> = programs.map(str::to_owned).collect();
-        let name = |key: &str| package[key].as_str();
-        let rank = |it: &String| (name("default_run") != Some(it), name("name") != Some(it));
+        let given = |key: &str| package[key].as_str();
+        let rank = |it: &String| {
+            (given("default_run") != Some(it.as_str()), given("name") != Some(it.as_str()))
+        };
         programs.sort_by_key(rank);
         Some(Member {
             manifest: package["manifest_path"].as_str()?.into(),
