@@ -105,7 +105,9 @@ fn each_task_has_one_end() {
     let events = text["events"].as_array().unwrap();
     for id in ids {
         let task = id.parse::<u64>().unwrap() << 1 | 1;
-        let ends = events.iter().filter(|row| row[0] == TASK_END && row[4] == task);
+        let ends = events
+            .iter()
+            .filter(|row| row[0] == TASK_END && row[4] == task);
         assert_eq!(ends.count(), 1, "{id}");
     }
 }

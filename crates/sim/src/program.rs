@@ -223,7 +223,11 @@ mod tests {
     fn a_recorded_program_gets_the_variables_that_it_had() {
         let set = |name: &str, value: &str| (name.into(), value.into());
         let mut program = Program::new("/bin/true", [] as [&str; 0]);
-        program.variables = vec![set("BLITZ_INSPECT", "1"), set("BLITZ_LINT", ""), set("A", "")];
+        program.variables = vec![
+            set("BLITZ_INSPECT", "1"),
+            set("BLITZ_LINT", ""),
+            set("A", ""),
+        ];
         let program = program.with_variables_of_libraries();
         let of = |wanted: &str| {
             let all = program.variables.iter().filter(|(name, _)| name == wanted);

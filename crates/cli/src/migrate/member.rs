@@ -56,7 +56,10 @@ impl Member {
         let mut programs: Vec<String> = programs.map(str::to_owned).collect();
         let given = |key: &str| package[key].as_str();
         let rank = |it: &String| {
-            (given("default_run") != Some(it.as_str()), given("name") != Some(it.as_str()))
+            (
+                given("default_run") != Some(it.as_str()),
+                given("name") != Some(it.as_str()),
+            )
         };
         programs.sort_by_key(rank);
         Some(Member {
