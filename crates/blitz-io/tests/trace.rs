@@ -91,7 +91,7 @@ fn each_task_has_one_end() {
     const TASK_END: u64 = 36;
     let ids = runtime().block_on(async {
         let complete = spawn(async {});
-        let aborted = spawn(std::future::pending());
+        let aborted = spawn(std::future::pending::<()>());
         aborted.abort();
         let closure = spawn_blocking(|| ());
         let ids = [complete.id(), aborted.id(), closure.id()].map(|id| id.to_string());
