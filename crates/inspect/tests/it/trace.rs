@@ -601,7 +601,7 @@ fn a_task_that_has_ended_is_in_no_state() {
         .task_end(15.0, 3)
         .wait_end(15.5, 3, MUTEX, SESSIONS, LOCK)
         .wake(16.0, 3, thread(2))
-        // Another one lives on.
+        // Task 4 lives on.
         .spawn(0.0, 4, thread(1), ACTOR)
         .poll(0.0, 4)
         .end(100.0, 4);
