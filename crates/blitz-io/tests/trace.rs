@@ -85,6 +85,33 @@ fn count(name: &str) -> usize {
     spans.iter().filter(|span| span["name"] == name).count()
 }
 
+/// A report needs to know when a task has ended: its wakers may still be called.
+#[test]
+fn each_task_has_one_end() {
+    const TASK_END: u64 = 36;
+    let ids = runtime().block_on(async {
+        let complete = spawn(async {});
+        let aborted = spawn(std::future::pending::<()>());
+        aborted.abort();
+        let closure = spawn_blocking(|| ());
+        let ids = [complete.id(), aborted.id(), closure.id()].map(|id| id.to_string());
+        complete.await.unwrap();
+        assert!(aborted.await.unwrap_err().is_cancelled());
+        closure.await.unwrap();
+        ids
+    });
+    let text: serde_json::Value =
+        serde_json::from_str(&blitz_io_observe::trace::recording()).unwrap();
+    let events = text["events"].as_array().unwrap();
+    for id in ids {
+        let task = id.parse::<u64>().unwrap() << 1 | 1;
+        let ends = events
+            .iter()
+            .filter(|row| row[0] == TASK_END && row[4] == task);
+        assert_eq!(ends.count(), 1, "{id}");
+    }
+}
+
 #[test]
 fn a_request_follows_the_tasks_that_it_spawns() {
     repeat("spawns", || {

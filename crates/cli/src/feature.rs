@@ -23,7 +23,11 @@ pub fn is_in(program: &Path) -> Option<bool> {
 /// Returns the exit for a program that has succeeded and written no record, with commands to try. `begin`: what happened.
 /// `command`: `lint` or `trace`. `words`: the program and its arguments.
 pub fn missing(begin: &str, command: &str, words: &[OsString]) -> Exit {
-    let idle = "takes no lock and polls no task";
+    let idle = if shell::is_cargo_test(words) {
+        "runs no test, or takes no lock and polls no task"
+    } else {
+        "takes no lock and polls no task"
+    };
     let has_feature = match shell::cargo_command(words) {
         Some(_) => words.iter().any(|word| is_named(&word.to_string_lossy())),
         None => words.first().and_then(|program| is_in(program.as_ref())) == Some(true),

@@ -34,6 +34,12 @@ pub fn cargo_command(words: &[OsString]) -> Option<usize> {
     is_cargo.then(|| 1 + usize::from(words.get(1).is_some_and(has_toolchain)))
 }
 
+/// Returns `true` if the words are `cargo test`, whose filter may select no test.
+pub fn is_cargo_test(words: &[OsString]) -> bool {
+    let command = cargo_command(words).and_then(|place| words.get(place));
+    command.is_some_and(|command| ["test", "t", "nextest"].iter().any(|it| command == it))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +62,18 @@ mod tests {
             assert_eq!(cargo_command(&words), place, "{words:?}");
         }
         assert_eq!(cargo_command(&[]), None);
+    }
+
+    #[test]
+    fn tests_of_cargo_are_known() {
+        for (words, is_test) in [
+            ("cargo test --features inspect transfer", true),
+            ("cargo +1.85 t", true),
+            ("cargo run test", false),
+            ("./server test", false),
+        ] {
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            assert_eq!(is_cargo_test(&words), is_test, "{words:?}");
+        }
     }
 }

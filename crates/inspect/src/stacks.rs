@@ -44,8 +44,9 @@ mod system {
     use crate::frames::frames;
     use crate::graph::is_unknown;
     use crate::long_poll::in_long_poll;
+    use crate::origin::{Origin, origin};
     use crate::outside::{Seen, look};
-    use crate::snapshot::{Snapshot, Stack, Waiter};
+    use crate::snapshot::{Frame, Snapshot, Stack, Waiter};
     use crate::unwind::callers;
 
     use super::Way;
@@ -69,20 +70,21 @@ mod system {
             .into_iter()
             .map(|(thread, system)| {
                 let Seen { state, stack } = look(system);
-                let (copied, missing) = match way {
-                    Way::Outside => (stack, without_signal(&state)),
+                let (copied, refused) = match way {
+                    Way::Outside => (stack, None),
                     Way::Signals => match capture(system, end.min(Instant::now() + LIMIT)) {
-                        Ok(copied) => (Some(copied), String::new()),
-                        Err(reason) => (stack, format!("not the whole stack: {reason}")),
+                        Ok(copied) => (Some(copied), Some(String::new())),
+                        Err(reason) => (stack, Some(format!("not the whole stack: {reason}"))),
                     },
                 };
                 let addresses = copied.map(|(registers, stack)| callers(registers, &stack));
                 let frames = addresses.iter().flatten().flat_map(|&a| frames(a));
+                let frames: Vec<Frame> = frames.collect();
                 Stack {
                     thread,
-                    frames: frames.collect(),
+                    missing: refused.unwrap_or_else(|| without_signal(&state, &frames)),
+                    frames,
                     state,
-                    missing,
                 }
             })
             .collect();
@@ -93,11 +95,15 @@ mod system {
     }
 
     /// Says why a stack that was read from outside may have no more functions.
-    fn without_signal(state: &str) -> String {
-        let reason = if state.starts_with("sleeps in") {
+    fn without_signal(state: &str, frames: &[Frame]) -> String {
+        let is_of_program =
+            |frame: &Frame| origin(&frame.function, &frame.location) == Origin::Program;
+        let reason = if !state.starts_with("sleeps in") {
+            "the system shows no stack of a thread that runs"
+        } else if frames.iter().any(is_of_program) {
             "what the system shows without a signal to the thread"
         } else {
-            "the system shows no stack of a thread that runs"
+            "cut off here, before a function of the program: the system shows no more without a signal to the thread"
         };
         format!("{reason}; `blitz why --stacks` sends one")
     }
@@ -177,6 +183,19 @@ mod system {
 
         fn far() -> Instant {
             Instant::now() + Duration::from_secs(600)
+        }
+
+        #[test]
+        fn a_stack_without_a_function_of_the_program_says_that_it_is_cut_off() {
+            let frame = |function: &str, location: &str| Frame {
+                function: function.into(),
+                location: location.into(),
+            };
+            let mut frames = vec![frame("std::thread::functions::sleep", "")];
+            let text = |frames: &[Frame]| without_signal("sleeps in clock_nanosleep", frames);
+            assert!(text(&frames).starts_with("cut off here"));
+            frames.push(frame("orders::burn", "/orders/src/lib.rs:120"));
+            assert!(text(&frames).starts_with("what the system shows"));
         }
 
         #[test]

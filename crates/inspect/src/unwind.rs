@@ -12,8 +12,8 @@
 //! Of a thread that sleeps, the system tells two registers only. That is enough for functions that keep the
 //! stack pointer. A function with a frame pointer, as those of the standard library are, needs that register,
 //! which only one of the inner functions may have saved. Otherwise the frame ends where the stack has the address
-//! behind an instruction that calls just this function: the nearest such place counts. A function that is reached
-//! by a jump ends the list.
+//! behind an instruction that calls just this function: the nearest such place counts. A call through a register counts if
+//! an instruction shortly before it has loaded the function's address. A function that is reached by a jump ends the list.
 
 use std::ffi::{c_int, c_void};
 use std::slice;
@@ -190,13 +190,48 @@ fn calls(address: u64, start: u64) -> bool {
     match (first, second) {
         (_, 0xe8) => target == start,
         // Through a table of addresses.
-        (0xff, 0x15) => {
-            let mut is_known = false;
-            in_module(target, |_| is_known = true);
-            is_known && memory(target, 8) == start.to_le_bytes()
-        }
-        _ => false,
+        (0xff, 0x15) => is_in_table(target, start),
+        // `distance` ends with the instruction.
+        _ => matches!(distance, [_, _, 0xff, 0xd0..=0xd7]) && is_loaded_before(address, start),
     }
+}
+
+/// Returns `true` if an instruction shortly before this address loads `start` into a register. So calls a program that the
+/// compiler has not optimised.
+fn is_loaded_before(address: u64, start: u64) -> bool {
+    /// The distance in which such an instruction is.
+    const NEAR: u64 = 64;
+    /// Its length.
+    const LENGTH: u64 = 7;
+    let Some(first) = address.checked_sub(NEAR) else {
+        return false;
+    };
+    let bytes = memory(first, NEAR as usize);
+    let mut all = (first + LENGTH..).zip(bytes.windows(LENGTH as usize));
+    all.any(|(next, instruction)| {
+        let &[0x48 | 0x4c, code, register, ref distance @ ..] = instruction else {
+            return false;
+        };
+        let Ok(distance) = <[u8; 4]>::try_from(distance) else {
+            return false;
+        };
+        let target = next.wrapping_add_signed(i32::from_le_bytes(distance).into());
+        // A distance from the next instruction.
+        let is_near = register & 0xc7 == 0x05;
+        match code {
+            // The address itself, or one from a table.
+            0x8d => is_near && target == start,
+            0x8b => is_near && is_in_table(target, start),
+            _ => false,
+        }
+    })
+}
+
+/// Returns `true` if the word at this address of the program, or of a library, is `start`.
+fn is_in_table(place: u64, start: u64) -> bool {
+    let mut is_known = false;
+    in_module(place, |_| is_known = true);
+    is_known && memory(place, 8) == start.to_le_bytes()
 }
 
 /// Calls `use_it` with the module that has this address, if there is one.
@@ -273,4 +308,34 @@ unsafe extern "C" fn visit<F: FnMut(&Module<'_>)>(
     // The address is in no other module.
     _ = found();
     1
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// Returns code that loads this function's address into a register, with `code` and a distance, and calls it 20 bytes later.
+    fn call(code: u8, place: impl Fn(u64) -> u64) -> Vec<u8> {
+        let mut bytes = vec![0x90; 128];
+        let next = bytes.as_ptr() as u64 + 107;
+        let distance = place(next).wrapping_sub(next) as i32;
+        bytes[100..103].copy_from_slice(&[0x48, code, 0x05]);
+        bytes[103..107].copy_from_slice(&distance.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_call_through_a_register_is_known_by_the_instruction_that_loads_it() {
+        let function = |next| next + 1_000;
+        let loads = call(0x8d, function);
+        let after = loads.as_ptr() as u64 + 127;
+        let start = loads.as_ptr() as u64 + 107 + 1_000;
+        assert!(is_loaded_before(after, start));
+        assert!(!is_loaded_before(after, start + 1));
+        // Before it, and another instruction.
+        assert!(!is_loaded_before(after - 40, start));
+        let other = call(0x89, function);
+        let start = other.as_ptr() as u64 + 107 + 1_000;
+        assert!(!is_loaded_before(other.as_ptr() as u64 + 127, start));
+    }
 }

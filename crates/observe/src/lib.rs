@@ -36,7 +36,7 @@
 //! | a future is driven by a thread | [`Root::blocking`] | records |
 //! | a closure goes to a thread for blocking work | [`About`] | records |
 //! | a scope is polled, has a child, polls it | [`Members`], [`OfScope`], [`ChildRecord`] | records |
-//! | a task is spawned, or woken, or yields | [`trace::spawned`], [`trace::woken`], [`trace::yielded`] | records: events for `blitz trace` |
+//! | a task is spawned, or woken, or yields, or ends | [`trace::spawned`], [`trace::woken`], [`trace::yielded`], [`trace::ended`] | records: events for `blitz trace` |
 //! | a runtime calls wakers | [`trace::Waking`] | records: the source of the wake-ups |
 //! | a request begins, and ends | [`trace::request`] | records: events for `blitz trace` |
 //! | a job of a pool is queued, run and awaited | [`trace::RunsJob`] and others | records: events for `blitz trace` |

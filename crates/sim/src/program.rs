@@ -4,12 +4,29 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::shared::random::extend;
 
 /// The variables that the object reads: children are allowed, files are in memory.
 const EXEC: &str = "BLITZ_SIM_EXEC";
 const FILES: &str = "BLITZ_SIM_FS";
+/// The variables of the libraries that change what a program does: recorders that it starts, how it does input and output, and
+/// the simulation that it is itself.
+const OF_LIBRARIES: [&str; 12] = [
+    "BLITZ_INSPECT",
+    "BLITZ_IO_URING",
+    "BLITZ_LINT",
+    "BLITZ_SIM_EVENTS",
+    "BLITZ_SIM_SCHEDULE",
+    "BLITZ_SIM_SEED",
+    "BLITZ_SIM_SEEDS",
+    "BLITZ_SIM_THREADS",
+    "BLITZ_SIM_TIME",
+    "BLITZ_SIM_TRACE",
+    "BLITZ_TRACE",
+    "BLITZ_TRACE_EVENTS",
+];
 
 /// A program, its arguments and its folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +37,8 @@ pub struct Program {
     pub arguments: Vec<OsString>,
     /// Folder in which it runs; `None` is the current one.
     pub folder: Option<PathBuf>,
-    /// Variables that it gets beside those of this process.
+    /// Variables that it gets beside those of this process. One of the libraries (`BLITZ_INSPECT` and so on) whose value is
+    /// empty is taken from it.
     pub variables: Vec<(OsString, OsString)>,
 }
 
@@ -88,6 +106,33 @@ impl Program {
     )]
     pub(crate) fn may_exec(&self) -> bool {
         self.variables.iter().any(|(name, _)| name == EXEC)
+    }
+
+    /// Returns this program with the variables of the libraries as it gets them from this process, so that it does the same where
+    /// these variables are others. Those that it has already stay.
+    pub(crate) fn with_variables_of_libraries(mut self) -> Program {
+        for name in OF_LIBRARIES {
+            if !self.variables.iter().any(|(own, _)| own == name) {
+                let value = std::env::var_os(name).unwrap_or_default();
+                self.variables.push((name.into(), value));
+            }
+        }
+        self
+    }
+
+    /// Changes the variables that a process of the program inherits.
+    #[cfg_attr(
+        not(all(target_os = "linux", target_arch = "x86_64")),
+        allow(dead_code)
+    )]
+    pub(crate) fn set_variables(&self, command: &mut Command) {
+        for (name, value) in &self.variables {
+            if value.is_empty() && OF_LIBRARIES.iter().any(|own| name == own) {
+                command.env_remove(name);
+            } else {
+                command.env(name, value);
+            }
+        }
     }
 
     /// Returns the file, looked up in `PATH` if the name has no slash.
@@ -167,4 +212,37 @@ pub(crate) fn unsuitable(file: &Path) -> io::Result<Option<&'static str>> {
     let name = path.and_then(|path| path.rsplit(|byte| *byte == b'/').next());
     let is_of_musl = name.is_some_and(|name| name.starts_with(b"ld-musl-"));
     Ok(is_of_musl.then_some("is linked with musl, and only programs of glibc can be simulated"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run is repeated with the variables that it had, whatever those of the repeating process are.
+    #[test]
+    fn a_recorded_program_gets_the_variables_that_it_had() {
+        let set = |name: &str, value: &str| (name.into(), value.into());
+        let mut program = Program::new("/bin/true", [] as [&str; 0]);
+        program.variables = vec![
+            set("BLITZ_INSPECT", "1"),
+            set("BLITZ_LINT", ""),
+            set("A", ""),
+        ];
+        let program = program.with_variables_of_libraries();
+        let of = |wanted: &str| {
+            let all = program.variables.iter().filter(|(name, _)| name == wanted);
+            all.map(|(_, value)| value.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(of("BLITZ_INSPECT"), ["1"]);
+        assert_eq!(of("BLITZ_LINT"), [""]);
+        for name in OF_LIBRARIES {
+            assert_eq!(of(name).len(), 1, "{name}");
+        }
+        let mut command = Command::new("true");
+        program.set_variables(&mut command);
+        let all: Vec<_> = command.get_envs().collect();
+        assert!(all.contains(&("BLITZ_INSPECT".as_ref(), Some("1".as_ref()))));
+        assert!(all.contains(&("BLITZ_LINT".as_ref(), None)));
+        assert!(all.contains(&("A".as_ref(), Some("".as_ref()))));
+    }
 }

@@ -118,9 +118,9 @@ impl Simulator {
             .read(true)
             .open(path_of(&output))?;
         let mut command = Command::new(&file);
+        program.set_variables(&mut command);
         command
             .args(&program.arguments)
-            .envs(program.variables.iter().map(|(name, value)| (name, value)))
             .env("LD_PRELOAD", path_of(object))
             .env("BLITZ_SIM", "1")
             .stdin(Stdio::null())

@@ -51,7 +51,7 @@ impl Trace {
     ///
     /// Fails if the program's file or the folder cannot be read.
     pub fn new(program: &Program, plan: &Plan, outcome: &Outcome) -> io::Result<Trace> {
-        let mut named = program.clone();
+        let mut named = program.clone().with_variables_of_libraries();
         named.path = program.file()?;
         if named.folder.is_none() {
             named.folder = Some(std::env::current_dir()?);

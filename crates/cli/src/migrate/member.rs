@@ -18,7 +18,7 @@ pub struct Member {
     pub tokio: String,
     /// What its features do not enable yet: a feature, and the value that enables the one of a dependency.
     pub missing: Vec<(&'static str, String)>,
-    /// The programs of the package.
+    /// The programs of the package: first the one that `cargo run` runs, or else the one with the package's name.
     pub programs: Vec<String>,
 }
 
@@ -53,11 +53,20 @@ impl Member {
         let targets = package["targets"].as_array().into_iter().flatten();
         let programs = targets.filter(|it| it["kind"][0] == "bin");
         let programs = programs.filter_map(|it| it["name"].as_str());
+        let mut programs: Vec<String> = programs.map(str::to_owned).collect();
+        let given = |key: &str| package[key].as_str();
+        let rank = |it: &String| {
+            (
+                given("default_run") != Some(it.as_str()),
+                given("name") != Some(it.as_str()),
+            )
+        };
+        programs.sort_by_key(rank);
         Some(Member {
             manifest: package["manifest_path"].as_str()?.into(),
             tokio: name,
             missing: missing.collect(),
-            programs: programs.map(str::to_owned).collect(),
+            programs,
         })
     }
 
@@ -169,6 +178,20 @@ mod tests {
             let found: Vec<_> = found.map(|(name, value)| (*name, &value[..])).collect();
             assert_eq!(found, missing);
             assert_eq!(member.programs, ["appd"]);
+        }
+    }
+
+    /// A load generator may come before the service in the alphabet.
+    #[test]
+    fn the_first_program_is_the_default_or_that_of_the_package() {
+        for (default, first) in [(None, "orders"), (Some("worker"), "worker")] {
+            let targets = ["load", "orders", "worker"];
+            let targets = targets.map(|name| json!({"kind": ["bin"], "name": name}));
+            let package = json!({
+                "name": "orders", "manifest_path": "/app/Cargo.toml", "default_run": default,
+                "dependencies": [tokio(None, false, None)], "features": {}, "targets": targets,
+            });
+            assert_eq!(Member::of(&package).unwrap().programs[0], first);
         }
     }
 

@@ -3,7 +3,7 @@
 //! A task is in one of three states. It *runs* while a thread polls it, and within a poll it may block the thread.
 //! It is *runnable* from its spawn, or the wake-up, to the next poll. In between it *waits*: from the end of a poll
 //! to the first wake-up, which has its waker. The task waited for the object whose wait ends first in the next poll;
-//! if none ends, for the latest.
+//! if none ends, for the latest. After its end it is in none of them, although its wakers may still be called.
 //!
 //! A thread or task that waits for jobs of a fork-join pool may run others meanwhile.
 
@@ -27,7 +27,7 @@ pub(super) struct Life {
     pub(super) spawn: Option<Spawn>,
     /// The time that its polls lost, in the order of time.
     pub(super) delays: Vec<Delay>,
-    /// Its last poll has ended, as far as the recording says.
+    /// Its last poll has ended, or its future was dropped, as far as the recording says.
     pub(super) ended: Option<u64>,
 }
 
@@ -130,6 +130,8 @@ enum State {
     Waits,
     Ready,
     Queues,
+    /// It has ended. Its wakers may still be called, and waits of its future end while that is dropped.
+    Ended,
 }
 
 impl Lives {
@@ -181,8 +183,7 @@ impl Lives {
         for (waiter, mut state) in now {
             let life = lives.lives.entry(waiter).or_default();
             state.settle(life);
-            if matches!(state.did, State::Waits) && state.pending.is_empty() {
-                // A task that is complete waits for nothing.
+            if state.is_complete() {
                 life.ended = Some(state.since);
                 continue;
             }
@@ -337,6 +338,9 @@ impl Now {
     fn note(&mut self, event: &Event, life: &mut Life) {
         let at = event.at;
         match event.what {
+            What::WaitEnd(wait) => self.end_wait(wait, life, at),
+            _ if matches!(self.did, State::Ended) => {}
+            What::TaskEnd => self.end(life, at),
             What::Spawn {
                 parent,
                 is_job,
@@ -385,7 +389,6 @@ impl Now {
                     self.did = State::Blocks(wait, 1);
                 }
             },
-            What::WaitEnd(wait) => self.end_wait(wait, life, at),
             What::JobBegins { .. } => {
                 self.close(life, at, Ender::Unknown);
                 self.outer.push(self.did);
@@ -397,6 +400,23 @@ impl Now {
             }
             _ => {}
         }
+    }
+
+    /// Returns `true` if its last poll has ended with a result. A task that is complete waits for nothing.
+    fn is_complete(&self) -> bool {
+        matches!(self.did, State::Waits) && self.pending.is_empty()
+    }
+
+    /// Its future is about to be dropped: by its last poll, or because it was aborted.
+    fn end(&mut self, life: &mut Life, at: u64) {
+        self.settle(life);
+        if self.is_complete() {
+            life.ended = Some(self.since);
+        } else {
+            self.close(life, at, Ender::Unknown);
+            life.ended = Some(at);
+        }
+        self.did = State::Ended;
     }
 
     fn end_wait(&mut self, wait: For, life: &mut Life, at: u64) {
@@ -427,7 +447,7 @@ impl Now {
     /// Ends the present segment.
     fn close(&mut self, life: &mut Life, at: u64, by: Ender) {
         let did = match self.did {
-            State::Unknown => None,
+            State::Unknown | State::Ended => None,
             State::Runs => Some(Did::Run),
             State::Blocks(wait, _) => Some(Did::Wait(Some(wait), by)),
             State::Waits => {

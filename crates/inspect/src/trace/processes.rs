@@ -316,6 +316,7 @@ impl Moved {
             | What::Reason { .. }
             | What::Aborted { .. }
             | What::WaitDropped
+            | What::TaskEnd
             | What::Processor { .. }
             | What::Peer { .. } => what,
         }

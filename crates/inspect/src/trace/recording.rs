@@ -192,6 +192,8 @@ pub(super) enum What {
     },
     /// The next wait of the waiter that ends does so because its future is dropped.
     WaitDropped,
+    /// The task has ended, or was aborted.
+    TaskEnd,
 }
 
 /// Why a task is aborted.
@@ -579,6 +581,7 @@ fn event(row: &Row, children: &Children, owners: Owners) -> Option<Event> {
             location,
         },
         35 => What::WaitDropped,
+        36 => What::TaskEnd,
         // A newer version may have more.
         _ => return None,
     };

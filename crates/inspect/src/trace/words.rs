@@ -377,6 +377,7 @@ impl<'a> Writer<'a> {
             };
             match event.what {
                 _ if !is_own => continue,
+                What::TaskEnd => continue,
                 What::WaitDropped => {
                     next.insert(event.waiter);
                     continue;
@@ -637,6 +638,7 @@ impl<'a> Writer<'a> {
             | What::Delay { .. }
             | What::Processor { .. }
             | What::WaitDropped
+            | What::TaskEnd
             | What::Reason { .. } => {
                 return None;
             }

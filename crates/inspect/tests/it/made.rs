@@ -71,6 +71,11 @@ impl Made {
         self.row(2, at, 0, 0, (task(id), thread(1)), 0)
     }
 
+    /// The future of the task is about to be dropped.
+    pub(crate) fn task_end(&mut self, at: f64, id: u64) -> &mut Self {
+        self.row(36, at, 0, 0, (task(id), 0), 0)
+    }
+
     pub(crate) fn wait(
         &mut self,
         at: f64,

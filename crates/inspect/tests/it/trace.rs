@@ -577,6 +577,95 @@ fn without_requests_the_report_is_about_tasks() {
     assert_eq!(two_tasks_and_a_lock().report().tasks, []);
 }
 
+/// Wakers of a task may be called in its last poll, and after it. It is not ready then, and nothing polls it.
+#[test]
+fn a_task_that_has_ended_is_in_no_state() {
+    let mut made = Made::default();
+    made.spawn(0.0, 1, thread(1), MAIN)
+        .poll(1.0, 1)
+        .wake(2.0, 1, thread(2))
+        .end(3.0, 1)
+        .task_end(3.0, 1)
+        .wake(4.0, 1, thread(2))
+        // Its last poll ends without a wake-up, which comes later.
+        .spawn(0.0, 2, thread(1), MAIN)
+        .poll(3.0, 2)
+        .end(4.0, 2)
+        .task_end(4.5, 2)
+        .wake(5.0, 2, thread(2))
+        // It is aborted while it waits, and its wait ends when its future is dropped.
+        .spawn(0.0, 3, thread(1), MAIN)
+        .poll(4.0, 3)
+        .wait(5.0, 3, MUTEX, SESSIONS, LOCK)
+        .end(5.0, 3)
+        .task_end(15.0, 3)
+        .wait_end(15.5, 3, MUTEX, SESSIONS, LOCK)
+        .wake(16.0, 3, thread(2))
+        // Task 4 lives on.
+        .spawn(0.0, 4, thread(1), ACTOR)
+        .poll(0.0, 4)
+        .end(100.0, 4);
+    let report = made.report();
+    let main = report.tasks.iter().find(|one| one.at == "main.rs:1");
+    let main = main.unwrap();
+    let found: Vec<_> = (main.categories.iter())
+        .map(|(category, nanos)| (*category, *nanos as f64 / 1e6))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Category::Lock, 10.0),
+            (Category::Runnable, 1.0 + 3.0 + 4.0),
+            (Category::Running, 2.0 + 1.0 + 1.0),
+        ]
+    );
+}
+
+/// The time of a task, from its spawn to its end, is the sum of its states, whatever wakes it and whenever.
+#[test]
+fn the_states_of_a_task_are_its_time() {
+    const TASKS: u64 = 4;
+    const END: u64 = 400;
+    let mut random = Random(7);
+    let mut late = 0;
+    for _ in 0..300 {
+        let mut made = Made::default();
+        let mut expected = 0.0;
+        for id in 1..=TASKS {
+            // A life: polls and pauses, which begin and end at random times, one after the other.
+            let mut times: Vec<u64> = (0..7).map(|_| random.below(END / 2)).collect();
+            times.sort_unstable();
+            let times: Vec<f64> = times.into_iter().map(|time| time as f64).collect();
+            made.spawn(times[0], id, thread(1), MAIN);
+            for poll in times[1..].chunks(2) {
+                made.poll(poll[0], id);
+                if random.below(2) == 0 {
+                    made.wait(poll[0], id, MUTEX, SESSIONS, LOCK);
+                    made.wait_end(poll[1], id, MUTEX, SESSIONS, LOCK);
+                }
+                made.end(poll[1], id);
+            }
+            made.task_end(times[6], id);
+            expected += times[6] - times[0];
+            for _ in 0..4 {
+                let at = random.below(END) as f64;
+                late += u32::from(at > times[6]);
+                if at > times[0] {
+                    made.wake(at, id, thread(2));
+                }
+            }
+        }
+        made.spawn(0.0, 9, thread(1), ACTOR)
+            .poll(0.0, 9)
+            .end(END as f64, 9);
+        let report = made.report();
+        let main = report.tasks.iter().find(|one| one.at == "main.rs:1");
+        let sums = main.unwrap().categories.iter().map(|(_, nanos)| nanos);
+        assert_eq!(sums.sum::<u64>() as f64 / 1e6, expected, "{}", made.text());
+    }
+    assert!(late > 100, "{late}");
+}
+
 #[test]
 fn the_future_of_block_on_and_a_closure_have_lines_of_their_own() {
     let root = (1 << 52) + 1;

@@ -810,6 +810,10 @@ pub mod trace {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn ended(_id: u64) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn advanced(_by: Duration) {}
 
     /// See `rings.rs`.

@@ -93,6 +93,12 @@ impl<F> Root<F> {
     }
 }
 
+impl<F> Drop for Root<F> {
+    fn drop(&mut self) {
+        trace::ended(self.id);
+    }
+}
+
 /// # Safety
 ///
 /// The pointer is to the state of a root that exists.

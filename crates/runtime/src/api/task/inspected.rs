@@ -28,6 +28,12 @@ pin_project! {
         #[pin]
         future: F,
     }
+
+    impl<F> PinnedDrop for Inspected<F> {
+        fn drop(this: Pin<&mut Self>) {
+            trace::ended(this.id.as_u64());
+        }
+    }
 }
 
 /// Adds the record to a task's future.
@@ -95,6 +101,14 @@ pin_project! {
         id: Id,
         #[pin]
         future: F,
+    }
+
+    impl<F> PinnedDrop for InspectedJob<F> {
+        fn drop(this: Pin<&mut Self>) {
+            if this.about.for_record().is_some() {
+                trace::ended(this.id.as_u64());
+            }
+        }
     }
 }
 

@@ -106,10 +106,12 @@ pub(super) enum Code {
     Aborted,
     /// The next wait of the task or thread that ends does so because its future is dropped.
     WaitDropped,
+    /// The task has ended: its future is about to be dropped. A wake-up after that runs nothing.
+    TaskEnd,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 35] = [
+    pub(super) const ALL: [Self; 36] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -145,6 +147,7 @@ impl Code {
         Self::Processor,
         Self::Aborted,
         Self::WaitDropped,
+        Self::TaskEnd,
     ];
 }
 

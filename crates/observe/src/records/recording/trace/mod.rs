@@ -38,7 +38,7 @@ pub(in crate::records::recording) use delays::Delays;
 pub use jobs::{AwaitsJob, RunsJob, job_queued};
 pub use messages::{awaits_processes, received, sent};
 pub use points::{
-    Abort, Source, Waking, aborted, advanced, noted, spawned, wakes_because, woken, yielded,
+    Abort, Source, Waking, aborted, advanced, ended, noted, spawned, wakes_because, woken, yielded,
 };
 pub(in crate::records::recording) use points::{
     acquired, child_polled, child_spawned, child_woken, dropped_at_point, note_spawn, operates,

@@ -134,6 +134,19 @@ pub(in crate::records::recording) fn note_spawn(
     });
 }
 
+/// The task with this number has ended, or is aborted: its future is about to be dropped.
+#[inline]
+pub fn ended(id: u64) {
+    if is_on() {
+        note_task_end(id);
+    }
+}
+
+#[inline(never)]
+fn note_task_end(id: u64) {
+    record(Event::new(Code::TaskEnd, Waiter::task(id).word(), 0));
+}
+
 /// The current task or thread spawns a child, which the future of its scope polls.
 #[cold]
 #[inline(never)]
