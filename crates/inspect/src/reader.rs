@@ -389,7 +389,8 @@ pub(crate) fn judged_at_rest(threads: &[u32]) -> (Snapshot, Vec<Finding>) {
         ..Sleepers::default()
     };
     let read = records::read_chosen(|brief| selection.has(brief));
-    let snapshot = with_objects(of_records(&selection, system, read));
+    let mut snapshot = with_objects(of_records(&selection, system, read));
+    snapshot.is_finished = true;
     let findings = findings(&snapshot, &snapshot);
     (snapshot, findings)
 }

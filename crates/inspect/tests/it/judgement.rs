@@ -156,6 +156,35 @@ fn a_cycle_of_locks_whose_tasks_also_wait_for_sockets_is_a_probable_deadlock() {
     assert!(text.contains(sockets), "{text}");
 }
 
+/// Nothing of a finished simulation can end it, however short its waits are; also if all threads sleep.
+#[test]
+fn a_cycle_of_locks_in_a_finished_simulation_is_certain_and_the_only_finding() {
+    let mut snapshot = crossed_handlers();
+    for wait in &mut snapshot.waits {
+        wait.waiting_ms = 1;
+    }
+    snapshot.waits.push(Wait {
+        blocks_thread: true,
+        ..wait_of(9, H(3), Kind::BlockOn)
+    });
+    snapshot.all_asleep = Some(1);
+    let live = findings(&snapshot, &snapshot);
+    assert_eq!(live.len(), 1, "{live:#?}");
+    assert_eq!(live[0].kind, "all-asleep");
+    snapshot.is_finished = true;
+    let [finding] = &*findings(&snapshot, &snapshot) else {
+        panic!("one finding is expected");
+    };
+    let kind = (finding.certainty, &*finding.kind);
+    assert_eq!(kind, (Certainty::Certain, "deadlock"));
+    assert_eq!(finding.waiters, [T(1), T(2)]);
+    assert_eq!(finding.further, []);
+    assert!(
+        finding.summary.ends_with(" wait for each other"),
+        "{finding:#?}"
+    );
+}
+
 /// The handlers of axum also wait for the end of the service. Another wait may be for anything.
 #[test]
 fn a_cycle_of_locks_says_what_would_end_it() {
