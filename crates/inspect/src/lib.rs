@@ -134,7 +134,7 @@ pub use report::{report, report_within};
 pub use snapshot::{
     Certainty, ChildOf, Contention, End, Fill, Finding, Frame, Group, Hosted, Job, LeftOut, Maker,
     Monitor, Object, Overdue, Peer, Process, ProcessState, Resource, Runtime, Scheduler, Serves,
-    Snapshot, Spawned, Stack, Task, TaskState, Thread, Wait, Waiter, Waiting, Worker,
+    Snapshot, Spawned, Stack, Task, TaskState, Thread, Timer, Wait, Waiter, Waiting, Worker,
 };
 pub use tree::tree;
 #[doc(hidden)]
