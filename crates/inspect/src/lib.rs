@@ -19,6 +19,7 @@ mod alike;
 mod all_asleep;
 mod behind_outside;
 mod chain;
+mod connections;
 mod dot;
 mod families;
 mod findings;

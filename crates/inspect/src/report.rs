@@ -7,6 +7,7 @@ use blitz_io_observe::collections::HashSet;
 use blitz_io_observe::{Kind, Mode, counted};
 
 use crate::alike::{Block, blocks, without_waits};
+use crate::connections::without_own_of_connections;
 use crate::graph::Graph;
 use crate::lines::Lines;
 use crate::names::{
@@ -73,7 +74,8 @@ pub fn report_of_failure(snapshot: &Snapshot, findings: &[Finding]) -> String {
     let waits = findings.iter().flat_map(|finding| &finding.waits);
     let told: HashSet<Waiter> = waits.map(|wait| wait.waiter).collect();
     let is_new = |waiter: &Waiter| !told.contains(waiter);
-    let waits = snapshot.waits.iter().filter(|wait| is_new(&wait.waiter));
+    let (mut waits, _) = without_own_of_connections(snapshot);
+    waits.retain(|wait| is_new(&wait.waiter));
     let blocks = blocks(snapshot, waits);
     let mut without = without_waits(snapshot);
     without.retain(|(waiter, _)| is_new(waiter));
@@ -96,8 +98,16 @@ fn describe_all(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
     describe_findings(text, snapshot, findings, false);
     describe_notes(text, snapshot, findings);
     summarise(text, snapshot);
-    let blocks = blocks(snapshot, &snapshot.waits);
+    let (waits, own) = without_own_of_connections(snapshot);
+    let blocks = blocks(snapshot, waits);
     describe_tasks(text, snapshot, &blocks, &without_waits(snapshot));
+    if own != 0 {
+        let more = counted(own, "more wait");
+        text.line(
+            "  ",
+            &format!("and {more} of these tasks for their clients, or for the end of the service"),
+        );
+    }
     describe_left_out(text, snapshot);
     for missing in &snapshot.missing {
         text.line("", missing);
@@ -376,11 +386,15 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     if let Some(place) = created {
         text.line("    ", &format!("created at {place}"));
     }
-    let roles = [
-        (HELD, object.holder),
-        ("last sender", object.sender),
-        ("last receiver", object.receiver),
-    ];
+    let sender = ("last sender", object.sender);
+    let receiver = ("last receiver", object.receiver);
+    // Those that can end the wait come first. That the waiter has used its own side says nothing.
+    let (other, own) = match wait.semantics.mode {
+        Mode::Send => (receiver, sender),
+        _ => (sender, receiver),
+    };
+    let own = (own.0, own.1.filter(|&user| user != wait.waiter));
+    let roles = [(HELD, object.holder), other, own];
     for (role, waiter) in roles {
         if let Some(waiter) = waiter {
             let since = match role {
