@@ -2,7 +2,7 @@
 //!
 //! A server such as axum's polls the socket of a connection, to learn that the client goes away, and the channel that ends the
 //! service. A hang in a handler has these lines for each connection, and they say nothing about it. So the list of all waits
-//! leaves them out where the task has a wait with a line of the program.
+//! leaves them out where the task has a wait with a line of the program, or blocks its thread.
 
 use blitz_io_observe::collections::HashSet;
 use blitz_io_observe::{Mode, SOCKET};
@@ -12,7 +12,10 @@ use crate::snapshot::{Snapshot, Wait, Waiter};
 
 /// Returns the waits of a snapshot that a list shows, and the number of the others.
 pub(crate) fn without_own_of_connections(snapshot: &Snapshot) -> (Vec<&Wait>, usize) {
-    let of_program = snapshot.waits.iter().filter(|wait| is_of_program(wait));
+    let of_program = snapshot
+        .waits
+        .iter()
+        .filter(|wait| wait.blocks_thread || is_of_program(wait));
     let handlers: HashSet<Waiter> = of_program.map(|wait| wait.waiter).collect();
     let is_own = |wait: &&Wait| handlers.contains(&wait.waiter) && is_of_connection(wait);
     let (own, shown): (Vec<&Wait>, Vec<&Wait>) = snapshot.waits.iter().partition(is_own);
@@ -20,7 +23,7 @@ pub(crate) fn without_own_of_connections(snapshot: &Snapshot) -> (Vec<&Wait>, us
 }
 
 /// Returns `true` if a wait has a line of the program.
-fn is_of_program(wait: &Wait) -> bool {
+pub(crate) fn is_of_program(wait: &Wait) -> bool {
     !wait.location.is_empty() && origin("", &wait.location) == Origin::Program
 }
 

@@ -15,6 +15,7 @@ use crate::names::{
     with_role, within_process,
 };
 use crate::objects::{created_at, is_numbered};
+use crate::origin::{Origin, origin};
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, Stack, TaskState, Wait,
     Waiter,
@@ -376,6 +377,9 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     if let Some(place) = place.filter(|place| !target.ends_with(place) && created != Some(place)) {
         text.line("    ", &format!("at {place}"));
     }
+    if let Some(place) = of_stack(snapshot, wait) {
+        text.line("    ", &format!("at {place}"));
+    }
     if let Some(awaited) = of_awaited(snapshot, wait) {
         text.line("    ", &awaited);
     }
@@ -442,6 +446,21 @@ fn of_barrier(snapshot: &Snapshot, object: &Object, parties: u32) -> String {
     let waits = snapshot.waits.iter();
     let here = waits.filter(|wait| wait.object.as_ref().is_some_and(|at| at.id == object.id));
     format!("{} of {parties} are here", here.count())
+}
+
+/// Returns the innermost line of the program on the stack of a thread that sleeps in a wait without a line.
+fn of_stack<'a>(snapshot: &'a Snapshot, wait: &Wait) -> Option<&'a str> {
+    if !wait.blocks_thread || !wait.location.is_empty() {
+        return None;
+    }
+    let mut stacks = snapshot.stacks.iter();
+    let stack = stacks.find(|stack| stack.thread == wait.thread)?;
+    let mut frames = stack.frames.iter();
+    let of_program = frames.find(|frame| {
+        let has_line = !frame.location.is_empty();
+        has_line && origin(&frame.function, &frame.location) == Origin::Program
+    })?;
+    Some(short(&of_program.location))
 }
 
 /// Returns where the task was spawned for which a wait is that does not know its own line.

@@ -1098,6 +1098,52 @@ fn threads_that_are_all_asleep_have_the_waits_of_children() {
     }
 }
 
+/// Both workers wait for a lock of std, in polls of tasks 5 and 6. Task 7 was polled before, and waits for a socket.
+#[test]
+fn workers_that_are_all_blocked_come_before_what_no_worker_polls() {
+    let sleeps = |id, task| Wait {
+        blocks_thread: true,
+        ..wait_of(id, T(task), Kind::Futex)
+    };
+    let asks = Wait {
+        kind: blitz_io_observe::SOCKET.into(),
+        source: Some("read from 192.0.2.7:80".into()),
+        location: "src/lib.rs:96".into(),
+        ..wait_of(3, T(7), Kind::Readable)
+    };
+    let worker = || blitz_io_inspect::Worker::default();
+    let runtime = |workers| blitz_io_inspect::Runtime {
+        workers,
+        scheduler: Some(blitz_io_inspect::Scheduler::default()),
+        ..blitz_io_inspect::Runtime::default()
+    };
+    let summary = |workers| {
+        let snapshot = Snapshot {
+            all_asleep: Some(1),
+            runtimes: Some(vec![runtime(workers)]),
+            ..snapshot(
+                vec![task(5, 1), task(6, 1), task(7, 1)],
+                vec![sleeps(1, 5), sleeps(2, 6), asks.clone()],
+            )
+        };
+        let found = findings(&snapshot, &snapshot);
+        let mut found = found.into_iter();
+        let finding = found.find(|finding| finding.kind == "all-asleep");
+        finding.expect("all threads sleep").summary
+    };
+    assert_eq!(
+        summary(vec![worker(), worker()]),
+        "all 2 workers are blocked, so no socket is read and no timer fires: task 5 \"t5\", task 6 \"t6\" block in a poll. \
+         What they wait for may be held by a task that can no longer be polled: task 7 \"t7\" waits for socket (read from \
+         192.0.2.7:80) at src/lib.rs:96"
+    );
+    let other = summary(vec![worker(), worker(), worker()]);
+    assert!(
+        other.contains("no thread is left that could wake one"),
+        "{other}"
+    );
+}
+
 #[test]
 fn a_probable_circle_says_what_else_could_end_it() {
     let summary = |change: fn(&mut Wait)| {
