@@ -72,11 +72,11 @@ pub(crate) fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
                     of_reasons(snapshot, &reasons),
                 ),
             },
-            if snapshot.handles_signals {
-                "; only a handler of a signal could"
-            } else {
-                ""
-            },
+            match (snapshot.handles_signals, &blocked) {
+                (false, _) => "",
+                (true, None) => "; only a handler of a signal could",
+                (true, Some(_)) => "; only a handler of a signal could end that",
+            }
         ),
         waiters,
         waits: waits

@@ -457,7 +457,8 @@ fn of_stack<'a>(snapshot: &'a Snapshot, wait: &Wait) -> Option<&'a str> {
     let stack = stacks.find(|stack| stack.thread == wait.thread)?;
     let mut frames = stack.frames.iter();
     let of_program = frames.find(|frame| {
-        let has_line = !frame.location.is_empty();
+        // A function of the C library, such as `syscall`, has a line that looks like one of the program.
+        let has_line = !frame.location.is_empty() && frame.function.contains("::");
         has_line && origin(&frame.function, &frame.location) == Origin::Program
     })?;
     Some(short(&of_program.location))

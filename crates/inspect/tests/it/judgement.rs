@@ -1117,15 +1117,16 @@ fn workers_that_are_all_blocked_come_before_what_no_worker_polls() {
         scheduler: Some(blitz_io_inspect::Scheduler::default()),
         ..blitz_io_inspect::Runtime::default()
     };
+    let with = |workers| Snapshot {
+        all_asleep: Some(1),
+        runtimes: Some(vec![runtime(workers)]),
+        ..snapshot(
+            vec![task(5, 1), task(6, 1), task(7, 1)],
+            vec![sleeps(1, 5), sleeps(2, 6), asks.clone()],
+        )
+    };
     let summary = |workers| {
-        let snapshot = Snapshot {
-            all_asleep: Some(1),
-            runtimes: Some(vec![runtime(workers)]),
-            ..snapshot(
-                vec![task(5, 1), task(6, 1), task(7, 1)],
-                vec![sleeps(1, 5), sleeps(2, 6), asks.clone()],
-            )
-        };
+        let snapshot = with(workers);
         let found = findings(&snapshot, &snapshot);
         let mut found = found.into_iter();
         let finding = found.find(|finding| finding.kind == "all-asleep");
@@ -1142,6 +1143,27 @@ fn workers_that_are_all_blocked_come_before_what_no_worker_polls() {
         other.contains("no thread is left that could wake one"),
         "{other}"
     );
+    // The line is known from the stack. That of the C library says nothing.
+    let frame = |function: &str, location: &str| blitz_io_inspect::Frame {
+        function: function.into(),
+        location: location.into(),
+    };
+    let stack = blitz_io_inspect::Stack {
+        thread: sleeps(1, 5).thread,
+        frames: vec![
+            frame("syscall", "./misc/syscall.S:37"),
+            frame("orders::region", "src/lib.rs:137"),
+        ],
+        state: String::new(),
+        missing: String::new(),
+    };
+    let mut snapshot = with(vec![worker(), worker()]);
+    snapshot.stacks.push(stack);
+    for wait in &mut snapshot.waits[..2] {
+        wait.location.clear();
+    }
+    let text = report(&snapshot, &findings(&snapshot, &snapshot));
+    assert!(text.contains("\n    at src/lib.rs:137\n"), "{text}");
 }
 
 #[test]
