@@ -265,7 +265,7 @@ fn takes_next(command: &Command, option: &str) -> bool {
 }
 
 /// Returns those of the names that differ least from the word, if they differ by few letters.
-fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut least = usize::MAX;
     let mut found = vec![];
     for name in names {

@@ -14,7 +14,7 @@ pub(crate) struct Block<'a> {
 }
 
 /// The common part of waits that are alike.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Likeness<'a> {
     waiter: Named<'a>,
     kind: &'a str,
@@ -28,7 +28,7 @@ struct Likeness<'a> {
 }
 
 /// The kind, process, name and spawn location of a thread or task, and the first request for which it works.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Named<'a>(u8, usize, &'a str, &'a str, &'a str);
 
 impl<'a> Named<'a> {
@@ -68,7 +68,8 @@ impl<'a> Likeness<'a> {
     }
 }
 
-/// Puts the waits of each waiter into a block, in their order. Waiters whose waits are all alike share one.
+/// Puts the waits of each waiter into a block, in their order. Waiters whose waits are all alike share one, in whatever order
+/// these have begun.
 pub(crate) fn blocks<'a>(
     snapshot: &'a Snapshot,
     waits: impl IntoIterator<Item = &'a Wait>,
@@ -87,7 +88,9 @@ pub(crate) fn blocks<'a>(
     for waiter in order {
         let waits = of_waiters.remove(&waiter).unwrap_or_default();
         let likeness = waits.iter().map(|wait| Likeness::new(snapshot, wait));
-        let at = *seen.entry(likeness.collect()).or_insert(found.len());
+        let mut likeness: Vec<Likeness<'_>> = likeness.collect();
+        likeness.sort_unstable();
+        let at = *seen.entry(likeness).or_insert(found.len());
         match found.get_mut(at) {
             Some(block) => block.more += 1,
             None => found.push(Block { waits, more: 0 }),

@@ -2,11 +2,16 @@
 //!
 //! A thread that drives a future sleeps until the future can go on. The reader looks for what that waits for: the wait that
 //! neither drives a future nor awaits a task.
+//!
+//! If all workers of the runtimes sleep in polls, that is the reason: no socket is read and no timer fires. They often wait for a
+//! lock of std, which has no record of its owner. A task that has begun to wait for a socket or timer in the middle of the
+//! program, and that no worker can poll any more, may be the owner.
 
 use std::collections::BTreeSet;
 
-use blitz_io_observe::Mode;
+use blitz_io_observe::{Kind, Mode, SOCKET};
 
+use crate::connections::is_of_program;
 use crate::graph::{Graph, is_unknown};
 use crate::names::{of_target, of_waiter, short};
 use crate::snapshot::{Certainty, Finding, Snapshot, Wait, Waiter};
@@ -39,7 +44,11 @@ pub(crate) fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
     if waiters.is_empty() {
         return;
     }
-    let reasons = reasons(later, &waits);
+    let blocked = blocked_workers(snapshot, &waits);
+    let reasons = match &blocked {
+        Some(_) => not_polled(later, &waiters),
+        None => reasons(later, &waits),
+    };
     let names: Vec<String> = waiters
         .iter()
         .map(|&waiter| of_waiter(snapshot, waiter))
@@ -52,16 +61,22 @@ pub(crate) fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
         },
         kind: "all-asleep".into(),
         summary: format!(
-            "{} {}, and no thread is left that could wake {}{}{}",
-            names.join(", "),
-            if names.len() == 1 { "sleeps" } else { "sleep" },
-            if names.len() == 1 { "it" } else { "one" },
-            of_reasons(snapshot, &reasons),
-            if snapshot.handles_signals {
-                "; only a handler of a signal could"
-            } else {
-                ""
+            "{}{}",
+            match &blocked {
+                Some(blocked) => of_blocked(snapshot, blocked, &reasons),
+                None => format!(
+                    "{} {}, and no thread is left that could wake {}{}",
+                    names.join(", "),
+                    if names.len() == 1 { "sleeps" } else { "sleep" },
+                    if names.len() == 1 { "it" } else { "one" },
+                    of_reasons(snapshot, &reasons),
+                ),
             },
+            match (snapshot.handles_signals, &blocked) {
+                (false, _) => "",
+                (true, None) => "; only a handler of a signal could",
+                (true, Some(_)) => "; only a handler of a signal could end that",
+            }
         ),
         waiters,
         waits: waits
@@ -70,6 +85,57 @@ pub(crate) fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
             .collect(),
         further: Vec::new(),
     });
+}
+
+/// Returns the tasks that block the workers of all runtimes, if these do. `None` if there is no worker, or another one.
+fn blocked_workers(snapshot: &Snapshot, waits: &[Wait]) -> Option<Vec<Waiter>> {
+    let runtimes = snapshot.runtimes.iter().flatten();
+    let runtimes = runtimes.filter(|runtime| runtime.scheduler.is_some());
+    let workers: usize = runtimes.map(|runtime| runtime.workers.len()).sum();
+    let mut blocked = BTreeSet::new();
+    for wait in waits {
+        let task = wait.waiter.task().and_then(|id| snapshot.task(id));
+        if task.is_some_and(|task| !task.is_root) {
+            blocked.insert(wait.waiter);
+        }
+    }
+    (workers != 0 && blocked.len() == workers).then(|| blocked.into_iter().collect())
+}
+
+/// Returns the waits for sockets and timers, in the code of the program, of other tasks: these were polled before.
+fn not_polled<'a>(graph: &Graph<'a>, waiters: &[Waiter]) -> Vec<&'a Wait> {
+    let is_event = |wait: &Wait| {
+        let source = wait.source.as_deref();
+        let is_read = wait.kind == SOCKET && source.is_some_and(|what| !what.starts_with("accept"));
+        is_read || Kind::is_name_of_timer(&wait.kind)
+    };
+    let waits = graph.snapshot.waits.iter();
+    let others = waits.filter(|wait| {
+        let task = wait.waiter.task().and_then(|id| graph.task(id));
+        let is_idle = task.is_some_and(|task| !task.is_root) && !waiters.contains(&wait.waiter);
+        is_idle && is_event(wait) && is_of_program(wait)
+    });
+    others.take(REASONS).collect()
+}
+
+/// Describes workers that are all blocked, and the tasks that they cannot poll.
+fn of_blocked(snapshot: &Snapshot, blocked: &[Waiter], others: &[&Wait]) -> String {
+    let names = blocked.iter().map(|&waiter| of_waiter(snapshot, waiter));
+    let names: Vec<String> = names.collect();
+    let (workers, block) = match names.len() {
+        1 => ("the only worker is".to_owned(), "blocks"),
+        count => (format!("all {count} workers are"), "block"),
+    };
+    let owner = match of_reasons(snapshot, others) {
+        none if none.is_empty() => none,
+        others => format!(
+            ". What they wait for may be held by a task that can no longer be polled{others}"
+        ),
+    };
+    format!(
+        "{workers} blocked, so no socket is read and no timer fires: {} {block} in a poll{owner}",
+        names.join(", "),
+    )
 }
 
 /// Returns what the futures wait for that these threads drive, and the tasks that those await.

@@ -1,17 +1,19 @@
-//! Notes about waits that end outside of the program: several tasks wait for a lock, and the task that has it waits for
-//! a peer that does not answer.
+//! Notes about waits that end outside of the program, or after a long time: several tasks wait for a lock, and the task that
+//! has it waits for a peer that does not answer, or for a timer.
 //!
 //! Each waiter for a lock, a permit or room in a channel is followed to the waiter that holds it up, and on from there.
-//! The last one is the *root*. There is a note if the root waits for the system or for another process: nothing in the
-//! program ends such a wait.
+//! The last one is the *root*. There is a note if the root waits for the system, for another process or for a timer: nothing
+//! in the program ends such a wait.
 //!
-//! A slow peer may still answer, so this is a note in the report, and no finding.
+//! A slow peer may still answer, and a timer fires, so this is a note in the report, and no finding. A timer that fires within
+//! a second is none: a worker that waits a little for each value has one in each report.
 //!
 //! # Waits of a root
 //!
 //! The task of a connection also waits for its client, and for the channel that ends the service. So the waits that have a
 //! line of the program count first. A root without such a line counts only if all its waits are known and outside: else it
-//! may wait for something in the program, or without a record.
+//! may wait for something in the program, or without a record. The same holds for timers, which come last: one beside a wait
+//! for something in the program is the limit of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +21,7 @@ use blitz_io_observe::{EndedBy, Kind, Mode, counted};
 
 use crate::graph::{Graph, is_for_guard, is_held};
 use crate::names::{of_target, of_waiter, short};
-use crate::snapshot::{Finding, Snapshot, Wait, Waiter};
+use crate::snapshot::{Finding, SHORT, Snapshot, Wait, Waiter};
 
 /// A note names so many of the waits of a root.
 const NAMED: usize = 2;
@@ -56,7 +58,7 @@ pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
         behind.is_likely |= is_likely;
     }
     let mut roots: Vec<(Waiter, Behind)> = roots.into_iter().collect();
-    roots.retain(|(_, behind)| behind.longest_ms >= crate::snapshot::SHORT);
+    roots.retain(|(_, behind)| behind.longest_ms >= SHORT);
     roots.sort_by_key(|(_, behind)| std::cmp::Reverse(behind.tasks + behind.threads));
     let notes = roots.iter();
     notes
@@ -108,10 +110,35 @@ fn outside<'a>(graph: &Graph<'a>, root: Waiter) -> Vec<&'a Wait> {
     if !of_program.is_empty() {
         return of_program;
     }
-    if waits.iter().all(is_known) && graph.has_records_only(root, false) {
+    if !graph.has_records_only(root, false) {
+        return Vec::new();
+    }
+    if waits.iter().all(is_known) {
         return others;
     }
+    let is_timer = |wait: &Wait| Kind::is_name_of_timer(&wait.kind);
+    let timers = waits.iter().copied().filter(|wait| is_timer(wait));
+    let timers: Vec<&Wait> = timers.filter(|wait| is_long(graph, wait)).collect();
+    let mut rest = waits.iter().filter(|wait| !is_timer(wait));
+    if rest.all(is_known) {
+        return timers;
+    }
     Vec::new()
+}
+
+/// Returns `true` if a timer has a second left. If that is not known: if it has lasted for one.
+fn is_long(graph: &Graph<'_>, timer: &Wait) -> bool {
+    match left_ms(graph.snapshot, timer) {
+        Some(left) => left >= SHORT,
+        None => !timer.is_short(),
+    }
+}
+
+/// Returns the time that a timer has left, if that is known.
+fn left_ms(snapshot: &Snapshot, timer: &Wait) -> Option<u64> {
+    let mut timers = snapshot.timers.iter();
+    let found = timers.find(|found| found.wait == timer.id)?;
+    Some(found.left_ms)
 }
 
 fn note(graph: &Graph<'_>, root: Waiter, behind: &Behind) -> String {
@@ -147,11 +174,15 @@ fn note(graph: &Graph<'_>, root: Waiter, behind: &Behind) -> String {
     )
 }
 
-/// Returns the name of a target, with the line at which the program waits for it.
+/// Returns the name of a target, with the line at which the program waits for it, and the time that a timer has left.
 fn shown(snapshot: &Snapshot, wait: &Wait) -> String {
-    let target = of_target(snapshot, wait);
-    match short(&wait.location) {
-        "" => target,
-        place => format!("{target} at {place}"),
+    let mut text = of_target(snapshot, wait);
+    let place = short(&wait.location);
+    if !place.is_empty() {
+        text += &format!(" at {place}");
     }
+    if let Some(left) = left_ms(snapshot, wait) {
+        text += &format!(", which ends in {:.1} s", left as f64 / 1e3);
+    }
+    text
 }

@@ -197,9 +197,11 @@ impl<'a> Graph<'a> {
         waits.find(|other| other.id == wait.id).copied()
     }
 
-    /// Returns `true` if a wait of a later snapshot is in this one, too, and is not short.
+    /// Returns `true` if a wait of a later snapshot is in this one, too, and is not short. In a finished simulation, in which
+    /// the clock stands, no wait is.
     pub(crate) fn has_lasting(&self, wait: &Wait) -> bool {
-        !wait.is_short() && self.same(wait).is_some()
+        let is_long = self.snapshot.is_finished || !wait.is_short();
+        is_long && self.same(wait).is_some()
     }
 
     /// Adds the processes all of whose threads sleep in recorded waits.

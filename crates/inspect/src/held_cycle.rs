@@ -13,8 +13,9 @@
 //! 4. Another wait with known enders is stuck, too.
 //! 5. For a child of a scope, point 3 holds for the task that awaits the scope, too, and that waits for something.
 //!
-//! Another future of a task may hold a lock of the cycle, and proceed, so all these findings are probable. A task that
-//! waits for a lock of its own is no finding, as healthy tasks do so (`own_lock.rs`).
+//! Another future of a task may hold a lock of the cycle, and proceed, so all these findings are probable. In a finished
+//! simulation nothing can proceed, however short the waits are, so they are certain there. A task that waits for a lock of
+//! its own is no finding, as healthy tasks do so (`own_lock.rs`).
 
 use std::collections::BTreeSet;
 
@@ -129,6 +130,8 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
     for waiter in involved {
         let all = graph.waits(waiter);
         let others = all.iter().filter(|wait| !is_held(wait));
+        // In a finished simulation none of them can end it.
+        let others = others.filter(|_| !snapshot.is_finished);
         further.extend(others.map(|&wait| wait.clone()));
         let task = waiter.task().and_then(|id| graph.task(id));
         has_unrecorded |= task.is_some_and(|task| task.wakers > all.len());

@@ -19,6 +19,7 @@ mod alike;
 mod all_asleep;
 mod behind_outside;
 mod chain;
+mod connections;
 mod dot;
 mod families;
 mod findings;
@@ -134,7 +135,7 @@ pub use report::{report, report_within};
 pub use snapshot::{
     Certainty, ChildOf, Contention, End, Fill, Finding, Frame, Group, Hosted, Job, LeftOut, Maker,
     Monitor, Object, Overdue, Peer, Process, ProcessState, Resource, Runtime, Scheduler, Serves,
-    Snapshot, Spawned, Stack, Task, TaskState, Thread, Wait, Waiter, Waiting, Worker,
+    Snapshot, Spawned, Stack, Task, TaskState, Thread, Timer, Wait, Waiter, Waiting, Worker,
 };
 pub use tree::tree;
 #[doc(hidden)]

@@ -15,7 +15,7 @@ use crate::selection::Selection;
 use crate::sleepers::{self, Sleepers};
 use crate::snapshot::{
     ChildOf, Contention, Fill, Finding, Job, Maker, Object, Overdue, Resource, Serves, Snapshot,
-    Spawned, Task, TaskState, Thread, Wait, Waiter, place, waiter,
+    Spawned, Task, TaskState, Thread, Timer, Wait, Waiter, place, waiter,
 };
 #[cfg(any(unix, windows))]
 use crate::stacks::{self, Way};
@@ -220,13 +220,19 @@ fn of_records(
                 number,
             });
         }
-        if let Some(late) = record
-            .deadline
-            .and_then(|at| moment.checked_duration_since(at))
-        {
+        if let Some(deadline) = record.deadline {
             let wait = record.id;
-            let late_ms = late.as_millis().try_into().unwrap_or(u64::MAX);
-            snapshot.overdue.push(Overdue { wait, late_ms });
+            let millis = |time: Duration| time.as_millis().try_into().unwrap_or(u64::MAX);
+            match moment.checked_duration_since(deadline) {
+                Some(late) => snapshot.overdue.push(Overdue {
+                    wait,
+                    late_ms: millis(late),
+                }),
+                None => snapshot.timers.push(Timer {
+                    wait,
+                    left_ms: millis(deadline.duration_since(moment)),
+                }),
+            }
         }
         let word = word(&record);
         let is_handed = is_handed(&record);
@@ -267,6 +273,7 @@ fn of_records(
     });
     forget_older(&mut snapshot);
     forget_driven(&mut snapshot, &runtime);
+    forget_idle_timers(&mut snapshot);
     snapshot.requests = requests(&snapshot);
     snapshot.missing = system.missing;
     snapshot.handles_signals = system.handles_signals;
@@ -330,6 +337,27 @@ fn forget_driven(snapshot: &mut Snapshot, runtime: &HashSet<u64>) {
     snapshot.overdue.retain(|timer| left.contains(&timer.wait));
 }
 
+/// Removes the timers of waiters for which no other one waits: a service may have a million.
+fn forget_idle_timers(snapshot: &mut Snapshot) {
+    let objects = snapshot
+        .waits
+        .iter()
+        .filter_map(|wait| wait.object.as_ref());
+    let users = objects.flat_map(|object| {
+        let one = [object.holder, object.sender, object.receiver];
+        let readers = object.readers.iter().copied();
+        one.into_iter().flatten().chain(readers)
+    });
+    let awaited = snapshot.waits.iter().filter_map(|wait| wait.task);
+    let awaited: HashSet<Waiter> = users.chain(awaited.map(Waiter::Task)).collect();
+    let waits = snapshot
+        .waits
+        .iter()
+        .filter(|wait| awaited.contains(&wait.waiter));
+    let left: HashSet<u64> = waits.map(|wait| wait.id).collect();
+    snapshot.timers.retain(|timer| left.contains(&timer.wait));
+}
+
 /// Removes the tasks that are older than all objects with a maker, beside those that have spawned others, and those that
 /// may have got a guard or permit from their spawners.
 fn forget_older(snapshot: &mut Snapshot) {
@@ -389,7 +417,8 @@ pub(crate) fn judged_at_rest(threads: &[u32]) -> (Snapshot, Vec<Finding>) {
         ..Sleepers::default()
     };
     let read = records::read_chosen(|brief| selection.has(brief));
-    let snapshot = with_objects(of_records(&selection, system, read));
+    let mut snapshot = with_objects(of_records(&selection, system, read));
+    snapshot.is_finished = true;
     let findings = findings(&snapshot, &snapshot);
     (snapshot, findings)
 }

@@ -7,6 +7,7 @@ use blitz_io_observe::collections::HashSet;
 use blitz_io_observe::{Kind, Mode, counted};
 
 use crate::alike::{Block, blocks, without_waits};
+use crate::connections::without_own_of_connections;
 use crate::graph::Graph;
 use crate::lines::Lines;
 use crate::names::{
@@ -14,6 +15,7 @@ use crate::names::{
     with_role, within_process,
 };
 use crate::objects::{created_at, is_numbered};
+use crate::origin::{Origin, origin};
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, Stack, TaskState, Wait,
     Waiter,
@@ -73,7 +75,8 @@ pub fn report_of_failure(snapshot: &Snapshot, findings: &[Finding]) -> String {
     let waits = findings.iter().flat_map(|finding| &finding.waits);
     let told: HashSet<Waiter> = waits.map(|wait| wait.waiter).collect();
     let is_new = |waiter: &Waiter| !told.contains(waiter);
-    let waits = snapshot.waits.iter().filter(|wait| is_new(&wait.waiter));
+    let (mut waits, _) = without_own_of_connections(snapshot);
+    waits.retain(|wait| is_new(&wait.waiter));
     let blocks = blocks(snapshot, waits);
     let mut without = without_waits(snapshot);
     without.retain(|(waiter, _)| is_new(waiter));
@@ -96,8 +99,16 @@ fn describe_all(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
     describe_findings(text, snapshot, findings, false);
     describe_notes(text, snapshot, findings);
     summarise(text, snapshot);
-    let blocks = blocks(snapshot, &snapshot.waits);
+    let (waits, own) = without_own_of_connections(snapshot);
+    let blocks = blocks(snapshot, waits);
     describe_tasks(text, snapshot, &blocks, &without_waits(snapshot));
+    if own != 0 {
+        let more = counted(own, "more wait");
+        text.line(
+            "  ",
+            &format!("and {more} of these tasks for their clients, or for the end of the service"),
+        );
+    }
     describe_left_out(text, snapshot);
     for missing in &snapshot.missing {
         text.line("", missing);
@@ -366,6 +377,9 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     if let Some(place) = place.filter(|place| !target.ends_with(place) && created != Some(place)) {
         text.line("    ", &format!("at {place}"));
     }
+    if let Some(place) = of_stack(snapshot, wait) {
+        text.line("    ", &format!("at {place}"));
+    }
     if let Some(awaited) = of_awaited(snapshot, wait) {
         text.line("    ", &awaited);
     }
@@ -376,11 +390,15 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     if let Some(place) = created {
         text.line("    ", &format!("created at {place}"));
     }
-    let roles = [
-        (HELD, object.holder),
-        ("last sender", object.sender),
-        ("last receiver", object.receiver),
-    ];
+    let sender = ("last sender", object.sender);
+    let receiver = ("last receiver", object.receiver);
+    // Those that can end the wait come first. That the waiter has used its own side says nothing.
+    let (other, own) = match wait.semantics.mode {
+        Mode::Send => (receiver, sender),
+        _ => (sender, receiver),
+    };
+    let own = (own.0, own.1.filter(|&user| user != wait.waiter));
+    let roles = [(HELD, object.holder), other, own];
     for (role, waiter) in roles {
         if let Some(waiter) = waiter {
             let since = match role {
@@ -428,6 +446,22 @@ fn of_barrier(snapshot: &Snapshot, object: &Object, parties: u32) -> String {
     let waits = snapshot.waits.iter();
     let here = waits.filter(|wait| wait.object.as_ref().is_some_and(|at| at.id == object.id));
     format!("{} of {parties} are here", here.count())
+}
+
+/// Returns the innermost line of the program on the stack of a thread that sleeps in a wait without a line.
+fn of_stack<'a>(snapshot: &'a Snapshot, wait: &Wait) -> Option<&'a str> {
+    if !wait.blocks_thread || !wait.location.is_empty() {
+        return None;
+    }
+    let mut stacks = snapshot.stacks.iter();
+    let stack = stacks.find(|stack| stack.thread == wait.thread)?;
+    let mut frames = stack.frames.iter();
+    let of_program = frames.find(|frame| {
+        // A function of the C library, such as `syscall`, has a line that looks like one of the program.
+        let has_line = !frame.location.is_empty() && frame.function.contains("::");
+        has_line && origin(&frame.function, &frame.location) == Origin::Program
+    })?;
+    Some(short(&of_program.location))
 }
 
 /// Returns where the task was spawned for which a wait is that does not know its own line.

@@ -98,6 +98,9 @@ pub struct Snapshot {
     /// The timers that are due, and whose runtime no thread drives, as far as is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overdue: Vec<Overdue>,
+    /// The timers that are not due yet, of tasks and threads for which others wait.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timers: Vec<Timer>,
     /// Counts of the waits and tasks that the snapshot leaves out, as there are too many. `None` if it has them all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
@@ -164,6 +167,15 @@ pub struct Overdue {
     pub wait: u64,
     /// The time since the deadline, in milliseconds.
     pub late_ms: u64,
+}
+
+/// A timer whose deadline has not passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timer {
+    /// The [`id`](Wait::id) of the wait.
+    pub wait: u64,
+    /// The time to the deadline, in milliseconds.
+    pub left_ms: u64,
 }
 
 /// The task or thread that spawned a task.

@@ -323,6 +323,7 @@ fn judge(tasks: &[u64], members: &Members, of_run: OfRun) -> (Snapshot, Vec<Find
     keep_own(&mut snapshot, &all);
     // The simulation drives all of them, and a host has a clock of its own, by which its timers may not be due yet.
     snapshot.overdue.clear();
+    snapshot.timers.clear();
     give_numbers(&mut snapshot, tasks, of_run.known);
     snapshot.ended = of_run.names;
     snapshot.simulation = Some(own_thread());

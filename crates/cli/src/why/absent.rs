@@ -15,26 +15,35 @@ const SWITCH: &str = "BLITZ_INSPECT=1";
 #[cfg(target_os = "linux")]
 const SERVE: &str = "blitz_io::inspect::serve_if_asked()";
 
-/// Returns why no process answers, or not the one with this number or name.
-pub(super) fn reason(wanted: Option<&str>) -> String {
+/// Returns why no process answers, or not the one with this number or name. `meant`: a command that asks one of nearly this
+/// name.
+pub(super) fn reason(wanted: Option<&str>, meant: Option<&str>) -> String {
     let Some(wanted) = wanted else {
         return "no process answers; `blitz why --help` says what one needs for it".into();
     };
     let own_folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());
     match wanted.parse() {
         Ok(pid) => of_process("/proc".as_ref(), pid, own_folder),
-        Err(_) => of_name("/proc".as_ref(), wanted, own_folder),
+        Err(_) => of_name("/proc".as_ref(), wanted, meant, own_folder),
     }
 }
 
 /// Returns why no process with this name answers: what the only one that has the name lacks, if it can be found.
-fn of_name(processes: &Path, name: &str, own_folder: Option<OsString>) -> String {
+fn of_name(
+    processes: &Path,
+    name: &str,
+    meant: Option<&str>,
+    own_folder: Option<OsString>,
+) -> String {
     let found = with_name(processes, name);
-    let advice = match found[..] {
-        [pid] => return of_process(processes, pid, own_folder),
-        [] => "`blitz ps` lists those that do, and `blitz why --help` says what one needs for it"
-            .into(),
-        [first, ..] => {
+    let advice = match (&found[..], meant) {
+        (&[pid], _) => return of_process(processes, pid, own_folder),
+        ([], Some(meant)) => format!("did you mean `{meant}`?"),
+        ([], None) => {
+            "`blitz ps` lists those that do, and `blitz why --help` says what one needs for it"
+                .into()
+        }
+        ([first, ..], _) => {
             let all: Vec<_> = found.iter().map(u32::to_string).collect();
             format!(
                 "of those that have it ({}), `blitz why {first}` says what the first one lacks",
@@ -202,7 +211,7 @@ mod tests {
     #[test]
     fn a_name_finds_the_process_that_does_not_answer() {
         let folder = tempfile::tempdir().unwrap();
-        let ask = || of_name(folder.path(), "server", None);
+        let ask = || of_name(folder.path(), "server", None, None);
         let begin = |pid: &str, program: &str| {
             let process = folder.path().join(pid);
             fs::create_dir(&process).unwrap();

@@ -16,6 +16,7 @@ use blitz_io_inspect::{
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::hints;
 use crate::output;
 
 /// The options of `blitz why`.
@@ -223,7 +224,8 @@ pub(crate) fn choose(command: &str, wanted: Option<&str>) -> Result<(u32, String
     let fits = |pid: u32, name: &str| {
         wanted.is_none_or(|wanted| wanted == name || wanted.parse() == Ok(pid))
     };
-    let mut found = processes()?;
+    let all = processes()?;
+    let mut found = all.clone();
     found.retain(|(pid, name)| fits(*pid, name));
     if let [(first, _), _, ..] = &found[..] {
         let count = found.len();
@@ -234,7 +236,10 @@ pub(crate) fn choose(command: &str, wanted: Option<&str>) -> Result<(u32, String
         .with_advice(table(&found).trim_end()));
     }
     found.pop().ok_or_else(|| {
-        let exit = Exit::Failed(absent::reason(wanted));
+        let names = all.iter().map(|(_, name)| name.as_str());
+        let meant = wanted.and_then(|wanted| hints::nearest(wanted, names).into_iter().next());
+        let meant = meant.map(|name| format!("blitz {command} {name}"));
+        let exit = Exit::Failed(absent::reason(wanted, meant.as_deref()));
         if command == "trace" {
             exit.with_advice("`blitz trace -- PROGRAM` starts a program, and records it.")
         } else {

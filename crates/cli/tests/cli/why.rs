@@ -290,6 +290,9 @@ fn a_process_that_does_not_answer_is_an_error() {
     let ran = run(1, home.path(), &["why", "other"]);
     let said = "no process with the name \"other\" answers";
     assert!(ran.err.contains(said), "{ran:?}");
+    let ran = run(1, home.path(), &["why", "sever"]);
+    let said = "no process with the name \"sever\" answers; did you mean `blitz why server`?";
+    assert!(ran.err.contains(said), "{ran:?}");
     let no_folder = home.path().join("no/folder");
     let svg = no_folder.to_str().unwrap();
     let ran = run(1, home.path(), &["why", "--svg", svg]);

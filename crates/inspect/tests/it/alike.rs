@@ -108,3 +108,46 @@ fn tasks_with_other_requests_are_not_alike() {
         assert!(block.ends_with("and 1 more like this"), "{text}");
     }
 }
+
+/// Eight connections with a handler each. Their own waits have begun in one order or the other.
+#[test]
+fn the_own_waits_of_connections_are_counted() {
+    let mut snapshot = Snapshot::default();
+    for id in 1..=8 {
+        let of_connection = [
+            Wait {
+                kind: blitz_io_observe::SOCKET.into(),
+                source: Some(format!("read from 192.0.2.7:{id}")),
+                location: String::new(),
+                ..wait(id, Kind::Readable)
+            },
+            wait(id, Kind::WatchClosed),
+        ];
+        let handler = Wait {
+            location: "src/lib.rs:65".into(),
+            ..wait(id, Kind::Mutex)
+        };
+        snapshot.tasks.push(task(id, ""));
+        snapshot.waits.push(handler);
+        snapshot.waits.extend(of_connection);
+        if id % 2 == 0 {
+            let last = snapshot.waits.len() - 1;
+            snapshot.waits.swap(last - 1, last);
+        }
+    }
+    let text = report(&snapshot, &[]);
+    let list = "8 tasks, 24 waits\n  task 1 waits 0.5 s for Mutex\n    at src/lib.rs:65\n    \
+                spawned at axum-0.8.9/src/serve/mod.rs:275\n    and 7 more like this\n  \
+                and 16 more waits of these tasks for their clients, or for the end of the service\n";
+    assert!(text.ends_with(list), "{text}");
+    // Without a handler they are all that there is to say.
+    snapshot
+        .waits
+        .retain(|wait| wait.kind != Kind::Mutex.name());
+    let text = report(&snapshot, &[]);
+    assert!(
+        text.contains("for socket (read from 192.0.2.7:1)"),
+        "{text}"
+    );
+    assert!(text.ends_with("and 7 more like this\n"), "{text}");
+}

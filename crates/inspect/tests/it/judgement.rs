@@ -156,6 +156,35 @@ fn a_cycle_of_locks_whose_tasks_also_wait_for_sockets_is_a_probable_deadlock() {
     assert!(text.contains(sockets), "{text}");
 }
 
+/// Nothing of a finished simulation can end it, however short its waits are; also if all threads sleep.
+#[test]
+fn a_cycle_of_locks_in_a_finished_simulation_is_certain_and_the_only_finding() {
+    let mut snapshot = crossed_handlers();
+    for wait in &mut snapshot.waits {
+        wait.waiting_ms = 1;
+    }
+    snapshot.waits.push(Wait {
+        blocks_thread: true,
+        ..wait_of(9, H(3), Kind::BlockOn)
+    });
+    snapshot.all_asleep = Some(1);
+    let live = findings(&snapshot, &snapshot);
+    assert_eq!(live.len(), 1, "{live:#?}");
+    assert_eq!(live[0].kind, "all-asleep");
+    snapshot.is_finished = true;
+    let [finding] = &*findings(&snapshot, &snapshot) else {
+        panic!("one finding is expected");
+    };
+    let kind = (finding.certainty, &*finding.kind);
+    assert_eq!(kind, (Certainty::Certain, "deadlock"));
+    assert_eq!(finding.waiters, [T(1), T(2)]);
+    assert_eq!(finding.further, []);
+    assert!(
+        finding.summary.ends_with(" wait for each other"),
+        "{finding:#?}"
+    );
+}
+
 /// The handlers of axum also wait for the end of the service. Another wait may be for anything.
 #[test]
 fn a_cycle_of_locks_says_what_would_end_it() {
@@ -1067,6 +1096,74 @@ fn threads_that_are_all_asleep_have_the_waits_of_children() {
     for line in ["main.rs:37", "main.rs:40"] {
         assert!(summary.contains(line), "{summary}");
     }
+}
+
+/// Both workers wait for a lock of std, in polls of tasks 5 and 6. Task 7 was polled before, and waits for a socket.
+#[test]
+fn workers_that_are_all_blocked_come_before_what_no_worker_polls() {
+    let sleeps = |id, task| Wait {
+        blocks_thread: true,
+        ..wait_of(id, T(task), Kind::Futex)
+    };
+    let asks = Wait {
+        kind: blitz_io_observe::SOCKET.into(),
+        source: Some("read from 192.0.2.7:80".into()),
+        location: "src/lib.rs:96".into(),
+        ..wait_of(3, T(7), Kind::Readable)
+    };
+    let worker = || blitz_io_inspect::Worker::default();
+    let runtime = |workers| blitz_io_inspect::Runtime {
+        workers,
+        scheduler: Some(blitz_io_inspect::Scheduler::default()),
+        ..blitz_io_inspect::Runtime::default()
+    };
+    let with = |workers| Snapshot {
+        all_asleep: Some(1),
+        runtimes: Some(vec![runtime(workers)]),
+        ..snapshot(
+            vec![task(5, 1), task(6, 1), task(7, 1)],
+            vec![sleeps(1, 5), sleeps(2, 6), asks.clone()],
+        )
+    };
+    let summary = |workers| {
+        let snapshot = with(workers);
+        let found = findings(&snapshot, &snapshot);
+        let mut found = found.into_iter();
+        let finding = found.find(|finding| finding.kind == "all-asleep");
+        finding.expect("all threads sleep").summary
+    };
+    assert_eq!(
+        summary(vec![worker(), worker()]),
+        "all 2 workers are blocked, so no socket is read and no timer fires: task 5 \"t5\", task 6 \"t6\" block in a poll. \
+         What they wait for may be held by a task that can no longer be polled: task 7 \"t7\" waits for socket (read from \
+         192.0.2.7:80) at src/lib.rs:96"
+    );
+    let other = summary(vec![worker(), worker(), worker()]);
+    assert!(
+        other.contains("no thread is left that could wake one"),
+        "{other}"
+    );
+    // The line is known from the stack. That of the C library says nothing.
+    let frame = |function: &str, location: &str| blitz_io_inspect::Frame {
+        function: function.into(),
+        location: location.into(),
+    };
+    let stack = blitz_io_inspect::Stack {
+        thread: sleeps(1, 5).thread,
+        frames: vec![
+            frame("syscall", "./misc/syscall.S:37"),
+            frame("orders::region", "src/lib.rs:137"),
+        ],
+        state: String::new(),
+        missing: String::new(),
+    };
+    let mut snapshot = with(vec![worker(), worker()]);
+    snapshot.stacks.push(stack);
+    for wait in &mut snapshot.waits[..2] {
+        wait.location.clear();
+    }
+    let text = report(&snapshot, &findings(&snapshot, &snapshot));
+    assert!(text.contains("\n    at src/lib.rs:137\n"), "{text}");
 }
 
 #[test]

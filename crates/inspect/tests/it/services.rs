@@ -2,8 +2,8 @@
 //! part of the waits.
 
 use blitz_io_inspect::{
-    Certainty, Fill, Group, Job, Kind, LeftOut, Object, Resource, Snapshot, Spawned, Task, Wait,
-    Waiter, findings, report,
+    Certainty, Fill, Group, Job, Kind, LeftOut, Object, Resource, Snapshot, Spawned, Task, Timer,
+    Wait, Waiter, findings, report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -446,8 +446,30 @@ fn a_root_without_a_line_has_a_note_if_all_its_waits_are_outside() {
 }
 
 #[test]
+fn waits_behind_a_timer_have_a_note_with_the_time_that_is_left() {
+    let sleeps = || wait(4, T(7), Kind::Sleep);
+    let with_left = |left_ms| Snapshot {
+        timers: vec![Timer { wait: 4, left_ms }],
+        ..behind(vec![sleeps()])
+    };
+    let text = report(&with_left(97_260), &[]);
+    let note = "note: 3 tasks wait (longest 12.0 s) behind task 7 \"quote\", which waits for Sleep at main.rs:2, which ends \
+                in 97.3 s\n";
+    assert!(text.contains(note), "{text}");
+    let text = report(&behind(vec![sleeps()]), &[]);
+    let note = "which waits for Sleep at main.rs:2\n";
+    assert!(text.contains(note), "{text}");
+    // A limit of another wait, and a worker that waits a little for each value.
+    let limit = behind(vec![sleeps(), wait(5, T(7), Kind::OneshotReceive)]);
+    for snapshot in [limit, with_left(900)] {
+        let text = report(&snapshot, &[]);
+        assert!(!text.contains("note: "), "{text}");
+    }
+}
+
+#[test]
 fn a_task_that_waits_in_the_program_or_for_work_is_no_root() {
-    let sleeps = wait(4, T(7), Kind::Sleep);
+    let answer = wait(4, T(7), Kind::OneshotReceive);
     let accepts = Wait {
         source: Some("accept at 127.0.0.1:80".into()),
         ..silent_peer()
@@ -457,7 +479,7 @@ fn a_task_that_waits_in_the_program_or_for_work_is_no_root() {
         .waits
         .iter_mut()
         .for_each(|wait| wait.waiting_ms = 900);
-    for snapshot in [behind(vec![sleeps]), behind(vec![accepts]), short] {
+    for snapshot in [behind(vec![answer]), behind(vec![accepts]), short] {
         let text = report(&snapshot, &[]);
         assert!(!text.contains("note: "), "{text}");
     }

@@ -1,10 +1,14 @@
 //! Waits for sockets in reports.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use blitz_io::inspect::Certainty;
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
 use blitz_io::net::{TcpListener, TcpStream, UdpSocket};
 use blitz_io::sim::{self, Builder, Cause, Failure};
+use blitz_io::sync::Mutex;
+use blitz_io::time::sleep;
 
 /// Returns the text of a failure, without the breaks of its lines.
 fn words(failure: &Failure) -> String {
@@ -43,6 +47,53 @@ fn a_report_names_the_sockets_and_their_hosts() {
         assert!(text.contains(expected), "{expected} is not in {text}");
     }
     assert!(!text.contains("without a record"), "{text}");
+}
+
+/// A handler takes two locks, while its task also reads from its client.
+async fn handler(mut stream: TcpStream, first: Arc<Mutex<()>>, second: Arc<Mutex<()>>) {
+    let locks = async {
+        let _first = first.lock().await;
+        sleep(Duration::from_millis(1)).await;
+        let _second = second.lock().await;
+    };
+    blitz_io::select! {
+        _ = locks => {}
+        _ = stream.read_u8() => {}
+    }
+}
+
+/// Two clients wait for handlers that wait for each other.
+async fn crossed_handlers() {
+    sim::host("server", |_| async {
+        let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+        let (one, other) = (Arc::default(), Arc::default());
+        let (first, _) = listener.accept().await.unwrap();
+        blitz_io::spawn(handler(first, Arc::clone(&one), Arc::clone(&other)));
+        let (second, _) = listener.accept().await.unwrap();
+        blitz_io::spawn(handler(second, other, one));
+        std::future::pending::<()>().await;
+    });
+    let mut first = TcpStream::connect("server:80").await.unwrap();
+    let _second = TcpStream::connect("server:80").await.unwrap();
+    first.read_u8().await.unwrap();
+}
+
+/// In a simulation nothing else can end the sockets' waits, so the reason is certain, and comes first.
+#[test]
+fn handlers_that_wait_for_each_other_come_first_and_are_certain() {
+    let failure = Builder::new().check(crossed_handlers).unwrap_err();
+    assert_eq!(failure.cause(), &Cause::Deadlock);
+    let [finding] = failure.findings() else {
+        panic!("one finding is expected: {failure}");
+    };
+    let kind = (finding.certainty, &*finding.kind);
+    assert_eq!(kind, (Certainty::Certain, "deadlock"));
+    let text = failure.to_string();
+    let (cycle, list) = (
+        text.find("certain: deadlock: "),
+        text.find("other tasks that have not ended"),
+    );
+    assert!(cycle.is_some() && cycle < list, "{text}");
 }
 
 #[test]
