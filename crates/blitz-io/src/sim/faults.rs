@@ -12,6 +12,8 @@ use super::hosts::ToHost;
 use super::hosts::{self, Host};
 use crate::time::{Instant, sleep};
 
+/// The number of parts of a range of times.
+const PARTS: u32 = 16;
 /// The grain of the times at random. On a coarser one, faults would always come at the same moments of what a program does
 /// periodically.
 const GRAIN: Duration = Duration::from_micros(1);
@@ -250,13 +252,15 @@ fn draw(below: usize) -> usize {
     decisions::random(below).unwrap_or(0) as usize
 }
 
-/// Returns a time between these two. Alternative 0 is the shortest one.
+/// Returns a time between these two: a part of the range, and a time in it. So a failure that needs no exact time is left with
+/// the beginning of a part. Alternative 0 is the shortest time.
 fn draw_time((least, most): (Duration, Duration)) -> Duration {
-    let range = most.saturating_sub(least);
-    // The alternatives of a decision are 32-bit numbers, so a range of more than an hour has a coarser grain.
-    let grain = GRAIN.max(range / (u32::MAX - 1) + Duration::from_nanos(1));
-    let grains = range.as_nanos() / grain.as_nanos();
-    least + grain * draw(grains as usize + 1) as u32
+    let part = most.saturating_sub(least) / PARTS;
+    let begin = least + part * draw(PARTS as usize) as u32;
+    // The alternatives of a decision are 32-bit numbers, so parts of more than an hour have a coarser grain.
+    let grain = GRAIN.max(part / (u32::MAX - 1) + Duration::from_nanos(1));
+    let grains = part.as_nanos() / grain.as_nanos();
+    begin + grain * draw(grains as usize + 1) as u32
 }
 
 /// Returns by how much a clock is wrong, in its units: small and large differences are equally likely.

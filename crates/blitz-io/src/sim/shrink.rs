@@ -276,6 +276,7 @@ mod tests {
     ) -> (Candidate, u32, Shrunk) {
         let mut best = Candidate { taken, entropy };
         let mut runs = 0;
+        let first = best.clone();
         let run = |candidate: &Candidate| {
             runs += 1;
             fails(candidate).then(|| {
@@ -283,7 +284,7 @@ mod tests {
                 candidate.taken.clone()
             })
         };
-        let shrunk = shrink(best.clone(), run, || true);
+        let shrunk = shrink(first, run, || true);
         (best, runs, shrunk)
     }
 
