@@ -53,7 +53,7 @@ fn a_report_names_the_sockets_and_their_hosts() {
 async fn handler(mut stream: TcpStream, first: Arc<Mutex<()>>, second: Arc<Mutex<()>>) {
     let locks = async {
         let _first = first.lock().await;
-        sleep(Duration::from_millis(1)).await;
+        sleep(Duration::from_secs(1)).await;
         let _second = second.lock().await;
     };
     blitz_io::select! {
