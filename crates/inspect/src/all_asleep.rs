@@ -4,7 +4,7 @@
 //! neither drives a future nor awaits a task.
 //!
 //! If all workers of the runtimes sleep in polls, that is the reason: no socket is read and no timer fires. They often wait for a
-//! lock of std, which has no record of its owner. A task that has begun to wait for a socket or timer in the middle of the
+//! lock of std, whose owner no record has. A task that has begun to wait for a socket or timer in the middle of the
 //! program, and that no worker can poll any more, may be the owner.
 
 use std::collections::BTreeSet;

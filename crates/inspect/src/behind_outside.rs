@@ -1,5 +1,5 @@
-//! Notes about waits that end outside of the program, or after a long time: several tasks wait for a lock, and the task that
-//! has it waits for a peer that does not answer, or for a timer.
+//! Notes about waits that end outside of the program, or after a long time. For example, several tasks wait for a lock, and
+//! the task that has it waits for a peer that does not answer, or for a timer.
 //!
 //! Each waiter for a lock, a permit or room in a channel is followed to the waiter that holds it up, and on from there.
 //! The last one is the *root*. There is a note if the root waits for the system, for another process or for a timer: nothing

@@ -80,9 +80,9 @@ pub enum Cause {
     Time(Duration),
     /// The code has asked the system for a socket this many times, and was refused each time.
     Refused(u64),
-    /// Equal decisions led to different alternatives: the test uses a clock, random numbers or threads that are
-    /// no part of the simulation, a static or thread-local variable that another run has changed, or the order of
-    /// addresses or of a hash map.
+    /// Equal decisions led to different alternatives. The test uses a clock, random numbers or threads that are
+    /// no part of the simulation. Or it uses a static or thread-local variable that another run has changed, or the order
+    /// of addresses or of a hash map.
     NotDeterministic,
     /// The run of `BLITZ_SIM_TRACE` has passed, but has not had all decisions of the trace: that is of other code.
     OtherCode,

@@ -14,8 +14,7 @@ use crate::time::{Instant, sleep};
 
 /// The number of parts of a range of times.
 const PARTS: u32 = 16;
-/// The grain of the times at random. On a coarser one, faults would always come at the same moments of what a program does
-/// periodically.
+/// The grain of the times at random. With a coarser grain, a fault could not come at each moment of a period of the program.
 const GRAIN: Duration = Duration::from_micros(1);
 /// The number of different sizes of a clock's difference.
 const SIZES: usize = 16;

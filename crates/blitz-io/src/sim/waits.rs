@@ -248,8 +248,8 @@ fn words(recording: &Recording, of: &AtFailure<'_>) -> Words {
     })
 }
 
-/// Returns the tasks that are involved in the failure, the first of which matter most: that which has failed, those of the
-/// findings, and the `users` of the objects that it has used last. Then tasks at faults and those that ran last take turns.
+/// Returns the tasks that are involved in the failure. Those that matter most come first: the task that has failed, those of
+/// the findings, and the `users` of the objects that it has used last. Then tasks at faults and those that ran last take turns.
 fn involved(
     of: &AtFailure<'_>,
     (snapshot, findings): (&Snapshot, &[Finding]),

@@ -18,7 +18,7 @@ pub struct Member {
     pub tokio: String,
     /// What its features do not enable yet: a feature, and the value that enables the one of a dependency.
     pub missing: Vec<(&'static str, String)>,
-    /// The programs of the package: first the one that `cargo run` runs, or else the one with the package's name.
+    /// The programs of the package: the first is that of `cargo run`, or has the package's name.
     pub programs: Vec<String>,
 }
 

@@ -201,7 +201,7 @@ pub struct Report {
     restored: Vec<String>,
     /// The changes were tried and reverted.
     dry_run: bool,
-    /// With a dry run, the manifests that would change, and the lines that each would lose, after a `-`, and get, after a `+`.
+    /// The manifests that a dry run would change. The lines that a manifest would lose have a `-`, and its new ones a `+`.
     lines: Vec<(String, Vec<String>)>,
     /// The next step for the user.
     #[serde(skip)]
