@@ -438,12 +438,13 @@ impl Snapshot {
         self.0 & COMPLETE != 0
     }
 
-    /// Returns `true` if the join handle's waker is in its place.
+    /// Returns `true` if the task was cancelled.
     #[inline]
     pub fn is_cancelled(self) -> bool {
         self.0 & CANCELLED != 0
     }
 
+    /// Returns `true` if the join handle's waker is in its place.
     #[inline]
     pub fn has_join_waker(self) -> bool {
         self.0 & JOIN_WAKER != 0
