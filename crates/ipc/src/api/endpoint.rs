@@ -141,7 +141,7 @@ impl Endpoint {
     #[cold]
     pub(crate) fn note_corrupt(&mut self) {
         self.corrupt = true;
-        self.segment.mark_corrupt();
+        self.segment.ring.mark_corrupt();
     }
 
     /// Returns `error`, which says that other participants have left or died, if the words that say
@@ -264,17 +264,12 @@ impl Segment {
         self.ring.memory.role(participant).load(Ordering::Acquire)
     }
 
-    fn mark_corrupt(&self) {
-        let word = self.ring.memory.header(header::CORRUPT);
-        word.store(1, Ordering::Release);
-    }
-
     /// Returns `true` if no participant has found the segment overwritten, and the words that have
     /// few possible values have one of these.
     fn is_intact(&self) -> bool {
         let memory = &self.ring.memory;
         let word = |offset| memory.header(offset).load(Ordering::Acquire);
-        let is_header_intact = word(header::CORRUPT) == 0
+        let is_header_intact = !self.ring.is_marked_corrupt()
             && Settings::read(word, word(header::SIZE)).is_ok_and(|read| read == self.settings);
         is_header_intact && (0..self.settings.participants()).all(|it| self.is_record_intact(it))
     }
@@ -321,12 +316,8 @@ impl Segment {
 
     /// Returns `true` if a participant, dead or alive, has joined with this record and has not left.
     pub(crate) fn is_in_use(&self, participant: usize) -> bool {
-        let memory = &self.ring.memory;
-        memory
-            .record(participant, record::ROLE)
-            .load(Ordering::Acquire)
-            != 0
-            || memory.cursor(participant).load(Ordering::Acquire) != INACTIVE
+        let cursor = self.ring.memory.cursor(participant);
+        self.role(participant) != 0 || cursor.load(Ordering::Acquire) != INACTIVE
     }
 
     /// Returns `true` if the kernel keeps a lock on this record for another participant. If

@@ -321,6 +321,16 @@ impl Model {
         self.ring.join_sender(SENDER);
     }
 
+    /// Notes that the segment was overwritten.
+    pub fn mark_corrupt(&self) {
+        self.ring.mark_corrupt();
+    }
+
+    /// Returns `true` if a participant has noted that the segment was overwritten.
+    pub fn is_marked_corrupt(&self) -> bool {
+        self.ring.is_marked_corrupt()
+    }
+
     /// Leaves as the sender that has a role.
     pub fn leave_sender(&self) {
         self.ring.memory.role(SENDER).swap(0);

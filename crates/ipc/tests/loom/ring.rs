@@ -322,6 +322,22 @@ fn a_receiver_waits_for_the_first_sender() {
     });
 }
 
+/// A sender finds that the segment was overwritten, and leaves. Its receiver does not take that for an end in order.
+#[test]
+fn who_is_left_sees_that_the_segment_was_overwritten() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(1, 2));
+        let receiver = spawn(&model, |model| {
+            assert!(model.take_or_end(1, &mut 0).is_none());
+            assert!(model.is_marked_corrupt(), "an end in order");
+        });
+        model.join_sender();
+        model.mark_corrupt();
+        model.leave_sender();
+        receiver.join().unwrap();
+    });
+}
+
 /// A sender waits until its message is consumed, also by another receiver than the first.
 #[test]
 fn a_sender_waits_until_its_message_is_consumed() {

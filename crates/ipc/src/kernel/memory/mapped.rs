@@ -238,6 +238,11 @@ impl Memory {
         self.header(header::SENDERS_SEEN)
     }
 
+    /// Returns the note that the segment was overwritten: see `ring/overwritten.rs`.
+    pub fn corrupt(&self) -> Word<'_> {
+        self.header(header::CORRUPT)
+    }
+
     #[inline]
     pub fn cursor(&self, participant: usize) -> Word<'_> {
         self.record(participant, record::CURSOR)

@@ -26,6 +26,7 @@ pub struct Memory {
     cursors: Vec<AtomicU64>,
     roles: Vec<AtomicU64>,
     senders_seen: AtomicU64,
+    corrupt: AtomicU64,
     entries: [AtomicU64; ENTRIES],
 }
 
@@ -51,6 +52,7 @@ impl Memory {
             cursors: cursors.iter().copied().map(AtomicU64::new).collect(),
             roles: cursors.iter().map(|_| AtomicU64::new(0)).collect(),
             senders_seen: AtomicU64::new(0),
+            corrupt: AtomicU64::new(0),
             entries: [AtomicU64::new(0), AtomicU64::new(0)],
         }
     }
@@ -93,6 +95,10 @@ impl Memory {
 
     pub fn senders_seen(&self) -> Word<'_> {
         Word(&self.senders_seen)
+    }
+
+    pub fn corrupt(&self) -> Word<'_> {
+        Word(&self.corrupt)
     }
 
     pub fn entry(&self, number: usize) -> Word<'_> {

@@ -90,12 +90,11 @@
 //!
 //! **Hostile words.** Positions become indices by a mask. A stamp that no run of this
 //! protocol can produce is reported as [`Corrupt`], and no loop continues without another
-//! participant's progress. An end that has found such a value notes that in the header. An
-//! end reports that all others have left only if there is no such note, and if header and records
-//! have possible values (`Endpoint::ended`). Otherwise a role of 0 proves nothing.
+//! participant's progress. An end that has found such a value notes that: see `overwritten.rs`.
 
 mod broadcast;
 mod exclusive;
+mod overwritten;
 mod send;
 mod senders;
 mod stamp;
