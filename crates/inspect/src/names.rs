@@ -16,6 +16,8 @@ const NAMES: usize = 4;
 const REQUESTS: usize = 2;
 /// The name of a child has so many children around it.
 const DEPTH: usize = 8;
+/// A thread that is no part of the simulation. Its number is another one in each run.
+pub(crate) const OTHER_THREAD: &str = "a thread outside of the simulation";
 /// Set in the number of a thread that this library has given none. The rest is the system's number.
 pub(crate) const SYSTEM_NUMBER: u64 = 1 << 40;
 
@@ -53,10 +55,7 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
             },
         },
         Waiter::Thread(id) if snapshot.simulation == Some(id) => return "the simulation".into(),
-        // Its number is another one in each run.
-        Waiter::Thread(_) if snapshot.simulation.is_some() => {
-            return "a thread outside of the simulation".into();
-        }
+        Waiter::Thread(_) if snapshot.simulation.is_some() => return OTHER_THREAD.into(),
         Waiter::Thread(id) => {
             let thread = snapshot.threads.iter().find(|thread| thread.id == id);
             ("thread", id, thread.map(|thread| thread.name.as_str()))

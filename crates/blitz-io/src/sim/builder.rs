@@ -86,19 +86,22 @@ impl Builder {
     /// If the value of such a variable is not of this form.
     #[track_caller]
     pub fn from_env(mut self) -> Self {
-        let shrinks = self.settings.shrinks;
-        if let Some(seed) = variable("BLITZ_SIM_SEED", SEED) {
+        let seed = variable("BLITZ_SIM_SEED", SEED);
+        let seeds = variable::<NonZero<u64>>("BLITZ_SIM_SEEDS", SEEDS);
+        let time = variable("BLITZ_SIM_TIME", TIME);
+        if let Some(seed) = seed {
             self = self.seed(seed).seeds(1);
             self.settings.is_seed_of_env = true;
-            // The run is known: what it prints comes once, and the report is about it.
-            self.settings.repeats = true;
-            self.settings.shrinks = false;
+            if seeds.is_none() && time.is_none() {
+                // The run is known: what it prints comes once, and the report is about it.
+                self.settings.repeats = true;
+                self.settings.shrinks = false;
+            }
         }
-        if let Some(seeds) = variable::<NonZero<u64>>("BLITZ_SIM_SEEDS", SEEDS) {
-            self = self.seeds(seeds.get()).searches_again(shrinks);
+        if let Some(seeds) = seeds {
+            self = self.seeds(seeds.get());
         }
-        if let Some(Period(limit)) = variable("BLITZ_SIM_TIME", TIME) {
-            self = self.searches_again(shrinks);
+        if let Some(Period(limit)) = time {
             self = self.seeds(u64::MAX).time_limit(limit);
             if self.settings.schedule == Schedule::Portfolio {
                 self = self.schedule(Schedule::Guided);
@@ -116,13 +119,6 @@ impl Builder {
             self = self.trace(trace);
             self.settings.checks_trace = true;
         }
-        self
-    }
-
-    /// Does not repeat one run, although the seed is that of the environment.
-    fn searches_again(mut self, shrinks: bool) -> Self {
-        self.settings.repeats = false;
-        self.settings.shrinks = shrinks;
         self
     }
 

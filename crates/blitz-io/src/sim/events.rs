@@ -11,7 +11,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use blitz_io_inspect::trace::{ABOUT_TO, Said, USE, Words};
+use blitz_io_inspect::trace::{ABOUT_TO, SPAWNED, Said, USE, Words};
 use blitz_io_inspect::{Snapshot, Waiter, of_waiter, short_place};
 use blitz_io_observe::{counted, trace};
 
@@ -39,9 +39,6 @@ const ALIKE: usize = 2;
 const NOTES: usize = 20;
 /// The begin of the sentence about a panic.
 pub(super) const PANICS: &str = "panics: ";
-
-/// The begin of the sentence about the spawn of a task.
-const SPAWNED: &str = "is spawned by ";
 
 /// The events that are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -366,9 +363,7 @@ impl LastEvents<'_> {
             _ = writeln!(text, "    … {}", counted(earlier as u64, "earlier note"));
         }
         for note in &notes[earlier..] {
-            let task = note
-                .task
-                .map_or_else(String::new, |task| name(task, self.snapshot));
+            let (_, task) = note.moment_and_task(self.snapshot);
             let what = note.text.replacen(NOTE, "", 1);
             line(text, note.moment, &format!("{task}: {what}"));
         }
@@ -454,9 +449,8 @@ impl LastEvents<'_> {
             children(text, self.words, |child| of_tasks.contains(&(task, child)));
         }
         let rows = self.lines.iter().map(|line| {
-            let moment = line.moment.map_or_else(String::new, of_moment);
-            let task = line.task.map(|task| name(task, self.snapshot));
-            (moment, task.unwrap_or_default(), &line.text)
+            let (moment, task) = line.moment_and_task(self.snapshot);
+            (moment, task, &line.text)
         });
         let rows: Vec<_> = rows.collect();
         let width = |text: &String| text.chars().count();
@@ -720,11 +714,19 @@ impl Line {
         text.strip_prefix(PANICS)
     }
 
-    /// Returns its step, its task and what happened.
-    pub(super) fn in_one_list(&self, words: &Words, snapshot: &Snapshot) -> String {
+    /// Returns its moment and the name of its task, each of which is empty if there is none.
+    fn moment_and_task(&self, snapshot: &Snapshot) -> (String, String) {
         let moment = self.moment.map_or_else(String::new, of_moment);
         let task = self.task.map(|task| name(task, snapshot));
-        let task = task.map_or_else(String::new, |task| format!("{task} "));
+        (moment, task.unwrap_or_default())
+    }
+
+    /// Returns its step, its task and what happened.
+    pub(super) fn in_one_list(&self, words: &Words, snapshot: &Snapshot) -> String {
+        let (moment, mut task) = self.moment_and_task(snapshot);
+        if !task.is_empty() {
+            task.push(' ');
+        }
         // Elsewhere, the title of the task has that line.
         let place = self.task.and_then(|task| words.spawned_at.get(&task));
         let place = place.filter(|place| self.text.starts_with(SPAWNED) && !is_internal(place));

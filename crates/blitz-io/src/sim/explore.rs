@@ -103,19 +103,25 @@ fn time_left(settings: &Settings) -> impl Fn() -> bool + use<> {
     move || limit.is_none_or(|limit| began.elapsed() < limit)
 }
 
+/// Returns how a run with these settings is executed. Only one that is explained prints its panics, those that are allowed
+/// too.
+fn execution_of(settings: &Settings, explains: bool) -> Execution {
+    let mut limits = settings.limits;
+    limits.explains = explains;
+    Execution {
+        limits,
+        leaks: settings.leaks,
+        is_quiet: !explains,
+    }
+}
+
 /// Runs the test with these settings.
 pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, Box<Failure>> {
     let is_time = time_left(settings);
-    let mut execution = Execution {
-        limits: settings.limits,
-        leaks: settings.leaks,
-        // The run that explains a failure prints its panics, those that are allowed too.
-        is_quiet: !settings.repeats,
-    };
     if let Some(trace) = &settings.trace {
         return replay(settings, trace, test);
     }
-    execution.limits.explains = settings.repeats;
+    let execution = execution_of(settings, settings.repeats);
     if let Some(note) = seed_alone(settings) {
         // Past the harness, which hides what a test that passes prints.
         _ = writeln!(io::stderr(), "{note}");
@@ -167,13 +173,7 @@ fn seed_alone(settings: &Settings) -> Option<String> {
 
 /// Runs the test once, with the decisions of a trace. A failure has all that its report needs: only a search shortens.
 fn replay(settings: &Settings, trace: &Trace, test: &impl Runs) -> Result<Report, Box<Failure>> {
-    let mut execution = Execution {
-        limits: settings.limits,
-        leaks: settings.leaks,
-        // There is no other run that prints panics.
-        is_quiet: false,
-    };
-    execution.limits.explains = true;
+    let execution = execution_of(settings, true);
     let (plan, mut report) = (Plan::replay(trace), Report::default());
     let (mut executed, _) = test.execute(&execution, plan, Memory::default(), &mut report);
     if executed.cause.is_none() && settings.checks_trace && !executed.chooser.fits() {
@@ -277,12 +277,8 @@ fn fail(
 
 /// Makes two runs with the decisions of a trace, and returns the first event that only one of them has.
 fn first_difference(trace: &Trace, settings: &Settings, test: &impl Runs) -> String {
-    let mut execution = Execution {
-        limits: settings.limits,
-        leaks: settings.leaks,
-        is_quiet: true,
-    };
-    (execution.limits.explains, execution.limits.compares) = (true, true);
+    let mut execution = execution_of(settings, true);
+    (execution.limits.compares, execution.is_quiet) = (true, true);
     let [one, other] = [(); 2].map(|()| {
         let executed = once(&execution, Plan::replay(trace), test);
         let ends = format!("the run ends after {}", counted(executed.steps, "step"));
@@ -345,11 +341,6 @@ fn shorten(
 }
 
 fn shrink_and_explain(failure: &mut Failure, settings: &Settings, test: &impl Runs) {
-    let mut execution = Execution {
-        limits: settings.limits,
-        leaks: settings.leaks,
-        is_quiet: true,
-    };
     if settings.shrinks && failure.steps <= SHRINKABLE {
         if settings.announces {
             // Past the harness, which keeps what a test prints until it ends: it may be killed before.
@@ -357,11 +348,13 @@ fn shrink_and_explain(failure: &mut Failure, settings: &Settings, test: &impl Ru
         }
         // It takes at most as long as the search. Without a limit, the clock has no effect.
         let is_time = time_left(settings);
-        shorten(failure, &execution, is_time, test);
+        shorten(failure, &execution_of(settings, false), is_time, test);
     }
-    execution.limits.explains = true;
-    execution.is_quiet = false;
-    let last = once(&execution, Plan::replay(&failure.trace), test);
+    let last = once(
+        &execution_of(settings, true),
+        Plan::replay(&failure.trace),
+        test,
+    );
     match last.cause {
         Some(cause) if cause.is_like(&failure.cause) => {
             (failure.cause, failure.explained) = (cause, last.explained);

@@ -369,14 +369,6 @@ impl Failure {
         }
     }
 
-    /// Writes why the run has failed.
-    fn headline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.cause, &self.explained.culprit) {
-            (Cause::Panic(message), Some(task)) => panicked(f, task, message),
-            (cause, _) => write!(f, "{cause}"),
-        }
-    }
-
     /// Returns a line about the run, which is about to be shortened.
     pub(super) fn announce(&mut self) -> String {
         let (runs, seed) = (self.runs, self.seed);
@@ -467,7 +459,10 @@ pub(super) fn command(variables: &str, options: &str, test: Option<&str>) -> Str
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the simulation has failed: ")?;
-        self.headline(f)?;
+        match (&self.cause, &self.explained.culprit) {
+            (Cause::Panic(message), Some(task)) => panicked(f, task, message)?,
+            (cause, _) => write!(f, "{cause}")?,
+        }
         f.write_str("\n  ")?;
         if self.is_replay {
             f.write_str("replay of the trace")?;

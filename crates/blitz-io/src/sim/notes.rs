@@ -277,13 +277,14 @@ impl Notes {
 
     /// Returns the events of hosts and packets that are kept, in their order.
     pub(super) fn happened(&self) -> Vec<&Happened> {
-        self.last(usize::MAX, usize::MAX).0
+        self.last(usize::MAX).0
     }
 
-    /// Returns the last faults and packets, in their order, and the number of the earlier ones.
-    fn last(&self, faults: usize, packets: usize) -> (Vec<&Happened>, usize) {
+    /// Returns the last faults, at most so many, and all packets that are kept, in their order, and the number of the
+    /// earlier ones.
+    fn last(&self, faults: usize) -> (Vec<&Happened>, usize) {
         let mut all = Vec::new();
-        let earlier = self.faults.show(faults, &mut all) + self.packets.show(packets, &mut all);
+        let earlier = self.faults.show(faults, &mut all) + self.packets.show(usize::MAX, &mut all);
         all.sort_by_key(|event| event.number);
         (all, earlier)
     }
@@ -296,7 +297,7 @@ impl Notes {
     ) -> String {
         let mut text = String::new();
         let faults = if is_all { usize::MAX } else { FAULTS };
-        let (all, mut earlier) = self.last(faults, usize::MAX);
+        let (all, mut earlier) = self.last(faults);
         let lines = if is_all {
             all.iter().map(|event| Repeated::once(event)).collect()
         } else {

@@ -191,10 +191,14 @@ impl State {
         self.lists.tasks.get(self.current as usize).copied()
     }
 
+    /// Returns the index of a task, if it is one of the run.
+    fn position(&self, task: u64) -> Option<usize> {
+        self.lists.tasks.iter().position(|&other| other == task)
+    }
+
     /// Returns `true` if the task is of a host whose life has ended.
     fn is_gone(&self, task: u64) -> bool {
-        let mut known = self.lists.tasks.iter();
-        let index = known.position(|&other| other == task);
+        let index = self.position(task);
         index.is_some_and(|index| self.members.standing(index as u32) == Standing::Gone)
     }
 
@@ -210,8 +214,7 @@ impl State {
             return index as u32;
         }
         // A task that another thread has spawned into the runtime may be out of order.
-        let known = self.lists.tasks.iter().position(|&other| other == task);
-        known.unwrap_or_else(|| {
+        self.position(task).unwrap_or_else(|| {
             self.lists.tasks.push(task);
             count
         }) as u32
@@ -813,16 +816,15 @@ impl Decider for Run {
     fn idle(&self, timer: Option<Duration>) -> Idle {
         self.count();
         self.moves_early.set(false);
+        let event = network::next_due();
         if self.main_ended.get() {
             self.timer_left.set(timer.is_some());
-            self.is_finished
-                .set(timer.is_none() && network::next_due().is_none());
+            self.is_finished.set(timer.is_none() && event.is_none());
             self.over.set(true);
         }
         if self.over.get() {
             return Idle::Stop;
         }
-        let event = network::next_due();
         let is_now = |due: Option<Duration>| due.is_some_and(|after| after.is_zero());
         if is_now(event) {
             return self.deliver(is_now(timer));
@@ -927,9 +929,7 @@ impl Decider for Run {
 
     fn number_of(&self, task: u64) -> Option<u64> {
         let state = self.state.try_borrow().ok()?;
-        let mut known = state.lists.tasks.iter();
-        let index = known.position(|&other| other == task)?;
-        Some(index as u64 + 1)
+        Some(state.position(task)? as u64 + 1)
     }
 
     fn explains(&self) -> bool {

@@ -94,17 +94,18 @@ struct OfRun {
 pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     let recording =
         Recording::parse_with_children(trace::recording().as_bytes()).unwrap_or_default();
-    let words = words(&recording, of);
+    let names = of.tasks.iter().zip(1..).filter_map(|(&task, number)| {
+        let name = of.notes.name_of(task)?;
+        Some((number, name.to_owned()))
+    });
+    let names: BTreeMap<u64, String> = names.collect();
+    let words = words(&recording, of, &names);
     let children = words.children.iter();
     let children = children.map(|child| (child.id, child.number)).collect();
     let known = (words.objects.clone(), children);
-    let names = (1..=of.tasks.len() as u64).filter_map(|task| {
-        let name = name_of(task, of)?;
-        Some((task, name.to_owned()))
-    });
     let of_run = OfRun {
         known,
-        names: names.collect(),
+        names,
         is_finished: of.is_finished,
     };
     let (mut snapshot, mut findings) = judge(of.tasks, of.members, of_run);
@@ -226,9 +227,9 @@ fn is_of(began: &Began, wait: &Wait) -> bool {
 }
 
 /// Returns the last events of the run's tasks.
-fn words(recording: &Recording, of: &AtFailure<'_>) -> Words {
+fn words(recording: &Recording, of: &AtFailure<'_>, names: &BTreeMap<u64, String>) -> Words {
     let name = |task: u64| {
-        let name = match name_of(task, of) {
+        let name = match names.get(&task) {
             Some(name) => format!("task {task} \"{name}\""),
             None => format!("task {task}"),
         };
@@ -303,12 +304,6 @@ pub(super) fn certain(tasks: &[u64], members: &Members) -> Option<Cause> {
         .filter(|finding| finding.certainty == Certainty::Certain);
     let Finding { kind, summary, .. } = certain.next()?;
     Some(Cause::Finding { kind, summary })
-}
-
-/// Returns the name that the program has given a task.
-fn name_of<'a>(task: u64, of: &AtFailure<'a>) -> Option<&'a str> {
-    let index = usize::try_from(task).ok()?.checked_sub(1)?;
-    of.notes.name_of(*of.tasks.get(index)?)
 }
 
 /// Returns the number of this thread, which is that of the simulation.

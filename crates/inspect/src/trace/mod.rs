@@ -56,4 +56,6 @@ pub use what_if::{
     predictions,
 };
 #[doc(hidden)]
-pub use words::{ABOUT_TO, Began, Child, DISK, Known, MADE, OTHER_OPERATION, Said, USE, Words};
+pub use words::{
+    ABOUT_TO, Began, Child, DISK, Known, MADE, OTHER_OPERATION, SPAWNED, Said, USE, Words,
+};

@@ -6,9 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use blitz_io_observe::{Kind, Mode, is_future, number_of_child};
 
 use super::recording::{Abort, Ender, Event, For, Recording, Target, What};
-use crate::names::{is_of_channel, short_future};
+use crate::names::{OTHER_THREAD, is_of_channel, short_future};
 use crate::snapshot::{Waiter, id_of_child};
 
+/// The begin of the sentence about the spawn of a task.
+#[doc(hidden)]
+pub const SPAWNED: &str = "is spawned by ";
 /// The begin of the sentence about an operation that a task begins unless it is preempted there.
 #[doc(hidden)]
 pub const ABOUT_TO: &str = "is about to ";
@@ -20,9 +23,6 @@ pub const USE: &str = "use ";
 /// `CancellationToken`.
 #[doc(hidden)]
 pub const MADE: u64 = 1 << 62;
-
-/// A thread that is no part of the simulation. Its number is another one in each run.
-const OTHER_THREAD: &str = "a thread outside of the simulation";
 
 /// The target of a wait for an operation on a file.
 #[doc(hidden)]
@@ -394,19 +394,20 @@ impl<'a> Writer<'a> {
 
     /// Returns `true` if an event is about the deadline of another future: it is dropped with that.
     fn is_deadline(&self, event: &Event) -> bool {
-        let What::WaitEnd(wait) = event.what else {
-            return false;
-        };
-        self.recording.kind(wait.kind).0 == Some(Kind::Timeout)
+        self.kind_ended(event) == Some(Kind::Timeout)
     }
 
     /// Returns `true` if an event is the end of a timer for which a task waits.
     fn is_end_of_timer(&self, event: &Event) -> bool {
-        let What::WaitEnd(wait) = event.what else {
-            return false;
-        };
-        let kind = self.recording.kind(wait.kind).0;
-        matches!(kind, Some(Kind::Sleep | Kind::Interval))
+        matches!(self.kind_ended(event), Some(Kind::Sleep | Kind::Interval))
+    }
+
+    /// Returns the kind of the wait that ends in an event.
+    fn kind_ended(&self, event: &Event) -> Option<Kind> {
+        match event.what {
+            What::WaitEnd(wait) => self.recording.kind(wait.kind).0,
+            _ => None,
+        }
     }
 
     /// Returns `true` if a wait is a part of a scope that the program does not know.
@@ -548,7 +549,7 @@ impl<'a> Writer<'a> {
                     // By the simulation: as the run has begun, or a host.
                     return self.task(parent).map(|_| "begins".to_owned());
                 }
-                format!("is spawned by {}", self.actor(parent, step))
+                format!("{SPAWNED}{}", self.actor(parent, step))
             }
             What::Aborted { by, why, location } => {
                 let why = match why {
