@@ -57,12 +57,16 @@ pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
         behind.longest_ms = behind.longest_ms.max(wait.waiting_ms);
         behind.is_likely |= is_likely;
     }
-    let mut roots: Vec<(Waiter, Behind)> = roots.into_iter().collect();
-    roots.retain(|(_, behind)| behind.longest_ms >= SHORT);
-    roots.sort_by_key(|(_, behind)| std::cmp::Reverse(behind.tasks + behind.threads));
+    let long = roots
+        .into_iter()
+        .filter(|(_, behind)| behind.longest_ms >= SHORT);
+    let all = long.map(|(root, behind)| (root, behind, outside(&graph, root)));
+    let mut roots: Vec<(Waiter, Behind, Vec<&Wait>)> =
+        all.filter(|(_, _, outside)| !outside.is_empty()).collect();
+    roots.sort_by_key(|(_, behind, _)| std::cmp::Reverse(behind.tasks + behind.threads));
     let notes = roots.iter();
     notes
-        .map(|(root, behind)| note(&graph, *root, behind))
+        .map(|(root, behind, outside)| note(snapshot, *root, behind, outside))
         .collect()
 }
 
@@ -80,8 +84,7 @@ fn is_outside(wait: &Wait) -> bool {
     is_source && wait.semantics.mode == Mode::Other || wait.semantics.ended_by == EndedBy::Peers
 }
 
-/// Follows a wait to the last waiter that holds it up, if that waits for something outside. The second value is `true` if a
-/// step on the way is likely only.
+/// Follows a wait to the last waiter that holds it up. The second value is `true` if a step on the way is likely only.
 fn root_of(graph: &Graph<'_>, wait: &Wait) -> Option<(Waiter, bool)> {
     let (mut wait, mut is_likely) = (wait, false);
     let mut seen = BTreeSet::from([wait.waiter]);
@@ -94,7 +97,6 @@ fn root_of(graph: &Graph<'_>, wait: &Wait) -> Option<(Waiter, bool)> {
         let mut waits = graph.waits(holder).iter();
         match waits.find(|wait| is_held(wait) || wait.semantics.mode == Mode::Send) {
             Some(next) => wait = next,
-            None if outside(graph, holder).is_empty() => return None,
             None => return Some((holder, is_likely)),
         }
     }
@@ -141,8 +143,7 @@ fn left_ms(snapshot: &Snapshot, timer: &Wait) -> Option<u64> {
     Some(found.left_ms)
 }
 
-fn note(graph: &Graph<'_>, root: Waiter, behind: &Behind) -> String {
-    let snapshot = graph.snapshot;
+fn note(snapshot: &Snapshot, root: Waiter, behind: &Behind, outside: &[&Wait]) -> String {
     let waiters = match (behind.tasks, behind.threads) {
         (tasks, 0) => counted(tasks, "task"),
         (0, threads) => counted(threads, "thread"),
@@ -157,7 +158,6 @@ fn note(graph: &Graph<'_>, root: Waiter, behind: &Behind) -> String {
         _ => "wait",
     };
     let likely = if behind.is_likely { "probably " } else { "" };
-    let outside = outside(graph, root);
     let mut targets: Vec<String> = outside
         .iter()
         .take(NAMED)

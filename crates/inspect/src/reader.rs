@@ -329,16 +329,22 @@ fn forget_driven(snapshot: &mut Snapshot, runtime: &HashSet<u64>) {
     };
     let tasks = snapshot.tasks.iter().filter(is_left);
     let left: HashSet<Waiter> = tasks.map(|task| Waiter::Task(task.id)).collect();
-    let waits = snapshot
-        .waits
-        .iter()
-        .filter(|wait| left.contains(&wait.waiter));
-    let left: HashSet<u64> = waits.map(|wait| wait.id).collect();
+    let left = numbers_of_waits(snapshot, &left);
     snapshot.overdue.retain(|timer| left.contains(&timer.wait));
+}
+
+/// Returns the numbers of the waits of these waiters.
+fn numbers_of_waits(snapshot: &Snapshot, waiters: &HashSet<Waiter>) -> HashSet<u64> {
+    let waits = snapshot.waits.iter();
+    let own = waits.filter(|wait| waiters.contains(&wait.waiter));
+    own.map(|wait| wait.id).collect()
 }
 
 /// Removes the timers of waiters for which no other one waits: a service may have a million.
 fn forget_idle_timers(snapshot: &mut Snapshot) {
+    if snapshot.timers.is_empty() {
+        return;
+    }
     let objects = snapshot
         .waits
         .iter()
@@ -350,11 +356,7 @@ fn forget_idle_timers(snapshot: &mut Snapshot) {
     });
     let awaited = snapshot.waits.iter().filter_map(|wait| wait.task);
     let awaited: HashSet<Waiter> = users.chain(awaited.map(Waiter::Task)).collect();
-    let waits = snapshot
-        .waits
-        .iter()
-        .filter(|wait| awaited.contains(&wait.waiter));
-    let left: HashSet<u64> = waits.map(|wait| wait.id).collect();
+    let left = numbers_of_waits(snapshot, &awaited);
     snapshot.timers.retain(|timer| left.contains(&timer.wait));
 }
 

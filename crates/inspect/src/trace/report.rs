@@ -119,13 +119,7 @@ const OBJECTS: usize = 20;
 pub fn judge(recording: &Recording, paths: usize) -> Report {
     let lives = Lives::new(recording);
     let splitter = Splitter::new(recording, &lives);
-    let mut requests: Vec<(&Request, Vec<Piece>)> = lives
-        .requests
-        .iter()
-        .map(|request| (request, splitter.request(request)))
-        .collect();
-    // The slowest first, and of equal ones the earliest.
-    requests.sort_by_key(|(request, _)| (std::cmp::Reverse(latency(request)), request.from));
+    let requests = slowest_first(&lives, &splitter);
     let slow = requests.len().div_ceil(100);
     let split = |requests: &[(&Request, Vec<Piece>)]| Split::new(recording, &lives, requests);
     let shown = requests.iter().take(paths);
@@ -153,6 +147,19 @@ pub fn judge(recording: &Recording, paths: usize) -> Report {
             .map(|(request, pieces)| tree.request(request, pieces))
             .collect(),
     }
+}
+
+/// Returns the requests with their pieces: the slowest first, and of equal ones the earliest.
+pub(super) fn slowest_first<'a>(
+    lives: &'a Lives,
+    splitter: &Splitter<'_>,
+) -> Vec<(&'a Request, Vec<Piece>)> {
+    let requests = lives.requests.iter();
+    let mut requests: Vec<(&Request, Vec<Piece>)> = requests
+        .map(|request| (request, splitter.request(request)))
+        .collect();
+    requests.sort_by_key(|(request, _)| (std::cmp::Reverse(latency(request)), request.from));
+    requests
 }
 
 fn latency(request: &Request) -> u64 {

@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::change::{Change, Scenario};
 use crate::trace::cause::Category;
 use crate::trace::lives::{Did, Lives};
-use crate::trace::polls::LongestPoll;
+use crate::trace::polls::{LongestPoll, longest_poll};
 use crate::trace::recording::Recording;
-use crate::trace::report::judge;
+use crate::trace::report::slowest_first;
 use crate::trace::split::Splitter;
 
 /// The time in which tasks were ready after their waits.
@@ -58,6 +58,6 @@ pub(super) fn ready_after(
     (ready > waited).then(|| ReadyAfter {
         waited,
         ready,
-        longest_poll: judge(recording, 0).longest_poll,
+        longest_poll: longest_poll(recording, lives, &slowest_first(lives, &splitter)),
     })
 }
