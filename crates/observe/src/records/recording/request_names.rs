@@ -43,6 +43,9 @@ pub(super) fn names() -> Vec<String> {
 
 /// Returns the name at a place.
 pub(super) fn name(place: u64) -> Option<String> {
+    if place == NO_NAME {
+        return None;
+    }
     let known = known();
     let mut all = known.iter();
     all.find(|(_, other)| **other == place)

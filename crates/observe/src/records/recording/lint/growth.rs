@@ -114,17 +114,14 @@ impl Growth {
         self.shorter += u64::from(length < self.length);
         self.length = length;
         let block = self.block;
-        let ends = [&block.sender, &block.receiver].map(|word| word.load(Ordering::Relaxed));
-        let known = [
-            (self.sender, self.sender_at),
-            (self.receiver, self.receiver_at),
+        let ends = [
+            (&block.sender, &mut self.sender, &mut self.sender_at),
+            (&block.receiver, &mut self.receiver, &mut self.receiver_at),
         ];
-        let [sender_at, receiver_at] = [0, 1].map(|end| {
-            let (before, at) = known[end];
-            let at = at.filter(|_| before == ends[end]);
-            spawned_at(ends[end]).or(at)
-        });
-        [self.sender, self.receiver] = ends;
-        (self.sender_at, self.receiver_at) = (sender_at, receiver_at);
+        for (word, known, at) in ends {
+            let word = word.load(Ordering::Relaxed);
+            let before = at.filter(|_| *known == word);
+            (*known, *at) = (word, spawned_at(word).or(before));
+        }
     }
 }

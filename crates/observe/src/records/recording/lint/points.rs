@@ -96,29 +96,22 @@ pub(in crate::records::recording) fn poll_ends() {
         note_sockets(local, &frame);
         frame.waits.count(frame.task, frame.spawned_at);
         let held = local.held.suspend(frame.task);
-        let event = |side, between, (took, processor)| Event {
-            side,
-            holder_at: None,
-            task_at: frame.spawned_at,
-            task: frame.task,
-            request: frame.request(),
-            between,
-            count: 1,
-            longest: took,
-            processor,
-        };
         if frame.of != Polled::Job {
-            let none = (Duration::ZERO, Duration::ZERO);
             for held in held.iter().filter(|held| held.lock.is_of_threads()) {
                 edges::count(
                     |table| &mut table.guards,
-                    event(Some(held.side()), [None; 2], none),
+                    of_frame(&frame, Some(held.side())),
                 );
             }
         }
-        if let Some(times) = long {
-            let between = frame.steps.end(ticks::now());
-            edges::count(|table| &mut table.polls, event(None, between, times));
+        if let Some((longest, processor)) = long {
+            let event = Event {
+                between: frame.steps.end(ticks::now()),
+                longest,
+                processor,
+                ..of_frame(&frame, None)
+            };
+            edges::count(|table| &mut table.polls, event);
         }
         local.frames.keep(frame.waits);
     });
@@ -159,15 +152,9 @@ pub(in crate::records::recording) fn blocked(
         edges::count(
             |table| &mut table.blocked,
             Event {
-                side: Some(Side::new(&wait, at)),
                 holder_at,
-                task_at: frame.spawned_at,
-                task: frame.task,
-                request: frame.request(),
-                between: [None; 2],
-                count: 1,
                 longest: took,
-                processor: Duration::ZERO,
+                ..of_frame(frame, Some(Side::new(&wait, at)))
             },
         );
     });
@@ -196,7 +183,7 @@ fn note_handed(frame: &Frame) {
         };
         edges::count(
             |table| &mut table.handed,
-            of_frame(frame, Side::new(&lock, at)),
+            of_frame(frame, Some(Side::new(&lock, at))),
         );
     }
 }
@@ -204,14 +191,13 @@ fn note_handed(frame: &Frame) {
 /// Records the sockets for which a task of a request waits without a deadline. The task of a connection also waits for the
 /// next request of its client; no request waits for that.
 fn note_sockets(local: &mut Local, frame: &Frame) {
-    let is_idle = frame.waits.sockets().next().is_none();
-    if is_idle {
+    if frame.waits.sockets(true).next().is_none() {
         return;
     }
     let is_request =
         |frame: &Frame| frame.waits.is_in_request() || requests::name_of(frame.task).is_some();
     let is_within = is_request(frame) || local.frames.around(frame).any(is_request);
-    if !is_within && frame.waits.sockets_of_requests().next().is_none() {
+    if frame.waits.sockets(is_within).next().is_none() {
         return;
     }
     if !local.frames.looks_for_timer(frame) {
@@ -225,20 +211,15 @@ fn note_sockets(local: &mut Local, frame: &Frame) {
     if let Some(outer) = local.frames.outer(frame) {
         return outer.waits.add_sockets(&frame.waits);
     }
-    let all: Vec<Side> = if is_within {
-        frame.waits.sockets().collect()
-    } else {
-        frame.waits.sockets_of_requests().collect()
-    };
-    for side in all {
-        edges::count(|table| &mut table.sockets, of_frame(frame, side));
+    for side in frame.waits.sockets(is_within) {
+        edges::count(|table| &mut table.sockets, of_frame(frame, Some(side)));
     }
 }
 
 /// Returns an event of a poll.
-fn of_frame(frame: &Frame, side: Side) -> Event {
+fn of_frame(frame: &Frame, side: Option<Side>) -> Event {
     Event {
-        side: Some(side),
+        side,
         holder_at: None,
         task_at: frame.spawned_at,
         task: frame.task,

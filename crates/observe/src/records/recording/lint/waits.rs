@@ -149,15 +149,12 @@ impl Waits {
         (self.depth, self.request) = (0, 0);
     }
 
-    /// Returns the sockets for which the poll has begun to wait, and still does.
-    pub(super) fn sockets(&self) -> impl Iterator<Item = Side> + '_ {
-        self.sockets.iter().map(|socket| socket.side)
-    }
-
-    /// Returns those of these waits that began while the poll worked for a request.
-    pub(super) fn sockets_of_requests(&self) -> impl Iterator<Item = Side> + '_ {
-        let own = self.sockets.iter().filter(|socket| socket.is_of_request);
-        own.map(|socket| socket.side)
+    /// Returns the sockets for which the poll has begun to wait, and still does: all, or those whose wait began while the poll
+    /// worked for a request.
+    pub(super) fn sockets(&self, all: bool) -> impl Iterator<Item = Side> + '_ {
+        let sockets = self.sockets.iter();
+        let chosen = sockets.filter(move |socket| all || socket.is_of_request);
+        chosen.map(|socket| socket.side)
     }
 
     /// The poll works for a request, whose name has this place.
