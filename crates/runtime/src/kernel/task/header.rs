@@ -13,7 +13,7 @@ use super::state::State;
 use crate::kernel::token::Token;
 use blitz_io_core::{Watched, coop};
 use blitz_io_observe::trace::{self, Abort};
-use blitz_io_observe::{Caller, OfScope, TaskSpan, decisions};
+use blitz_io_observe::{Caller, IS_ENABLED, OfScope, TaskSpan, decisions};
 
 /// The first part of a task's memory. All pointers to a task point to it.
 ///
@@ -280,11 +280,14 @@ pub unsafe fn release_last(task: NonNull<Header>) {
 ///
 /// The caller has a reference.
 pub unsafe fn abort(task: NonNull<Header>, why: Abort, at: Caller) {
-    // SAFETY: the caller's reference keeps the task.
-    let header = unsafe { task.as_ref() };
-    let state = header.state.load();
-    if !state.is_complete() && !state.is_cancelled() {
-        trace::aborted(header.id.as_u64(), why, at);
+    // Only records need to know whether this is the call that aborts it.
+    if IS_ENABLED {
+        // SAFETY: the caller's reference keeps the task.
+        let header = unsafe { task.as_ref() };
+        let state = header.state.load();
+        if !state.is_complete() && !state.is_cancelled() {
+            trace::aborted(header.id.as_u64(), why, at);
+        }
     }
     // SAFETY: the caller has a reference.
     unsafe { cancel(task) }
