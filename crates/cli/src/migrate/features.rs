@@ -62,16 +62,12 @@ fn enable(member: &Member) -> Result<(), Exit> {
 pub fn advice(project: &Project) -> String {
     let programs = project.members.iter().flat_map(|member| &member.programs);
     let programs: Vec<&str> = programs.map(String::as_str).collect();
-    let (choice, name) = match programs[..] {
-        [] => ("", "PROGRAM"),
-        [only] => ("", only),
-        // Cargo has to know which.
-        [first, ..] => (" --bin ", first),
-    };
-    let choice = if choice.is_empty() {
-        String::new()
+    let name = programs.first().copied().unwrap_or("PROGRAM");
+    // Cargo has to know which.
+    let choice = if programs.len() > 1 {
+        format!(" --bin {name}")
     } else {
-        format!("{choice}{name}")
+        String::new()
     };
     format!(
         "To see what its tasks wait for:\n\n  \

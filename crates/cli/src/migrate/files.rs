@@ -70,11 +70,7 @@ impl Files {
 
     /// Returns the manifests that differ in the other ones, each with the lines that only this has, after a `-`, and those that
     /// only the other has, after a `+`.
-    pub fn lines_to<'a>(
-        &'a self,
-        other: &'a Files,
-        project: &'a Project,
-    ) -> Vec<(String, Vec<String>)> {
+    pub fn lines_to(&self, other: &Files, project: &Project) -> Vec<(String, Vec<String>)> {
         let all = self.manifests(project).map(|(path, old)| {
             let new = other.text(path).unwrap_or_default();
             let lines = [only(old, new, '-'), only(new, old, '+')].concat();

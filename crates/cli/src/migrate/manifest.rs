@@ -374,9 +374,6 @@ impl Manifest {
 pub fn write(path: &Path, text: &str) -> Result<(), Exit> {
     let write = || {
         let mut file = AtomicOutput::create(&Target::new(path)?)?;
-        if let Ok(old) = fs::metadata(path) {
-            file.file().set_permissions(old.permissions())?;
-        }
         file.write_all(text.as_bytes())?;
         file.finish()
     };

@@ -401,7 +401,7 @@ fn elsewhere(
     })
 }
 
-/// Replaces what can be replaced, or nothing if Tokio stays. `options`: those that name the source. `is_dry`: both files
+/// Replaces what can be replaced, or nothing if Tokio stays. `options`: those that name the source. `is_dry`: all files
 /// then become again what they were. `with_features`: the program's packages get features of their own, too.
 fn migrate(
     project: &Project,
@@ -419,8 +419,9 @@ fn migrate(
     let saved = (!is_dry).then(|| Saved::begin(project, &begin));
     let saved = saved.transpose()?;
     let tried = attempt(project, wanted, source);
-    let stays = tried.as_ref().map(|(_, tried)| tokio_stays(wanted, tried));
-    let why = stays.as_ref().ok().copied().flatten().map(str::to_owned);
+    let tokio = tried.as_ref().ok();
+    let tokio = tokio.and_then(|(_, tried)| tokio_stays(wanted, tried));
+    let why = tokio.map(str::to_owned);
     let got = match (&tried, &why) {
         (Ok(_), None) if with_features => write_features(project, wanted),
         _ => Ok(Ok(vec![])),
@@ -609,7 +610,7 @@ enum Tried {
     Kept,
     /// It is replaced.
     Replaced,
-    /// It is not, for this reason, and both files are as they were.
+    /// It is not, for this reason, and all files are as they were.
     Failed(String),
 }
 

@@ -266,7 +266,6 @@ fn runtime_view(earlier: Option<&Snapshot>, at_ms: u64, runtime: &Runtime) -> Ru
         id: runtime.id,
         workers: workers.len(),
         busy_workers: workers.iter().filter(|worker| worker.is_busy).count(),
-        // A worker counts its time when it goes to sleep, so one look may have that of several.
         busy_share: before.map(|(before, seconds)| busy_share(before, runtime, seconds)),
         polls,
         polls_per_second: rate(|worker| worker.polls),
@@ -311,10 +310,7 @@ fn blocked(snapshot: &Snapshot) -> Vec<Blocked> {
                 Mode::Unknown => wait.kind.clone(),
                 _ => of_target(snapshot, wait),
             };
-            let at = match short_place(&wait.location) {
-                "" => String::new(),
-                place => format!(" at {place}"),
-            };
+            let at = at_place(wait);
             *counts.entry(format!("{target}{at}")).or_default() += 1;
         }
     }
@@ -459,11 +455,16 @@ fn sentence(snapshot: &Snapshot, wait: &Wait) -> String {
         Mode::Unknown => "since an unknown time".to_owned(),
         _ => format!("{:.1} s", wait.waiting_ms as f64 / 1e3),
     };
-    let at = match wait.location.as_str() {
+    let at = at_place(wait);
+    format!("{waiter} waits {time} for {target}{at}")
+}
+
+/// Returns the place of a wait after ` at `; nothing if it is not known.
+fn at_place(wait: &Wait) -> String {
+    match wait.location.as_str() {
         "" => String::new(),
         location => format!(" at {}", short_place(location)),
-    };
-    format!("{waiter} waits {time} for {target}{at}")
+    }
 }
 
 /// Describes the state of a thread or task that has no recorded wait.

@@ -84,12 +84,11 @@ impl World {
 
     /// Lets this program build in the folder `target` beside all programs.
     fn share_target(&self, program: &str) -> &World {
-        let config = self.at(program).join(".cargo/config.toml");
-        let text = fs::read_to_string(&config).expect("the file is there");
         let target = self.at("target");
         let line = format!("[build]\ntarget-dir = '{}'\n", target.display());
-        write(&config, &(text + &line));
-        self
+        self.edit(&format!("{program}/.cargo/config.toml"), |text| {
+            text + &line
+        })
     }
 
     /// Runs Cargo in the program's folder.
@@ -148,11 +147,17 @@ impl World {
         (read("Cargo.toml"), read("Cargo.lock"))
     }
 
+    /// Changes the text of a file.
+    fn edit(&self, path: &str, change: impl FnOnce(String) -> String) -> &World {
+        let file = self.at(path);
+        let text = fs::read_to_string(&file).expect("the file is there");
+        write(&file, &change(text));
+        self
+    }
+
     /// Appends lines to the manifest.
     fn append(&self, lines: &str) -> &World {
-        let text = self.read("Cargo.toml") + lines;
-        write(&self.at("program/Cargo.toml"), &text);
-        self
+        self.edit("program/Cargo.toml", |text| text + lines)
     }
 
     /// Runs the command in the program's folder and expects `code`.
@@ -981,8 +986,7 @@ fn a_manifest_that_was_changed_by_hand_loses_the_lines_only() {
         let world = workspace();
         let before = files_of_workspace(&world);
         world.migrate(0);
-        let file = world.at("program/a/Cargo.toml");
-        write(&file, &(world.read("a/Cargo.toml") + "more = [\"all\"]\n"));
+        world.edit("program/a/Cargo.toml", |text| text + "more = [\"all\"]\n");
         if !is_saved {
             fs::remove_dir_all(world.at("program/target")).expect("the folder can be removed");
         }
@@ -1025,8 +1029,7 @@ fn a_run_that_was_stopped_in_the_middle_loses_nothing() {
 
     // A change by the user stays.
     let (world, mut before) = stopped();
-    let file = world.at("program/a/Cargo.toml");
-    write(&file, &(world.read("a/Cargo.toml") + "more = [\"all\"]\n"));
+    world.edit("program/a/Cargo.toml", |text| text + "more = [\"all\"]\n");
     world.migrate(0);
     world.blitz(0, &["--undo"]);
     before[2] += "more = [\"all\"]\n";
@@ -1038,9 +1041,9 @@ fn a_run_that_was_stopped_in_the_middle_loses_nothing() {
 fn a_dependency_on_blitz_io_has_the_feature_too() {
     let world = World::new("tokio = \"1\"\n");
     world.publish("tokio", "1.28.0", None).checkout("").lock();
-    let blitz = world.at("blitz-io/crates/blitz-io/Cargo.toml");
-    let text = fs::read_to_string(&blitz).expect("the file is there");
-    write(&blitz, &format!("{text}\n[features]\ninspect = []\n"));
+    world.edit("blitz-io/crates/blitz-io/Cargo.toml", |text| {
+        text + "\n[features]\ninspect = []\n"
+    });
     world.publish("tokio", "1.30.0", None);
     let before = world.files();
     world.migrate(0);
@@ -1069,9 +1072,9 @@ fn a_dependency_on_blitz_io_has_the_feature_too() {
 fn features_that_the_replacement_has_not_are_not_written() {
     let world = World::new("tokio = \"1\"\n");
     world.publish("tokio", "1.28.0", None).checkout("").lock();
-    let tokio = world.at("blitz-io/drop-in/tokio/Cargo.toml");
-    let text = fs::read_to_string(&tokio).expect("the file is there");
-    write(&tokio, &text.replace("sim = []\n", ""));
+    world.edit("blitz-io/drop-in/tokio/Cargo.toml", |text| {
+        text.replace("sim = []\n", "")
+    });
     let ran = world.blitz(0, &["--path", "../blitz-io"]);
     let said =
         "No package of the program has got the features `inspect` and `sim`, as Cargo refuses them";
