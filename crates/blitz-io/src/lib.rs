@@ -419,6 +419,8 @@ struct Readme;
     feature = "sim"
 ))]
 #[doc = include_str!("../../../book/src/guides/simulating-tasks.md")]
+#[doc = include_str!("../../../book/src/guides/simulating-report.md")]
+#[doc = include_str!("../../../book/src/guides/simulating-properties.md")]
 #[doc = include_str!("../../../book/src/guides/simulating-hosts.md")]
 #[doc = include_str!("../../../book/src/guides/simulating-tasks-reference.md")]
 #[doc = include_str!("../../../book/src/guides/simulating-others.md")]
