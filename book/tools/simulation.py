@@ -31,12 +31,11 @@ def read(path):
 
 
 def codes(path):
-    """Returns the code in the first columns of all tables of a page, and that in column N of its first table."""
-    lines = read(path).splitlines()
-    rows = [line.split("|") for line in lines if line.startswith("|")]
-    first = [line.split("|") for line in "\n".join(lines).split("\n|", 1)[1].split("\n\n")[0].splitlines()[2:]]
-    code = re.compile(r"`([^`]+)`").findall
-    return code(" ".join(row[1] for row in rows)), lambda column: code(" ".join(row[column] for row in first))
+    """Returns the code in the first column of all tables of a page, and that in the one of its first table."""
+    text = read(path)
+    first = text[text.index("\n|") :].split("\n\n")[0]
+    columns = [" ".join(row.split("|")[1] for row in part.splitlines() if row.startswith("|")) for part in (text, first)]
+    return [re.findall(r"`([^`]+)`", column) for column in columns]
 
 
 def functions(path):
@@ -48,8 +47,9 @@ def functions(path):
 
 
 def main():
-    named, first = codes(OPTIONS)
-    options, tables = first(1), " ".join(named + first(4))
+    named, options = codes(OPTIONS)
+    # The methods of `Builder` have the names of the options.
+    tables = " ".join([*named, *(f"{option}()" for option in options)])
     macro = read(MACRO).split("#[cfg(test)]")[0]
     known = re.findall(r'\("(\w+)", Value::', macro) + re.findall(r'^            \("(\w+)", _, Lit', macro, re.M) + ["threads"]
     known = set(known)
