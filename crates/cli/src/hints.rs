@@ -4,8 +4,9 @@
 //!    nothing similar to `wy`.
 //! 2. A `--` that is missing before a program: the tip is the first line with one that is valid.
 //! 3. A command that is a program of its own.
-//! 4. Where an option of a command does what the word of another program does: `version`, and `bench WORD`.
-//! 5. Else the commands of the group.
+//! 4. A flag that another program has for what this command does (`other_flags.rs`).
+//! 5. Where an option of a command does what the word of another program does: `version`, and `bench WORD`.
+//! 6. Else the commands of the group.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -15,13 +16,20 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, Error, Parser};
 
 use crate::commands::{self, shown_of};
-use crate::{Cli, shell};
+use crate::{Cli, other_flags, shell};
 
 /// Words that other programs use, and the commands that do this.
-const OTHER_WORDS: [(&str, &str); 15] = [
+const OTHER_WORDS: [(&str, &str); 24] = [
     ("hang", "why"),
+    ("gdb", "why"),
     ("slow", "trace"),
     ("profile", "trace"),
+    ("perf", "trace"),
+    ("record", "trace"),
+    ("strace", "trace"),
+    ("htop", "top"),
+    ("pigz", "gzip"),
+    ("zcat", "gunzip"),
     ("compress", "gzip"),
     ("gz", "gzip"),
     ("zip", "gzip"),
@@ -33,6 +41,8 @@ const OTHER_WORDS: [(&str, &str); 15] = [
     ("sha256sum", "sha256"),
     ("list", "ls"),
     ("rm", "clean"),
+    ("ipcs", "ls"),
+    ("ipcrm", "clean"),
     ("test", "run"),
 ];
 
@@ -43,6 +53,9 @@ pub fn add(error: &mut Error, line: &[OsString]) {
     let is_known = |word: &OsString| OTHER_WORDS.iter().any(|(other, _)| word == other);
     if rest.first().is_some_and(is_known) {
         error.remove(ContextKind::SuggestedSubcommand);
+    }
+    if suggest_for_other_flag(error, line) {
+        return;
     }
     let has = |kind| error.get(kind).is_some();
     if has(ContextKind::SuggestedSubcommand) || has(ContextKind::SuggestedArg) {
@@ -108,6 +121,23 @@ fn keep_shown(error: &mut Error) {
             ContextValue::Strings(shown),
         );
     }
+}
+
+/// Suggests what does the same as a flag of another program. Returns `false` if it is none.
+fn suggest_for_other_flag(error: &mut Error, line: &[OsString]) -> bool {
+    let tip = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) if error.kind() == ErrorKind::UnknownArgument => {
+            let (command, _) = reached(line);
+            other_flags::tip(command.get_bin_name().unwrap_or_default(), flag, line)
+        }
+        _ => None,
+    };
+    let Some(tip) = tip else {
+        return false;
+    };
+    error.remove(ContextKind::SuggestedArg);
+    insert(error, tip);
+    true
 }
 
 /// Suggests options that are nearly the unknown one. Returns `false` if there is none.
@@ -380,6 +410,63 @@ mod tests {
             let message = message(line);
             assert!(!message.contains("similar"), "{line}: {message}");
             assert!(!message.contains("as a value"), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn flags_of_other_programs_have_tips() {
+        for (line, tip) in [
+            (
+                "blitz pipe gzip -d x.gz",
+                "`blitz pipe gunzip` decompresses",
+            ),
+            ("blitz pipe gzip -k x", "leave it out"),
+            ("blitz pipe gzip -9kf x", "leave it out"),
+            ("blitz pipe gzip --stdout x", "without --output"),
+            ("blitz pipe gunzip --keep x.gz", "input files stay"),
+            ("blitz pipe gzip -r x", "tar c"),
+            ("blitz pipe gzip -T0 x", "--threads NUMBER; without it"),
+            ("blitz pipe bgzip -@ 4 x", "--threads 4;"),
+            ("blitz pipe gzip --processes=4 x", "--threads 4;"),
+            ("blitz pipe sha256 -c SUMS", "`sha256sum -c` checks"),
+            ("blitz ps aux", "it lists all processes"),
+            ("blitz ps -ef", "it lists all processes"),
+            ("blitz top -p 4711", ": blitz top 4711"),
+            ("blitz top -d 2", "--every 2s"),
+            ("blitz top -b -n 1", "--once"),
+            ("blitz why --pid=4711", ": blitz why 4711"),
+            ("blitz why -p", ": blitz why PID"),
+            ("blitz trace -p4711", ": blitz trace 4711"),
+            ("blitz ipcs", "'ipc ls'"),
+            ("blitz ipcrm x", "'ipc clean'"),
+            ("blitz ipc ls -m", "all kinds"),
+            ("blitz ipc clean -m 5", "without one it removes all"),
+            ("blitz ipc tail prices -f", "leave it out"),
+            ("blitz sim run -n 10 -- ./x", "--seeds 10"),
+            ("blitz migrate --manifest-path x", "blitz migrate x"),
+        ] {
+            let message = message(line);
+            assert!(message.contains(tip), "{line}: {message}");
+            assert_eq!(message.matches("tip:").count(), 1, "{line}: {message}");
+        }
+    }
+
+    /// A flag that a command has got needs no tip, and the commands of the list exist.
+    #[test]
+    fn the_flags_of_other_programs_are_none_of_ours() {
+        for (command, flag) in other_flags::all() {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            let found = commands::named(&words).unwrap();
+            let mut options = found.get_arguments();
+            let is_ours = options.any(|option| {
+                option
+                    .get_long()
+                    .is_some_and(|long| flag == format!("--{long}"))
+                    || option
+                        .get_short()
+                        .is_some_and(|short| flag == format!("-{short}"))
+            });
+            assert!(!is_ours, "{command} {flag}");
         }
     }
 

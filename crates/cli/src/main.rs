@@ -22,6 +22,7 @@ mod line;
 mod lint;
 mod manual;
 mod migrate;
+mod other_flags;
 mod output;
 mod pipe;
 mod recorded;

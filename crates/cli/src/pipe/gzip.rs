@@ -46,7 +46,7 @@ pub fn compress(arguments: &Arguments, compress: &Compress, format: Format) -> R
             "Give a file with --output, or redirect standard output.",
         ));
     }
-    let level = compress.level;
+    let level = compress.level.0;
     run.each(|reader, threads, output| {
         let write = |block: Vec<u8>| output.write(&block);
         match format {

@@ -2,6 +2,7 @@
 
 mod gzip;
 mod input;
+mod level;
 mod output;
 mod progress;
 mod sha256;
@@ -13,12 +14,13 @@ use std::thread::available_parallelism;
 use clap::{Args, Subcommand, ValueHint};
 
 use crate::exit::Exit;
+use level::Level;
 
 const EXAMPLES: &str = "\
 Examples:
   blitz pipe gzip -o logs.gz logs         compress a file
   tar c src | blitz pipe gzip > src.tgz   compress a stream
-  blitz pipe bgzip -l 9 -o x.vcf.gz x.vcf compress into blocks that tabix can find
+  blitz pipe bgzip -9 -o x.vcf.gz x.vcf   compress into blocks that tabix can find
   blitz pipe gunzip logs.gz | less        decompress either of them
   blitz pipe sha256 *.iso                 checksums, as sha256sum prints them
 
@@ -75,9 +77,8 @@ struct Compress {
     files: Files,
     #[command(flatten)]
     output: Output,
-    /// The level, from 0 (stored) and 1 (fast) to 12 (small).
-    #[arg(short, long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=12))]
-    level: u32,
+    #[command(flatten)]
+    level: Level,
 }
 
 #[derive(Args)]
@@ -105,7 +106,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
 }
 
 fn threads(text: &str) -> Result<NonZeroUsize, &'static str> {
-    text.parse().map_err(|_| "it is a number from 1 on")
+    text.parse().map_err(
+        |_| "it is a number from 1 on. (To test a file: blitz pipe gunzip FILE > /dev/null)",
+    )
 }
 
 impl Arguments {
