@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::remote::{Remote, remotes};
-use super::{Arguments, reasons, segments};
+use super::{Arguments, left_out, reasons, segments};
 use crate::duration;
 use crate::exit::Exit;
 use crate::output;
@@ -133,22 +133,9 @@ pub fn ls(arguments: &Arguments) -> Result<Exit, Exit> {
         output::print_json(&rows)?;
     } else {
         output::print(&text(&rows, output::width()))?;
-        output::print(&left_out(arguments)?)?;
+        output::print(&left_out(reasons(arguments)?.iter()))?;
     }
     Ok(Exit::Done)
-}
-
-/// Says which files have names of segments, and are none.
-fn left_out(arguments: &Arguments) -> Result<String, Exit> {
-    // The first program that makes a segment makes it.
-    if let Some(folder) = arguments
-        .directory
-        .as_ref()
-        .filter(|folder| !folder.exists())
-    {
-        return Ok(format!("There is no directory {} yet.\n", folder.display()));
-    }
-    Ok(super::left_out(reasons(arguments)?.iter()))
 }
 
 pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {

@@ -6,7 +6,8 @@ mod names;
 mod remote;
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use blitz_io_ipc::{Builder, Channel, Error, Kind, Queue, Route, SegmentInfo};
 use clap::{Args, Subcommand};
@@ -26,7 +27,8 @@ Examples:
 
 Exit statuses:
   0    it worked; there may be nothing to list or to remove
-  1    there is no such segment, or it cannot be read, joined or removed; a message found no room
+  1    there is no such segment or directory; it cannot be read, joined or removed; a message found
+       no room
   64   the arguments are wrong, or `tail` would take messages of a queue: see --take";
 
 #[derive(Args)]
@@ -81,6 +83,9 @@ impl Clean {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    if let Some(directory) = &arguments.directory {
+        must_exist(directory)?;
+    }
     match &arguments.action {
         Action::Ls => list::ls(arguments),
         Action::Top(top) => list::top(arguments, top),
@@ -88,6 +93,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         Action::Send(send) => messages::send(arguments, send),
         Action::Clean(which) => clean(arguments, which),
     }
+}
+
+/// Refuses a directory that is not there: its name is probably wrong.
+fn must_exist(directory: &Path) -> Result<(), Exit> {
+    let Err(error) = fs::metadata(directory) else {
+        return Ok(());
+    };
+    Err(Exit::unreadable(directory, error).with_advice(
+        "--directory: give the one that the programs have, or leave the option out for your own.",
+    ))
 }
 
 /// Reports that a segment cannot be joined, in the words of this program's options.

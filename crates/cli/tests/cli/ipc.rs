@@ -66,6 +66,27 @@ fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
     assert!(place.path().join("prices.ring").exists());
 }
 
+#[test]
+fn a_directory_that_is_missing_is_an_error() {
+    let place = tempfile::tempdir().unwrap();
+    let missing = place.path().join("missing");
+    let directory = format!("--directory={}", missing.display());
+    for action in [
+        &["ls"][..],
+        &["ls", "--json"],
+        &["top"],
+        &["tail", "x"],
+        &["send", "x"],
+        &["clean"],
+    ] {
+        let ran = expect(1, &[&["ipc", &directory], action].concat());
+        let begin = format!("error: {} cannot be read: ", missing.display());
+        assert!(ran.err.starts_with(&begin), "{ran:?}");
+        assert!(ran.err.contains("leave the option out"), "{ran:?}");
+        assert!(ran.out.is_empty(), "{ran:?}");
+    }
+}
+
 /// A file that is named as a segment is, and is none, keeps others from opening that name.
 #[test]
 fn a_file_that_is_no_segment_is_named() {
