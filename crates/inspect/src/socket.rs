@@ -20,8 +20,8 @@ use crate::protocol::LIMIT;
 pub fn directory() -> io::Result<PathBuf> {
     // SAFETY: the call has no preconditions.
     let user = unsafe { libc::geteuid() };
-    let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty()) {
-        Some(path) => PathBuf::from(path).join("blitz-io"),
+    let path = match runtime_directory() {
+        Some(path) => path.join("blitz-io"),
         None => std::env::temp_dir().join(format!("blitz-io-{user}")),
     };
     match fs::DirBuilder::new().mode(0o700).create(&path) {
@@ -35,20 +35,31 @@ pub fn directory() -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// Returns the value of `XDG_RUNTIME_DIR`.
+fn runtime_directory() -> Option<PathBuf> {
+    let path = std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty());
+    path.map(PathBuf::from)
+}
+
+/// The folder in which systemd makes that of each user.
+const OF_SYSTEMD: &str = "/run/user";
+
 /// Returns `true` if only this user can enter the folder.
 fn is_folder_of(path: &Path, user: libc::uid_t) -> bool {
     fs::symlink_metadata(path)
         .is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0)
 }
 
-/// Returns the folders with the sockets that this user may ask: its own, and for root those of each user.
+/// Returns the folders with the sockets that this user may ask: its own, and for root those of each user, unless it has
+/// set `XDG_RUNTIME_DIR` to another folder than the system's.
 fn directories() -> io::Result<Vec<PathBuf>> {
     let own = directory()?;
     let mut found = Vec::new();
+    let is_usual = runtime_directory().is_none_or(|path| path.starts_with(OF_SYSTEMD));
     // SAFETY: the call has no preconditions.
-    if unsafe { libc::geteuid() } == 0 {
+    if is_usual && unsafe { libc::geteuid() } == 0 {
         let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
-        let of_systemd = entries("/run/user".into()).map(|entry| {
+        let of_systemd = entries(OF_SYSTEMD.into()).map(|entry| {
             let user = entry.file_name();
             (user, entry.path().join("blitz-io"))
         });

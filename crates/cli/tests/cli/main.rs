@@ -19,6 +19,8 @@ mod lint;
 mod load;
 mod migrate;
 mod pipe;
+#[cfg(unix)]
+mod ps;
 mod release;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod sim;
