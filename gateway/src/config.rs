@@ -308,11 +308,12 @@ impl fmt::Display for Error {
     }
 }
 
+/// As with the error of a gateway, the text contains that of the inner error, which is no source therefore.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Read(_, error) => Some(error),
-            Self::Syntax(error) => Some(error),
+            Self::Read(_, error) => error.source(),
+            Self::Syntax(error) => error.source(),
             Self::Value { .. } => None,
         }
     }

@@ -8,7 +8,7 @@ use blitz_io::ipc::{self, RecvError, SendError};
 
 use crate::config;
 
-/// The reason why a gateway, or one of its exports or imports, fails. Its text has the text of its source.
+/// The reason why a gateway, or one of its exports or imports, fails. Its text contains that of the inner error.
 #[derive(Debug)]
 pub enum Error {
     /// A file is not a configuration.
@@ -62,6 +62,11 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // It names the file itself, or the one that is missing.
+            Self::Config {
+                source: source @ config::Error::Read(..),
+                ..
+            } => source.fmt(f),
             Self::Config { file, source } => write!(f, "{}: {source}", file.display()),
             Self::Restart(change) => f.write_str(change),
             Self::Locked(state) => write!(
@@ -81,16 +86,18 @@ impl fmt::Display for Error {
     }
 }
 
+/// The text contains that of the inner error, so `source` returns the source of that one. A report that prints a chain
+/// of errors then has each text once. The inner error itself is in the variant.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Config { source, .. } => Some(source),
+            Self::Config { source, .. } => source.source(),
             Self::Restart(_) | Self::Locked(_) | Self::NoDirectory => None,
-            Self::System { source, .. } => Some(source),
-            Self::Engine { source, .. } => Some(&**source),
-            Self::Segment(source) => Some(source),
-            Self::Receive(source) => Some(source),
-            Self::Send(source) => Some(source),
+            Self::System { source, .. } => source.source(),
+            Self::Engine { source, .. } => source.source(),
+            Self::Segment(source) => source.source(),
+            Self::Receive(source) => source.source(),
+            Self::Send(source) => source.source(),
         }
     }
 }
