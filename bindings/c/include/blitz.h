@@ -84,7 +84,7 @@
 // The other side was freed or has ended, or the object was closed.
 #define BLITZ_ECLOSED -1003
 
-// The channel is full.
+// The channel is full, or the segment has as many senders or receivers as it allows.
 #define BLITZ_EFULL -1004
 
 // The channel is empty.
@@ -1539,8 +1539,9 @@ void blitz_fd_watch_free(struct blitz_fd_watch *watch);
 //
 // The caller frees it with `blitz_ipc_sender_free`. Returns `BLITZ_OK`; `BLITZ_EINVAL` for NULL, or
 // a name or setting that is not allowed; or an error of the system. Returns `BLITZ_EMISMATCH` if the
-// segment has other settings, `BLITZ_EFULL` if it has as many senders as it allows, `BLITZ_EBUSY` if
-// another process has not finished joining, or `BLITZ_EUNSUPPORTED`. Does not wait.
+// segment has other settings, `BLITZ_EFULL` if it has as many senders as it allows: a route has one,
+// whose process `blitz_last_error` names. Returns `BLITZ_EBUSY` if another process has not finished
+// joining, or `BLITZ_EUNSUPPORTED`. Does not wait.
 BLITZ_MUST_USE
 int blitz_ipc_sender_open(const char *name,
                           const struct blitz_ipc_settings *settings,

@@ -20,7 +20,7 @@ pub const BLITZ_EINVAL: c_int = -1001;
 pub const BLITZ_ETIMEDOUT: c_int = -1002;
 /// The other side was freed or has ended, or the object was closed.
 pub const BLITZ_ECLOSED: c_int = -1003;
-/// The channel is full.
+/// The channel is full, or the segment has as many senders or receivers as it allows.
 pub const BLITZ_EFULL: c_int = -1004;
 /// The channel is empty.
 pub const BLITZ_EEMPTY: c_int = -1005;
@@ -65,7 +65,11 @@ const ERRORS: &[(c_int, &CStr, &CStr)] = &[
     (BLITZ_EINVAL, c"BLITZ_EINVAL", c"invalid argument"),
     (BLITZ_ETIMEDOUT, c"BLITZ_ETIMEDOUT", c"the deadline passed"),
     (BLITZ_ECLOSED, c"BLITZ_ECLOSED", c"closed"),
-    (BLITZ_EFULL, c"BLITZ_EFULL", c"the channel is full"),
+    (
+        BLITZ_EFULL,
+        c"BLITZ_EFULL",
+        c"the channel is full, or the segment has all its senders or receivers",
+    ),
     (BLITZ_EEMPTY, c"BLITZ_EEMPTY", c"the channel is empty"),
     (
         BLITZ_EAGAIN,

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use blitz_io::ipc::{
-    self, Builder, Doorbell, Error, Loan, Message, Receiver, RecvError, SendError, SendOptions,
-    Sender, WaitError, WhenFull,
+    self, Builder, Doorbell, Error, Kind, Loan, Message, Receiver, RecvError, SendError,
+    SendOptions, Sender, WaitError, WhenFull,
 };
 
 use crate::args::{arg, bytes, bytes_mut, check, os_text, put, put_if_wanted, text};
@@ -198,6 +198,14 @@ fn of_error(error: &Error) -> c_int {
         }
         Error::NoSpace { .. } => -libc::ENOSPC,
         Error::NotFound { .. } => -libc::ENOENT,
+        Error::Occupied {
+            role: "sender",
+            kind: Kind::Route,
+            ..
+        } => {
+            let call = "settings.kind = BLITZ_IPC_CHANNEL for blitz_ipc_sender_open";
+            return record(BLITZ_EFULL, format_args!("{error}: {call}"));
+        }
         Error::Occupied { .. } => BLITZ_EFULL,
         Error::Busy => BLITZ_EBUSY,
         Error::Forked => BLITZ_EFORKED,
@@ -251,8 +259,9 @@ fn of_wait(error: WaitError) -> c_int {
 ///
 /// The caller frees it with `blitz_ipc_sender_free`. Returns `BLITZ_OK`; `BLITZ_EINVAL` for NULL, or
 /// a name or setting that is not allowed; or an error of the system. Returns `BLITZ_EMISMATCH` if the
-/// segment has other settings, `BLITZ_EFULL` if it has as many senders as it allows, `BLITZ_EBUSY` if
-/// another process has not finished joining, or `BLITZ_EUNSUPPORTED`. Does not wait.
+/// segment has other settings, `BLITZ_EFULL` if it has as many senders as it allows: a route has one,
+/// whose process `blitz_last_error` names. Returns `BLITZ_EBUSY` if another process has not finished
+/// joining, or `BLITZ_EUNSUPPORTED`. Does not wait.
 #[doc = safety!()]
 #[must_use]
 #[unsafe(no_mangle)]

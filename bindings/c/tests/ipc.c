@@ -292,6 +292,10 @@ static void bad_settings(void) {
     settings.must_exist = false;
     OK(blitz_ipc_sender_open(name, &settings, &sender));
     EXPECT(BLITZ_EFULL, blitz_ipc_sender_open(name, &settings, &other));
+    char process[64];
+    snprintf(process, sizeof process, "has its sender already (process %d)", (int)getpid());
+    CHECK(strstr(blitz_last_error(), process) != NULL);
+    CHECK(strstr(blitz_last_error(), "BLITZ_IPC_CHANNEL") != NULL);
     settings.capacity = 64;
     EXPECT(BLITZ_EMISMATCH, blitz_ipc_sender_open(name, &settings, &other));
     CHECK(strstr(blitz_last_error(), "capacity") != NULL);

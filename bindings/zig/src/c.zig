@@ -49,7 +49,7 @@ pub const BLITZ_EINVAL: c_int = -1001;
 pub const BLITZ_ETIMEDOUT: c_int = -1002;
 /// The other side was freed or has ended, or the object was closed.
 pub const BLITZ_ECLOSED: c_int = -1003;
-/// The channel is full.
+/// The channel is full, or the segment has as many senders or receivers as it allows.
 pub const BLITZ_EFULL: c_int = -1004;
 /// The channel is empty.
 pub const BLITZ_EEMPTY: c_int = -1005;

@@ -18,7 +18,7 @@ pub const LibraryError = error{
     TimedOut,
     /// The other side was freed or has ended, or the object was closed.
     Closed,
-    /// The channel is full.
+    /// The channel is full, or the segment has as many senders or receivers as it allows.
     Full,
     /// The channel is empty.
     Empty,

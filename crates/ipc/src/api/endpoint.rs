@@ -18,6 +18,7 @@
 
 #[cfg(unix)]
 use std::io;
+use std::ops::Range;
 #[cfg(all(feature = "async", unix))]
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -114,6 +115,7 @@ impl Endpoint {
             role: name,
             limit,
             kind: settings.kind,
+            pids: segment.processes(records).collect(),
             path: segment.path.unwrap_or_default(),
         })
     }
@@ -428,16 +430,20 @@ impl Segment {
     /// written them.
     fn peers_of(&self, me: usize) -> impl Iterator<Item = u32> + '_ {
         let senders = self.settings.senders;
-        let peers = if me < senders {
+        self.processes(if me < senders {
             senders..self.settings.participants()
         } else {
             0..senders
-        };
+        })
+    }
+
+    /// Returns the processes of these records that are in use.
+    fn processes(&self, records: Range<usize>) -> impl Iterator<Item = u32> + '_ {
         let word = |peer, offset| {
             let word = self.ring.memory.record(peer, offset);
             word.load(Ordering::Acquire)
         };
-        let joined = peers.filter(move |&peer| word(peer, record::ROLE) != 0);
+        let joined = records.filter(move |&peer| word(peer, record::ROLE) != 0);
         joined.filter_map(move |peer| u32::try_from(word(peer, record::PID)).ok())
     }
 }

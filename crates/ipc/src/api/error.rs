@@ -95,6 +95,8 @@ pub enum Error {
         kind: Kind,
         /// The file; empty if it has no name.
         path: PathBuf,
+        /// The processes that have these places, as they have written their numbers.
+        pids: Vec<u32>,
     },
     /// Another process has been joining or leaving for a long time; it is probably stopped.
     Busy,
@@ -185,20 +187,27 @@ impl fmt::Display for Error {
                 role: "sender",
                 kind: Kind::Route,
                 path,
+                pids,
                 ..
             } => write!(
                 f,
-                "{} has its sender already, and a route has only one; for several, use a \
+                "{} has its sender already{}, and a route has only one; for several, use a \
                  channel",
-                Place(path)
+                Place(path),
+                Processes(pids)
             ),
             Self::Occupied {
-                role, limit, path, ..
+                role,
+                limit,
+                path,
+                pids,
+                ..
             } => write!(
                 f,
-                "{} has its {limit} {role}{} already; make it with a larger limit",
+                "{} has its {limit} {role}{} already{}; make it with a larger limit",
                 Place(path),
-                if *limit == 1 { "" } else { "s" }
+                if *limit == 1 { "" } else { "s" },
+                Processes(pids)
             ),
             Self::Busy => f.write_str(
                 "another process has not finished joining or leaving the segment; it may be \
@@ -225,6 +234,25 @@ impl fmt::Display for Value<'_> {
             ("when_full", _, Some(policy)) => write!(f, "{policy:?}"),
             _ => write!(f, "{value}"),
         }
+    }
+}
+
+/// The processes of participants, in parentheses. Some of many.
+struct Processes<'a>(&'a [u32]);
+
+/// The most processes that an error names.
+const NAMED: usize = 4;
+
+impl fmt::Display for Processes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named: Vec<_> = self.0.iter().take(NAMED).map(u32::to_string).collect();
+        let word = match self.0 {
+            [] => return Ok(()),
+            [_] => "process",
+            _ => "processes",
+        };
+        let more = if self.0.len() > NAMED { ", …" } else { "" };
+        write!(f, " ({word} {}{more})", named.join(", "))
     }
 }
 

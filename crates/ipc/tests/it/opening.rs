@@ -106,6 +106,9 @@ fn too_many_are_told_so() {
     ));
     let _receivers = [route.receiver("o").unwrap(), route.receiver("o").unwrap()];
     let error = route.receiver("o").unwrap_err();
+    let me = std::process::id();
+    let processes = format!("2 receivers already (processes {me}, {me})");
+    assert!(error.to_string().contains(&processes), "{error}");
     assert!(matches!(
         error,
         Error::Occupied {
@@ -353,6 +356,8 @@ fn a_second_sender_of_a_route_is_told_to_use_a_channel() {
         text.contains("r.ring") && text.contains("use a channel"),
         "{text}"
     );
+    let process = format!("already (process {})", std::process::id());
+    assert!(text.contains(&process), "{text}");
     let channel = place.in_it(Channel::builder().max_senders(1));
     let _channel = channel.sender("c").unwrap();
     let text = channel.sender("c").unwrap_err().to_string();
@@ -360,6 +365,7 @@ fn a_second_sender_of_a_route_is_told_to_use_a_channel() {
         text.contains("1 sender already") && text.contains("larger limit"),
         "{text}"
     );
+    assert!(text.contains(&process), "{text}");
     let missing = route.must_exist(true).sender("m").unwrap_err().to_string();
     assert!(missing.contains("m.ring"), "{missing}");
 }
