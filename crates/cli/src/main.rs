@@ -9,6 +9,7 @@ mod bench;
 mod command_lines;
 mod commands;
 mod completions;
+mod destination;
 mod doctor;
 mod duration;
 mod exit;

@@ -11,6 +11,7 @@ use blitz_io_inspect::lint::{Finding, Lint, Lost, Run, judge, sarif};
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
+use crate::destination;
 use crate::exit::Exit;
 use crate::output;
 use crate::recorded::{Record, Recorder};
@@ -128,6 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         return Ok(Exit::Done);
     }
     let allowed = Allowed::read(arguments.config.as_deref())?;
+    destination::check(arguments.sarif.as_deref())?;
     let ran = RECORDER.run(&arguments.program, &[], arguments.json)?;
     let runs = read(&ran.files)?;
     let findings = judge(&runs);

@@ -18,6 +18,7 @@ use super::report::{self, End, Row};
 use super::search::{Searched, search};
 use super::targets::{Target, Test};
 use super::{Chosen, Preempt, RunArguments, exit_of, failed};
+use crate::destination;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::line::Line;
@@ -115,6 +116,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Exit> {
     fs::create_dir_all(&arguments.traces)
         .map_err(|error| Exit::unwritable(&arguments.traces, error))?;
     // A run may be long.
+    destination::check(arguments.junit.as_deref())?;
     interrupt::watch(|| std::process::exit(130));
     interrupt::watch_termination();
     let bar = bar(targets.len() as u64 * arguments.seeds);

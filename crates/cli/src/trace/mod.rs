@@ -16,6 +16,7 @@ use blitz_io_inspect::{read_trace, start_trace, stop_trace};
 use clap::{Args, Subcommand, ValueHint};
 use serde::Serialize;
 
+use crate::destination;
 use crate::duration;
 use crate::exit::Exit;
 use crate::migrate;
@@ -185,11 +186,22 @@ struct Shown {
     slowest: u16,
 }
 
+impl Shown {
+    /// Returns the files to write.
+    fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let files = [&self.chrome, &self.html, &self.perfetto, &self.folded];
+        let others = [&self.pprof, &self.otlp];
+        files.into_iter().chain(others).flatten()
+    }
+}
+
 /// Records a program or a process, or reads a recording, and reports.
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     if let Some(Command::Report { files, shown }) = &arguments.command {
         return report(files, shown);
     }
+    let files = arguments.shown.files().chain(&arguments.output);
+    destination::check(files.map(PathBuf::as_path))?;
     if !arguments.program.is_empty() {
         return run_program(arguments);
     }

@@ -334,6 +334,28 @@ fn wrong_arguments_are_refused() {
     }
 }
 
+/// A recording may take long, and would be lost.
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_the_program_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = folder.path().join("ran");
+    let file = folder.path().join("missing/x");
+    let (file, touch) = (file.to_str().unwrap(), ["touch", ran.to_str().unwrap()]);
+    for option in [
+        &["trace", "-o"],
+        &["trace", "--html"],
+        &["trace", "--folded"],
+        &["lint", "--sarif"],
+    ] {
+        let refused = expect(1, &[option, &[file, "--"][..], &touch].concat());
+        assert!(
+            refused.err.contains("missing/x cannot be written: "),
+            "{refused:?}"
+        );
+        assert!(!ran.exists(), "{option:?}");
+    }
+}
+
 #[test]
 fn without_a_process_it_takes_the_only_one() {
     let home = tempfile::tempdir().unwrap();
