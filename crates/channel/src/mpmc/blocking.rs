@@ -13,7 +13,7 @@ use blitz_io_core::deadline::is_past;
 use blitz_io_core::{Node, Panics, Spin};
 use blitz_io_observe::{Blocking, Caller, Kind};
 
-use super::channel::Channel;
+use super::chan::Channel;
 use super::error::{TryRecvError, TrySendError};
 use super::request::{Queue, Request};
 use super::waiter::{Waiter, woken};

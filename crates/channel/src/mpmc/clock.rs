@@ -14,7 +14,7 @@ use blitz_io_core::PerProcess;
 use blitz_io_observe::decisions;
 use blitz_io_sync::thread::{Condvar, Mutex};
 
-use super::channel::Channel;
+use super::chan::Channel;
 use super::receiver::Receiver;
 
 /// Number of entries below which no search for dead ones begins.

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use blitz_io_core::coop;
 use blitz_io_observe::{Caller, Kind, Wait, WaitKind};
 
-use super::channel::Channel;
+use super::chan::Channel;
 use super::error::{RecvError, SendError};
 use super::request::Queue;
 use super::waiter::Waiter;

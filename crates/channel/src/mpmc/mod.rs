@@ -46,7 +46,8 @@
 //! ```
 
 mod blocking;
-mod channel;
+// Not `channel`, whose name would hide from rustc that `bounded` has this alias.
+mod chan;
 #[cfg(not(loom))]
 mod clock;
 mod error;
@@ -83,7 +84,7 @@ pub use sender::Sender;
 pub use sink::SendSink;
 pub use weak::{WeakReceiver, WeakSender};
 
-use channel::Channel;
+use chan::Channel;
 
 /// Creates a channel that holds up to `capacity` values. With zero, it holds none,
 /// and a sender waits for the receiver that takes its value.

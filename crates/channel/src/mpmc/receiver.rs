@@ -9,7 +9,7 @@ use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe::Kind;
 use blitz_io_observe::named;
 
-use super::channel::Channel;
+use super::chan::Channel;
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::futures::Recv;
 use super::sender::shared_by_both_ends;

@@ -9,7 +9,7 @@ use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe::named;
 use blitz_io_observe::{Caller, Kind};
 
-use super::channel::Channel;
+use super::chan::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::futures::{Closed, Send};
 use blitz_io_core::debug_fields;

@@ -13,7 +13,7 @@ use std::time::Instant;
 use blitz_io_core::{Node, Wake};
 use blitz_io_observe::{Caller, Kind};
 
-use super::channel::Channel;
+use super::chan::Channel;
 use super::error::{RecvError, SendError, TryRecvError, TrySendError};
 use super::request::{Queue, Request};
 use super::state::State;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use blitz_io_futex::atomic::Ordering;
 
-use super::channel::Channel;
+use super::chan::Channel;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use blitz_io_core::debug_is_name;

@@ -52,7 +52,7 @@ use blitz_io_core::deadline::after;
 use blitz_io_core::{Node, Panics, Random, coop};
 use blitz_io_observe::{self as observe, Caller, Kind, Wait, WaitKind};
 
-use super::channel::Channel;
+use super::chan::Channel;
 use super::error::{ReadyTimeoutError, SelectTimeoutError, TryReadyError, TrySelectError};
 use super::receiver::Receiver;
 use super::request::{Outcome, Queue, Request, Role, Selection};
