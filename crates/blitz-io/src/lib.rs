@@ -344,6 +344,9 @@ pub use blitz_io_os::process;
 #[cfg(all(any(unix, windows), feature = "signal"))]
 pub use blitz_io_os::signal;
 pub mod futex;
+#[cfg(feature = "inspect")]
+#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
+pub mod inspect;
 #[cfg(feature = "io-util")]
 pub mod io;
 #[doc(hidden)]
@@ -376,10 +379,6 @@ pub mod trace;
 #[cfg(feature = "fiber")]
 #[doc(inline)]
 pub use blitz_io_fiber as fiber;
-#[cfg(feature = "inspect")]
-#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-#[doc(inline)]
-pub use blitz_io_inspect as inspect;
 #[cfg(feature = "ipc")]
 #[doc(inline)]
 pub use blitz_io_ipc as ipc;
