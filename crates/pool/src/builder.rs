@@ -129,7 +129,8 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets how many threads the pool has. 0, the default, means the number in the
-    /// environment variable `RAYON_NUM_THREADS`, or else the number of processors.
+    /// environment variable `RAYON_NUM_THREADS`, or else the number of processors. A larger number than
+    /// [`max_num_threads`](crate::max_num_threads) is that one, as with rayon.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.settings.num_threads = num_threads;
         self

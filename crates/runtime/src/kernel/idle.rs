@@ -150,8 +150,13 @@ const SEARCHING: usize = 4;
 /// One more worker is awake.
 const AWAKE: usize = 1 << (usize::BITS / 2);
 
-/// Largest number of workers.
-pub const MOST_WORKERS: usize = AWAKE / SEARCHING - 1;
+/// Largest number of workers. It is below what the word can count: each worker has memory and a thread from the
+/// beginning, so a larger number is a mistake, and rayon has the same limit.
+pub const MOST_WORKERS: usize = {
+    let counted = AWAKE / SEARCHING - 1;
+    let usual = u16::MAX as usize;
+    if counted < usual { counted } else { usual }
+};
 
 /// The word, taken apart.
 #[derive(Clone, Copy)]

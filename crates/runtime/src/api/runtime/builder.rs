@@ -10,6 +10,7 @@ use crate::api::hooks::{Hooks, TaskMeta};
 use crate::api::metrics::HistogramConfiguration;
 use crate::api::seed::RngSeed;
 use crate::api::stalls::StalledWorker;
+use crate::kernel::idle::MOST_WORKERS;
 
 /// Default number of polls after which a worker checks timers and the driver.
 const EVENT_INTERVAL: u32 = 61;
@@ -250,7 +251,7 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// When `val` is 0.
+    /// When `val` is 0, or more than 65,535 (16,383 on systems of 32 bits).
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -262,6 +263,10 @@ impl Builder {
     #[track_caller]
     pub fn worker_threads(&mut self, val: usize) -> &mut Self {
         assert!(val > 0, "Worker threads cannot be set to 0");
+        assert!(
+            val <= MOST_WORKERS,
+            "Worker threads cannot be set to {val}: a runtime has at most {MOST_WORKERS}"
+        );
         self.worker_threads = Some(val);
         self
     }

@@ -18,6 +18,7 @@ use crate::api::seed::Seeds;
 use crate::api::stalls::Stalls;
 use crate::api::time;
 use crate::api::timers::{Clock, Wheels};
+use crate::kernel::idle::MOST_WORKERS;
 use blitz_io_core::ThreadId;
 use blitz_io_observe::Kept;
 
@@ -32,7 +33,7 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// When `TOKIO_WORKER_THREADS` is needed and is not a number above 0.
+    /// When `TOKIO_WORKER_THREADS` is needed and is not a number from 1 to 65,535.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -68,6 +69,10 @@ fn default_workers() -> usize {
     assert!(
         workers > 0,
         "\"{WORKER_THREADS_VARIABLE}\" cannot be set to 0"
+    );
+    assert!(
+        workers <= MOST_WORKERS,
+        "\"{WORKER_THREADS_VARIABLE}\" cannot be set to {workers}: a runtime has at most {MOST_WORKERS} workers"
     );
     workers
 }
