@@ -86,8 +86,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// The text contains that of the inner error, so `source` returns the source of that one. A report that prints a chain
-/// of errors then has each text once. The inner error itself is in the variant.
+/// The text contains that of the inner error, which is in the variant. So `source` returns the source of the inner error:
+/// a chain of errors has each text once.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {

@@ -1,5 +1,5 @@
-//! What a program waits for: which thread or task waits for which object, which one holds it, and whether that wait can
-//! end. And names for locks and channels, with the trait [`Named`].
+//! The waits of a program: the thread or task, the object, its holder, and whether the wait can end. The trait [`Named`]
+//! names locks and channels.
 //!
 //! Three steps, each on plain data:
 //!

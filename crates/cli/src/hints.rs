@@ -440,7 +440,7 @@ mod tests {
             ("blitz ipcs", "'ipc ls'"),
             ("blitz ipcrm x", "'ipc clean'"),
             ("blitz ipc ls -m", "all kinds"),
-            ("blitz ipc clean -m 5", "without one it removes all"),
+            ("blitz ipc clean -m 5", "without a live participant"),
             ("blitz ipc tail prices -f", "leave it out"),
             ("blitz sim run -n 10 -- ./x", "--seeds 10"),
             ("blitz migrate --manifest-path x", "blitz migrate x"),

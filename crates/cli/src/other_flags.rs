@@ -1,4 +1,4 @@
-//! Flags of other programs, and what does the same here: a user of gzip, sha256sum, ps, top or ipcs types theirs.
+//! Tips for flags of other programs: gzip, sha256sum, ps, top, ipcs.
 
 use std::ffi::OsString;
 
@@ -170,7 +170,7 @@ const KNOWN: &[Known] = &[
         &[
             "-m", "-q", "-s", "-M", "-Q", "-S", "-a", "--all", "-f", "--force",
         ],
-        "leave it out: segments have names, and without one it removes all that nobody uses",
+        "leave it out: it removes segments without a live participant, all or those that you name",
     ),
     known(IPC_CLEAN, &["-n"], "--dry-run prints what would be removed"),
     with(
