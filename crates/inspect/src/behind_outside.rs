@@ -8,6 +8,11 @@
 //! A slow peer may still answer, and a timer fires, so this is a note in the report, and no finding. A timer that fires within
 //! a second is none: a worker that waits a little for each value has one in each report.
 //!
+//! A wait for the answer to a request counts as one for the task that receives requests (`requests.rs`). That is likely only.
+//!
+//! A `JoinSet` or scope with many members does not name them. A root that waits for such members has a note, too, after those
+//! notes: the members may wait for the root.
+//!
 //! # Waits of a root
 //!
 //! The task of a connection also waits for its client, and for the channel that ends the service. So the waits that have a
@@ -21,6 +26,7 @@ use blitz_io_observe::{EndedBy, Kind, Mode, counted};
 
 use crate::graph::{Graph, is_for_guard, is_held};
 use crate::names::{of_target, of_waiter, short};
+use crate::requests::Requests;
 use crate::snapshot::{Finding, SHORT, Snapshot, Wait, Waiter};
 
 /// A note names so many of the waits of a root.
@@ -36,17 +42,20 @@ struct Behind {
     is_likely: bool,
 }
 
-/// Returns the note about each root with waiters that are in no finding, those with the most waiters first.
-pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
+/// Returns the note about each root with waiters that are in no finding, those with the most waiters first. The second list
+/// has the roots that wait for members.
+pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> (Vec<String>, Vec<String>) {
     let graph = Graph::new(snapshot);
+    let requests = Requests::new(&graph);
     let explained: BTreeSet<Waiter> = findings.iter().flat_map(|f| f.waiters.clone()).collect();
     let mut roots: BTreeMap<Waiter, Behind> = BTreeMap::new();
     for waiter in graph.waiters().filter(|waiter| !explained.contains(waiter)) {
         let mut waits = graph.waits(waiter).iter();
-        let Some(wait) = waits.find(|wait| is_contention(wait)) else {
+        let is_it = |wait: &&&Wait| is_contention(wait) || requests.actor(wait).is_some();
+        let Some(wait) = waits.find(is_it) else {
             continue;
         };
-        let Some((root, is_likely)) = root_of(&graph, wait) else {
+        let Some((root, is_likely)) = root_of(&graph, &requests, wait) else {
             continue;
         };
         let behind = roots.entry(root).or_default();
@@ -60,14 +69,31 @@ pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
     let long = roots
         .into_iter()
         .filter(|(_, behind)| behind.longest_ms >= SHORT);
-    let all = long.map(|(root, behind)| (root, behind, outside(&graph, root)));
-    let mut roots: Vec<(Waiter, Behind, Vec<&Wait>)> =
-        all.filter(|(_, _, outside)| !outside.is_empty()).collect();
-    roots.sort_by_key(|(_, behind, _)| std::cmp::Reverse(behind.tasks + behind.threads));
-    let notes = roots.iter();
+    let mut roots: Vec<(Waiter, Behind)> = long.collect();
+    roots.sort_by_key(|(_, behind)| std::cmp::Reverse(behind.tasks + behind.threads));
+    let mut notes = (Vec::new(), Vec::new());
+    for (root, behind) in &roots {
+        let outside = outside(&graph, *root);
+        if !outside.is_empty() {
+            notes.0.push(note(snapshot, *root, behind, &outside));
+            continue;
+        }
+        let unknown = unknown(&graph, *root);
+        if !unknown.is_empty() && !explained.contains(root) {
+            notes.1.push(note(snapshot, *root, behind, &unknown));
+        }
+    }
     notes
-        .map(|(root, behind, outside)| note(snapshot, *root, behind, outside))
-        .collect()
+}
+
+/// Returns the waits of a root for members that are not known.
+fn unknown<'a>(graph: &Graph<'a>, root: Waiter) -> Vec<&'a Wait> {
+    let waits = graph.waits(root).iter().copied();
+    let unknown = waits.filter(|wait| {
+        let is_it = wait.semantics.mode == Mode::Join && !wait.is_timed && !wait.is_short();
+        is_it && graph.enders(wait).waiters.is_empty()
+    });
+    unknown.collect()
 }
 
 /// Returns `true` if others have what the wait is for, and it has no deadline.
@@ -85,17 +111,21 @@ fn is_outside(wait: &Wait) -> bool {
 }
 
 /// Follows a wait to the last waiter that holds it up. The second value is `true` if a step on the way is likely only.
-fn root_of(graph: &Graph<'_>, wait: &Wait) -> Option<(Waiter, bool)> {
+fn root_of(graph: &Graph<'_>, requests: &Requests<'_>, wait: &Wait) -> Option<(Waiter, bool)> {
+    let ender = |wait: &Wait| graph.first_ender(wait).or_else(|| requests.actor(wait));
     let (mut wait, mut is_likely) = (wait, false);
     let mut seen = BTreeSet::from([wait.waiter]);
     loop {
         is_likely |= !graph.enders(wait).is_certain;
-        let holder = graph.first_ender(wait)?;
+        let holder = ender(wait)?;
         if !seen.insert(holder) {
             return None;
         }
         let mut waits = graph.waits(holder).iter();
-        match waits.find(|wait| is_held(wait) || wait.semantics.mode == Mode::Send) {
+        let holds_up = |wait: &Wait| is_held(wait) || wait.semantics.mode == Mode::Send;
+        match waits.find(|wait| {
+            holds_up(wait) && graph.first_ender(wait).is_some() || requests.actor(wait).is_some()
+        }) {
             Some(next) => wait = next,
             None => return Some((holder, is_likely)),
         }

@@ -2,11 +2,12 @@
 //!
 //! A server such as axum's polls the socket of a connection, to learn that the client goes away, and the channel that ends the
 //! service. A hang in a handler has these lines for each connection, and they say nothing about it. So the list of all waits
-//! leaves them out where the task has a wait with a line of the program, or blocks its thread.
+//! leaves them out where the task has a wait with a line of the program, or keeps its thread.
 
 use blitz_io_observe::collections::HashSet;
 use blitz_io_observe::{Mode, SOCKET};
 
+use crate::long_poll::in_long_poll;
 use crate::origin::{Origin, origin};
 use crate::snapshot::{Snapshot, Wait, Waiter};
 
@@ -16,7 +17,8 @@ pub(crate) fn without_own_of_connections(snapshot: &Snapshot) -> (Vec<&Wait>, us
         .waits
         .iter()
         .filter(|wait| wait.blocks_thread || is_of_program(wait));
-    let handlers: HashSet<Waiter> = of_program.map(|wait| wait.waiter).collect();
+    let blocking = in_long_poll(snapshot).map(|task| Waiter::Task(task.id));
+    let handlers: HashSet<Waiter> = of_program.map(|wait| wait.waiter).chain(blocking).collect();
     let is_own = |wait: &&Wait| handlers.contains(&wait.waiter) && is_of_connection(wait);
     let (own, shown): (Vec<&Wait>, Vec<&Wait>) = snapshot.waits.iter().partition(is_own);
     (shown, own.len())

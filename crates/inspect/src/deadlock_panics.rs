@@ -168,6 +168,7 @@ mod tests {
             wakers: 1,
             polls: 2,
             child_of: None,
+            is_pinned: false,
         }
     }
 

@@ -71,6 +71,10 @@
 //!
 //! A timer that is due and has not fired belongs to a runtime that no thread drives (`overdue.rs`).
 //!
+//! # Fibers
+//!
+//! A fiber goes on in one thread only. If that thread sleeps for a lock that the fiber has, neither goes on (`pinned_holder.rs`).
+//!
 //! # Stopped processes
 //!
 //! A wait for shared memory that only stopped processes can end lasts until they get `SIGCONT`, which
@@ -91,6 +95,7 @@ use crate::never_woken::never_woken;
 use crate::other_ends::other_ends;
 use crate::overdue::overdue_timers;
 use crate::own_lock::{is_movable, is_movable_of_owner};
+use crate::pinned_holder::pinned_holders;
 use crate::snapshot::{
     Certainty, Finding, Maker, Object, Snapshot, Spawned, TaskState, Wait, Waiter, id_of_child,
     is_future,
@@ -113,6 +118,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     let mut likely = stuck(&earlier, &later, false);
     likely.retain(|waiter| !certain.contains(waiter));
     chains(&later, &likely, Certainty::Probable, &mut found);
+    pinned_holders(&earlier, &later, &mut found);
     held_cycles(&earlier, &later, &mut found);
     futurelocks(&earlier, &later, &mut found);
     lost_holders(&earlier, &later, &mut found);

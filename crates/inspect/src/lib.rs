@@ -40,13 +40,17 @@ mod other_ends;
 mod overdue;
 mod own_lock;
 mod own_request;
+mod pinned_holder;
 mod renumber;
 mod report;
+mod requests;
 mod semantics;
 mod snapshot;
+mod stack_text;
 mod stays;
 pub mod trace;
 mod tree;
+mod unreceived;
 
 #[cfg(any(unix, windows))]
 mod client;
@@ -129,15 +133,18 @@ pub use findings::findings;
 pub use join::join;
 pub use names::{of_target, of_waiter, short as short_place};
 pub use objects::of_object;
-#[doc(hidden)]
-pub use origin::{Origin, origin};
-pub use report::{report, report_within};
+pub use report::{report, report_in_full, report_within};
 pub use snapshot::{
     Certainty, ChildOf, Contention, End, Fill, Finding, Frame, Group, Hosted, Job, LeftOut, Maker,
     Monitor, Object, Overdue, Peer, Process, ProcessState, Resource, Runtime, Scheduler, Serves,
     Snapshot, Spawned, Stack, Task, TaskState, Thread, Timer, Wait, Waiter, Waiting, Worker,
 };
 pub use tree::tree;
+#[doc(hidden)]
+pub use {
+    long_poll::activity_of_thread,
+    origin::{Origin, origin},
+};
 #[doc(hidden)]
 pub use {renumber::renumber, report::report_of_failure};
 

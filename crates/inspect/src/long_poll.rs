@@ -1,11 +1,17 @@
 //! Polls that last, each of which keeps a thread.
 
 use blitz_io_observe::Kind;
+#[cfg(all(any(unix, windows), feature = "records"))]
+use blitz_io_observe::Mode;
+use blitz_io_observe::collections::HashSet;
 
 use crate::graph::Graph;
 use crate::names::{of_waiter, short};
 use crate::snapshot::{Certainty, Finding, Snapshot, Task, Wait, Waiter};
+use crate::stack_text::is_of_program;
 
+/// The kind of these findings.
+const KIND: &str = "long-poll";
 /// A poll that takes longer than this is a finding, in milliseconds.
 const LONG_POLL: u64 = 1_000;
 
@@ -30,7 +36,14 @@ fn is_block_on(wait: &Wait) -> bool {
 
 pub(crate) fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
     let snapshot = graph.snapshot;
+    let certain = found.iter().filter(|f| f.certainty == Certainty::Certain);
+    // That all threads sleep does not say which wait keeps this one.
+    let certain = certain.filter(|f| f.kind != "all-asleep");
+    let explained: HashSet<Waiter> = certain.flat_map(|f| f.waiters.clone()).collect();
     for task in in_long_poll(snapshot) {
+        if explained.contains(&Waiter::Task(task.id)) {
+            continue;
+        }
         let time = task.poll_ms.unwrap_or_default();
         let waiter = Waiter::Task(task.id);
         let waits = graph.waits(waiter).iter();
@@ -43,7 +56,7 @@ pub(crate) fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
         };
         found.push(Finding {
             certainty: Certainty::Probable,
-            kind: "long-poll".into(),
+            kind: KIND.into(),
             summary: format!(
                 "{}{place} has kept {} in one poll for {time} ms, which may still end",
                 of_waiter(snapshot, waiter),
@@ -54,4 +67,31 @@ pub(crate) fn long_polls(graph: &Graph<'_>, found: &mut Vec<Finding>) {
             further: Vec::new(),
         });
     }
+}
+
+/// Adds to the findings about long polls what their threads do: one that sleeps waits for something that has no record.
+#[cfg(all(any(unix, windows), feature = "records"))]
+pub(crate) fn add_states(snapshot: &Snapshot, findings: &mut [Finding]) {
+    for finding in findings.iter_mut().filter(|f| f.kind == KIND) {
+        // The wait says more.
+        let mut waits = finding.waits.iter();
+        if waits.any(|wait| wait.semantics.mode != Mode::Unknown) {
+            continue;
+        }
+        let mut tasks = finding.waiters.iter().filter_map(|waiter| waiter.task());
+        let task = tasks.find_map(|id| snapshot.task(id));
+        if let Some(does) = task.and_then(|task| activity_of_thread(snapshot, task.thread)) {
+            finding.summary += &format!(": the thread {does}");
+        }
+    }
+}
+
+/// Returns what a thread does, with the line of the program, as far as that is known.
+pub fn activity_of_thread(snapshot: &Snapshot, thread: u64) -> Option<String> {
+    let mut stacks = snapshot.stacks.iter();
+    let stack = stacks.find(|stack| stack.thread == thread && !stack.state.is_empty())?;
+    let mut frames = stack.frames.iter();
+    let place = frames.find(|frame| is_of_program(frame));
+    let place = place.map(|frame| format!(", at {}", short(&frame.location)));
+    Some(format!("{}{}", stack.state, place.unwrap_or_default()))
 }

@@ -54,6 +54,17 @@ pub(crate) fn look(thread: u32) -> Seen {
     seen
 }
 
+/// Returns the state of a thread as [`Seen`] has it.
+pub(crate) fn state_of(thread: u32) -> String {
+    let folder = format!("/proc/self/task/{thread}");
+    let folder: &Path = folder.as_ref();
+    let line = fs::read_to_string(folder.join("syscall")).unwrap_or_default();
+    match sleep(&line) {
+        Some((Some(call), ..)) => format!("sleeps in {}", name_of(call)),
+        _ => state(folder),
+    }
+}
+
 fn state(thread: &Path) -> String {
     let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
     // The name before it is in parentheses, and may hold anything.

@@ -9,6 +9,8 @@ use blitz_io_observe::{self as records, Kind};
 use crate::ends;
 use crate::families::Families;
 use crate::findings::{LONG_SCHEDULED, NOT_POLLED, findings, never_polled};
+#[cfg(any(unix, windows))]
+use crate::long_poll;
 use crate::process;
 use crate::runtimes::runtimes;
 use crate::selection::Selection;
@@ -204,6 +206,7 @@ fn of_records(
                 poll_ms: since,
                 wakers: task.wakers,
                 polls: task.polls,
+                is_pinned: task.is_pinned,
                 child_of: task.scope.map(|scope| ChildOf {
                     owner: waiter(scope.owner),
                     scope: scope.object,
@@ -440,9 +443,10 @@ pub(crate) fn judged_in_run() -> (Snapshot, Vec<Finding>) {
 /// Does the same as [`judged`] for a report, which has stacks.
 #[cfg(any(unix, windows))]
 pub(crate) fn judged_with_stacks(way: Way) -> (Snapshot, Vec<Finding>) {
-    let (mut snapshot, findings) = judged();
+    let (mut snapshot, mut findings) = judged();
     // Last: a thread that makes a copy of its stack runs.
     stacks::add(&mut snapshot, way);
+    long_poll::add_states(&snapshot, &mut findings);
     (snapshot, findings)
 }
 

@@ -1,6 +1,7 @@
 //! The report for people. [`report`] breaks no line: a line of a file or log is found with its whole path. On a terminal,
 //! [`report_within`] breaks lines between words, and shortens names of functions that do not fit.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use blitz_io_observe::collections::HashSet;
@@ -17,10 +18,10 @@ use crate::names::{
 use crate::objects::{created_at, is_numbered};
 use crate::origin::{Origin, origin};
 use crate::snapshot::{
-    Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, Stack, TaskState, Wait,
-    Waiter,
+    Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, TaskState, Wait, Waiter,
 };
-use crate::{behind_outside, long_wait, own_lock, own_request};
+use crate::stack_text::{describe_stacks, is_of_program};
+use crate::{behind_outside, long_wait, own_lock, own_request, unreceived};
 
 /// A finding shows each of so many waits.
 const EACH: usize = 16;
@@ -30,8 +31,6 @@ const FURTHER: usize = 8;
 const NOTES: usize = 8;
 /// The role of the thread or task that has an object.
 const HELD: &str = "held by";
-/// The functions of a stack that are shown.
-const FRAMES: usize = 16;
 
 /// Writes the report: the findings, then all waits. No line is broken.
 ///
@@ -56,12 +55,20 @@ pub fn report(snapshot: &Snapshot, findings: &[Finding]) -> String {
 /// ```
 #[must_use]
 pub fn report_within(snapshot: &Snapshot, findings: &[Finding], columns: usize) -> String {
-    let mut text = Lines::new(columns);
-    if findings.is_empty() {
-        text.line("", "nothing certain");
-    }
-    describe_all(&mut text, snapshot, findings);
-    text.text
+    describe_all(Lines::new(columns), snapshot, findings, false)
+}
+
+/// Writes the same report, but the list has the waits of findings again, and the stacks have all their functions.
+///
+/// # Examples
+///
+/// ```
+/// let text = blitz_io_inspect::report_in_full(&Default::default(), &[], 60);
+/// assert!(text.contains("nothing certain"));
+/// ```
+#[must_use]
+pub fn report_in_full(snapshot: &Snapshot, findings: &[Finding], columns: usize) -> String {
+    describe_all(Lines::new(columns), snapshot, findings, true)
 }
 
 /// Writes the report about a run of a simulation that has failed: the findings, then the waits of the other tasks. No line is
@@ -70,7 +77,7 @@ pub fn report_within(snapshot: &Snapshot, findings: &[Finding], columns: usize) 
 #[must_use]
 pub fn report_of_failure(snapshot: &Snapshot, findings: &[Finding]) -> String {
     let mut text = Lines::new(usize::MAX);
-    describe_findings(&mut text, snapshot, findings, true);
+    describe_findings(&mut text, snapshot, findings);
     describe_notes(&mut text, snapshot, findings);
     let waits = findings.iter().flat_map(|finding| &finding.waits);
     let told: HashSet<Waiter> = waits.map(|wait| wait.waiter).collect();
@@ -94,14 +101,43 @@ pub fn report_of_failure(snapshot: &Snapshot, findings: &[Finding]) -> String {
     text.text
 }
 
-/// Writes the findings, then all waits.
-fn describe_all(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
-    describe_findings(text, snapshot, findings, false);
-    describe_notes(text, snapshot, findings);
-    summarise(text, snapshot);
-    let (waits, own) = without_own_of_connections(snapshot);
-    let blocks = blocks(snapshot, waits);
-    describe_tasks(text, snapshot, &blocks, &without_waits(snapshot));
+/// The waits that the findings show, and the tasks that they are about. The list leaves these out.
+#[derive(Default)]
+struct Told {
+    waits: HashSet<(Waiter, u64)>,
+    tasks: HashSet<Waiter>,
+}
+
+impl Told {
+    fn has(&self, wait: &Wait) -> bool {
+        self.waits.contains(&(wait.waiter, wait.id))
+    }
+}
+
+/// Writes the findings, then all waits, and the stacks. `is_whole`: also those that the findings show.
+fn describe_all(
+    mut text: Lines,
+    snapshot: &Snapshot,
+    findings: &[Finding],
+    is_whole: bool,
+) -> String {
+    if findings.is_empty() {
+        text.line("", "nothing certain");
+    }
+    let told = describe_findings(&mut text, snapshot, findings);
+    let told = if is_whole { Told::default() } else { told };
+    describe_notes(&mut text, snapshot, findings);
+    let (mut waits, own) = without_own_of_connections(snapshot);
+    waits.retain(|wait| !told.has(wait));
+    let mut without = without_waits(snapshot);
+    without.retain(|(waiter, _)| !told.tasks.contains(waiter));
+    summarise(
+        &mut text,
+        snapshot,
+        &told,
+        waits.is_empty() && without.is_empty(),
+    );
+    describe_tasks(&mut text, snapshot, &blocks(snapshot, waits), &without);
     if own != 0 {
         let more = counted(own, "more wait");
         text.line(
@@ -109,20 +145,20 @@ fn describe_all(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
             &format!("and {more} of these tasks for their clients, or for the end of the service"),
         );
     }
-    describe_left_out(text, snapshot);
+    describe_left_out(&mut text, snapshot);
     for missing in &snapshot.missing {
         text.line("", missing);
     }
-    for stack in &snapshot.stacks {
-        describe_stack(text, snapshot, stack);
-    }
+    describe_stacks(&mut text, snapshot, is_whole);
     for process in snapshot.processes.iter().skip(1) {
-        describe_process(text, process);
+        describe_process(&mut text, process);
     }
+    text.text
 }
 
-/// Writes the findings. `is_only`: nothing else of the report is about the tasks of these, and it has their spawns.
-fn describe_findings(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding], is_only: bool) {
+/// Writes the findings, and returns what they show. A wait that two findings have is shown once.
+fn describe_findings(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) -> Told {
+    let mut told = Told::default();
     for finding in findings {
         let certainty = match finding.certainty {
             Certainty::Certain => "certain",
@@ -132,17 +168,47 @@ fn describe_findings(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]
             "",
             &format!("{certainty}: {}: {}", finding.kind, finding.summary),
         );
+        told.tasks.extend(&finding.waiters);
+        let (seen, new): (Vec<&Wait>, Vec<&Wait>) =
+            finding.waits.iter().partition(|wait| told.has(wait));
         if finding.waits.len() <= EACH {
-            for wait in &finding.waits {
-                describe(text, snapshot, wait);
-                if is_only {
-                    describe_spawn(text, snapshot, wait.waiter);
-                }
-            }
+            describe_each(text, snapshot, &new);
         } else {
-            describe_blocks(text, snapshot, &blocks(snapshot, &finding.waits));
+            describe_blocks(text, snapshot, &blocks(snapshot, new.iter().copied()));
         }
+        if !seen.is_empty() {
+            let names = seen.iter().map(|wait| of_waiter(snapshot, wait.waiter));
+            let names: BTreeSet<String> = names.collect();
+            text.line("  ", &of_seen(names));
+        }
+        told.waits
+            .extend(new.iter().map(|wait| (wait.waiter, wait.id)));
         describe_further(text, snapshot, &finding.further);
+    }
+    told
+}
+
+/// Returns the line about the waiters whose waits are above.
+fn of_seen(names: BTreeSet<String>) -> String {
+    let more = names.len().saturating_sub(EACH);
+    let mut names: Vec<String> = names.into_iter().take(EACH).collect();
+    if more != 0 {
+        names.push(format!("{more} more"));
+    }
+    format!("{}: see above", names.join(", "))
+}
+
+/// Writes these waits, and after the last one of each task where it was spawned: not that of a connection, in the package of
+/// the server, which says nothing.
+fn describe_each(text: &mut Lines, snapshot: &Snapshot, waits: &[&Wait]) {
+    for (number, wait) in waits.iter().enumerate() {
+        describe(text, snapshot, wait);
+        let mut later = waits[number + 1..].iter();
+        let task = wait.waiter.task().and_then(|id| snapshot.task(id));
+        let is_of_package = task.is_some_and(|task| origin("", &task.location) == Origin::Package);
+        if !later.any(|other| other.waiter == wait.waiter) && !is_of_package {
+            describe_spawn(text, snapshot, wait.waiter);
+        }
     }
 }
 
@@ -175,9 +241,11 @@ fn describe_further(text: &mut Lines, snapshot: &Snapshot, waits: &[Wait]) {
 
 /// Writes what is no finding, and that a person wants to see if something hangs.
 fn describe_notes(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
-    let mut notes = behind_outside::notes(snapshot, findings);
+    let (mut notes, mut behind_members) = behind_outside::notes(snapshot, findings);
     notes.append(&mut own_lock::notes(snapshot, findings));
     notes.append(&mut own_request::notes(snapshot, findings));
+    notes.append(&mut unreceived::notes(snapshot, findings));
+    notes.append(&mut behind_members);
     notes.append(&mut long_wait::notes(snapshot, findings));
     for note in notes.iter().take(NOTES) {
         text.line("", &format!("note: {note}"));
@@ -187,13 +255,18 @@ fn describe_notes(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
     }
 }
 
-/// Writes the numbers of tasks and waits.
-fn summarise(text: &mut Lines, snapshot: &Snapshot) {
+/// Writes the numbers of tasks and waits. `is_all`: all of them are `told`.
+fn summarise(text: &mut Lines, snapshot: &Snapshot, told: &Told, is_all: bool) {
     text.blank();
     let (tasks, waits) = (snapshot.tasks.len(), snapshot.waits.len());
     let Some(left_out) = &snapshot.left_out else {
-        let line = format!("{}, {}", counted(tasks, "task"), counted(waits, "wait"));
-        return text.line("", &line);
+        let rest = match (told.tasks.is_empty(), is_all) {
+            (true, _) => "",
+            (false, true) => ", all shown above",
+            (false, false) => "; those not shown above:",
+        };
+        let (tasks, waits) = (counted(tasks, "task"), counted(waits, "wait"));
+        return text.line("", &format!("{tasks}, {waits}{rest}"));
     };
     let (tasks, waits) = (tasks as u64, waits as u64);
     let more = |is_task: bool| -> u64 {
@@ -280,45 +353,6 @@ fn describe_task(text: &mut Lines, snapshot: &Snapshot, waiter: Waiter, more: us
     describe_spawn(text, snapshot, waiter);
     if more != 0 {
         text.line("    ", &format!("and {more} more like this"));
-    }
-}
-
-/// Writes the functions that a thread is in, the innermost one first.
-fn describe_stack(text: &mut Lines, snapshot: &Snapshot, stack: &Stack) {
-    let thread = of_waiter(snapshot, Waiter::Thread(stack.thread));
-    let does = match stack.state.as_str() {
-        "" => String::new(),
-        state => format!(", which {state}"),
-    };
-    if stack.frames.is_empty() {
-        let missing = match stack.missing.as_str() {
-            "" => "it blocks the signal, or does not run",
-            missing => missing,
-        };
-        return text.line("", &format!("no stack of {thread}{does}: {missing}"));
-    }
-    text.line("", &format!("stack of {thread}{does}:"));
-    for frame in stack.frames.iter().take(FRAMES) {
-        let function = text.end_of(without_arguments(&frame.function), 2);
-        text.line("  ", &function);
-        if !frame.location.is_empty() {
-            let location = text.end_of(short(&frame.location), 7);
-            text.line("    ", &format!("at {location}"));
-        }
-    }
-    if let more @ 1.. = stack.frames.len().saturating_sub(FRAMES) {
-        text.line("  ", &format!("and {more} callers, which are in the JSON"));
-    }
-    if !stack.missing.is_empty() {
-        text.line("  ", &stack.missing);
-    }
-}
-
-/// Returns a function's name without the types at its end, which may take many lines.
-fn without_arguments(function: &str) -> &str {
-    match function.find('<') {
-        Some(at @ 1..) if function.ends_with('>') => &function[..at],
-        _ => function,
     }
 }
 
@@ -433,7 +467,9 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
         Mode::Join => "more",
         _ => "readers that are not known",
     };
-    if object.unnamed != 0 {
+    // The number of all members is above.
+    let says_all = object.readers.is_empty() && of_members(wait).is_some();
+    if object.unnamed != 0 && !says_all {
         text.line("    ", &format!("and {} {readers}", object.unnamed));
     }
 }
@@ -456,11 +492,7 @@ fn of_stack<'a>(snapshot: &'a Snapshot, wait: &Wait) -> Option<&'a str> {
     let mut stacks = snapshot.stacks.iter();
     let stack = stacks.find(|stack| stack.thread == wait.thread)?;
     let mut frames = stack.frames.iter();
-    let of_program = frames.find(|frame| {
-        // A function of the C library, such as `syscall`, has a line that looks like one of the program.
-        let has_line = !frame.location.is_empty() && frame.function.contains("::");
-        has_line && origin(&frame.function, &frame.location) == Origin::Program
-    })?;
+    let of_program = frames.find(|frame| is_of_program(frame))?;
     Some(short(&of_program.location))
 }
 

@@ -14,7 +14,7 @@ use crate::client::{Answer, Started};
 #[cfg(windows)]
 use crate::pipe::Listener;
 use crate::protocol::{CAN_ANSWER, TRACE, TRACE_OFF, TRACE_ON, WITH_SIGNALS, WITHOUT_STACKS};
-use crate::reader::{judged, judged_with_stacks};
+use crate::reader::judged_with_stacks;
 use crate::simulator;
 use crate::stacks::Way;
 #[cfg(unix)]
@@ -82,7 +82,7 @@ fn answer(question: u8) -> io::Result<Vec<u8>> {
         _ => {}
     }
     let (snapshot, findings) = match question {
-        WITHOUT_STACKS => judged(),
+        WITHOUT_STACKS => judged_with_stacks(Way::States),
         WITH_SIGNALS => judged_with_stacks(Way::Signals),
         _ => judged_with_stacks(Way::Outside),
     };

@@ -480,6 +480,9 @@ pub struct Task {
     /// The scope of which it is a child. `None` if it is none, or the version of the process does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_of: Option<ChildOf>,
+    /// It can only go on in its thread, as a fiber, once that has polled it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_pinned: bool,
 }
 
 impl Task {

@@ -16,6 +16,8 @@ pub(crate) enum Way {
     Outside,
     /// Each thread copies its own when it gets a signal. System calls may fail with `EINTR`.
     Signals,
+    /// None: only what the threads do that are in long polls, as the system says.
+    States,
 }
 
 /// Adds the stacks to a snapshot of this process, which was made just now.
@@ -45,7 +47,7 @@ mod system {
     use crate::graph::is_unknown;
     use crate::long_poll::in_long_poll;
     use crate::origin::{Origin, origin};
-    use crate::outside::{Seen, look};
+    use crate::outside::{Seen, look, state_of};
     use crate::snapshot::{Frame, Snapshot, Stack, Waiter};
     use crate::unwind::callers;
 
@@ -64,6 +66,10 @@ mod system {
     static TURN: PerProcess<Mutex<()>> = PerProcess::new(Mutex::default);
 
     pub(super) fn add(snapshot: &mut Snapshot, way: Way) {
+        if way == Way::States {
+            snapshot.stacks = states(snapshot);
+            return;
+        }
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let end = Instant::now() + LIMIT_OF_ALL;
         snapshot.stacks = threads(snapshot)
@@ -71,7 +77,7 @@ mod system {
             .map(|(thread, system)| {
                 let Seen { state, stack } = look(system);
                 let (copied, refused) = match way {
-                    Way::Outside => (stack, None),
+                    Way::Outside | Way::States => (stack, None),
                     Way::Signals => match capture(system, end.min(Instant::now() + LIMIT)) {
                         Ok(copied) => (Some(copied), Some(String::new())),
                         Err(reason) => (stack, Some(format!("not the whole stack: {reason}"))),
@@ -92,6 +98,18 @@ mod system {
             // The tables of the program and its libraries take tens of megabytes, and the next question may never come.
             backtrace::clear_symbol_cache();
         }
+    }
+
+    /// Returns what the threads in long polls do, without their functions.
+    fn states(snapshot: &Snapshot) -> Vec<Stack> {
+        let threads = in_long_poll(snapshot).map(|task| task.thread);
+        let threads = of_system(snapshot, threads).into_iter();
+        let state = |(thread, system)| Stack {
+            thread,
+            state: state_of(system),
+            ..Stack::default()
+        };
+        threads.map(state).collect()
     }
 
     /// Says why a stack that was read from outside may have no more functions.
@@ -116,6 +134,11 @@ mod system {
             .map(|task| task.thread)
             .chain(waits.map(|wait| wait.thread))
             .chain(holders(snapshot));
+        of_system(snapshot, wanted)
+    }
+
+    /// Returns each of these threads once, with its number of the system.
+    fn of_system(snapshot: &Snapshot, wanted: impl Iterator<Item = u64>) -> Vec<(u64, u32)> {
         let mut found: Vec<(u64, u32)> = Vec::new();
         for id in wanted {
             let thread = snapshot.threads.iter().find(|thread| thread.id == id);

@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal};
 use std::thread;
 use std::time::Duration;
 
-use blitz_io_inspect::ask_without_stacks;
+use blitz_io_inspect::{Answer, ask, ask_without_stacks};
 use ratatui::text::Line;
 use serde::Serialize;
 
@@ -79,11 +79,22 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     }
 }
 
+/// A question to a process.
+type Ask = fn(u32, &str) -> io::Result<Answer>;
+
 fn once(pid: u32, name: &str, arguments: &Arguments) -> Result<Exit, Exit> {
-    let look = || ask_without_stacks(pid, name).map_err(|error| failed(pid, &error));
-    let earlier = look()?;
+    let look = |ask: Ask| ask(pid, name).map_err(|error| failed(pid, &error));
+    let earlier = look(ask_without_stacks)?;
     thread::sleep(A_MOMENT);
-    let (later, columns) = (look()?, output::width());
+    // The stack of a thread that sleeps in a poll has the line.
+    let mut findings = earlier.findings.iter();
+    let is_in_long_poll = findings.any(|finding| finding.kind == "long-poll");
+    let later = look(if is_in_long_poll {
+        ask
+    } else {
+        ask_without_stacks
+    })?;
+    let columns = output::width();
     if arguments.scheduler {
         let view = Schedulers::new(Some(&earlier), &later, name);
         let columns = columns.unwrap_or(usize::MAX);

@@ -237,7 +237,9 @@ impl Page {
         }
         lines.push(self.heading("POLLS THAT LAST", view.polls.len(), "FOR"));
         for poll in view.polls.iter().take(self.rows) {
-            let name = format!("{}  {}", poll.task, short_place(&poll.location));
+            let does = poll.does.iter().map(|does| format!("  {does}"));
+            let does: String = does.collect();
+            let name = format!("{}  {}{does}", poll.task, short_place(&poll.location));
             lines.push(self.row("  ", &name, &millis(poll.ms)));
         }
     }

@@ -28,6 +28,7 @@ fn task(id: u64, name: &str, state: TaskState) -> Task {
         wakers: 1,
         polls: 2,
         child_of: None,
+        is_pinned: false,
     }
 }
 

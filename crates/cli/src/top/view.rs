@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use blitz_io_inspect::{
     Answer, Certainty, Chains, Contention, Fill, Finding, Kind, Mode, Object, Resource, Runtime,
-    Snapshot, TaskState, Wait, Waiter, Worker, of_object, of_target, of_waiter, short_place,
+    Snapshot, Task, TaskState, Wait, Waiter, Worker, activity_of_thread, of_object, of_target,
+    of_waiter, short_place,
 };
 use serde::Serialize;
 
@@ -88,6 +89,8 @@ pub struct RuntimeView {
 pub struct Poll {
     pub task: String,
     pub location: String,
+    /// The activity of the thread, as the system reports it, if the poll has taken long.
+    pub does: Option<String>,
     pub ms: u64,
 }
 
@@ -303,6 +306,12 @@ fn blocked(snapshot: &Snapshot) -> Vec<Blocked> {
     };
     let mut threads: HashSet<u64> = HashSet::new();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    // A thread that sleeps in one poll, in something without a record.
+    for (task, does) in sleepers(snapshot) {
+        if threads.insert(task.thread) {
+            *counts.entry(does).or_default() += 1;
+        }
+    }
     for wait in snapshot.waits.iter().filter(keeps_worker) {
         if threads.insert(wait.thread) {
             // The address of a word without a record says nothing here.
@@ -320,6 +329,22 @@ fn blocked(snapshot: &Snapshot) -> Vec<Blocked> {
     all
 }
 
+/// Returns the tasks that keep a thread which sleeps without a recorded wait, and the system call.
+fn sleepers(snapshot: &Snapshot) -> Vec<(&Task, String)> {
+    let is_recorded = |task: &Task| {
+        let mut waits = snapshot.waits.iter();
+        waits.any(|wait| wait.blocks_thread && wait.thread == task.thread)
+    };
+    let tasks = snapshot.tasks.iter();
+    let polled = tasks.filter(|task| !task.is_root && task.poll_ms.is_some());
+    let alone = polled.filter(|task| !is_recorded(task));
+    let sleeps = alone.filter_map(|task| {
+        let does = activity_of_thread(snapshot, task.thread)?;
+        Some((task, does.strip_prefix("sleeps in ")?.to_owned()))
+    });
+    sleeps.collect()
+}
+
 fn polls(snapshot: &Snapshot) -> Vec<Poll> {
     let mut polls: Vec<Poll> = snapshot
         .tasks
@@ -328,6 +353,7 @@ fn polls(snapshot: &Snapshot) -> Vec<Poll> {
             Some(Poll {
                 task: of_waiter(snapshot, Waiter::Task(task.id)),
                 location: task.location.clone(),
+                does: activity_of_thread(snapshot, task.thread),
                 ms: task.poll_ms?,
             })
         })

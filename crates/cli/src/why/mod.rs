@@ -11,7 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_io_inspect::{
-    Answer, Certainty, ask_with_peers, ask_with_peers_and_stacks, dot, list, report_within,
+    Answer, Certainty, ask_with_peers, ask_with_peers_and_stacks, dot, list, report_in_full,
+    report_within,
 };
 use serde::Serialize;
 
@@ -38,6 +39,9 @@ pub struct Arguments {
     /// Also writes a page with the graph and the report.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Prints the waits of findings in the list, too, and all functions of stacks.
+    #[arg(long, conflicts_with_all = ["json", "dot"])]
+    all: bool,
     /// Prints the report again every second.
     #[arg(long)]
     watch: bool,
@@ -191,7 +195,12 @@ fn show(arguments: &Arguments, answer: &Answer) -> Result<(), Exit> {
         dot(&answer.snapshot, &answer.findings)
     } else {
         let columns = output::width().unwrap_or(usize::MAX);
-        report_within(&answer.snapshot, &answer.findings, columns)
+        let write = if arguments.all {
+            report_in_full
+        } else {
+            report_within
+        };
+        write(&answer.snapshot, &answer.findings, columns)
     };
     // A terminal shows the last report, a file all of them.
     let clear = arguments.watch && io::stdout().is_terminal();

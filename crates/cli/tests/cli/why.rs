@@ -24,6 +24,7 @@ pub fn stuck() -> Answer {
         location: "src/cache.rs:17".into(),
         is_root: false,
         child_of: None,
+        is_pinned: false,
         state: TaskState::Idle,
         thread: 1,
         poll_ms: None,
@@ -154,7 +155,11 @@ fn a_certain_finding_is_exit_status_3() {
         let first = ran.out.lines().next().unwrap();
         assert!(first.ends_with(", which only it can end"), "{ran:?}");
         assert!(!ran.out.contains('\x1b'), "{ran:?}");
+        // The list leaves out what the finding shows.
+        assert_eq!(ran.out.matches("at src/cache.rs:23").count(), 1, "{ran:?}");
     }
+    let ran = run(3, home.path(), &["why", "--all"]);
+    assert_eq!(ran.out.matches("at src/cache.rs:23").count(), 2, "{ran:?}");
     let ran = run(3, home.path(), &["why", "--json"]);
     let answer: Answer = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(answer.snapshot, stuck().snapshot);
@@ -211,7 +216,12 @@ fn a_probable_finding_is_exit_status_2_unless_it_may_end() {
 #[test]
 fn wrong_arguments_are_exit_status_64() {
     let home = process(&stuck());
-    for arguments in [&["why", "--jsn"][..], &["why", "--json", "--dot"], &["wy"]] {
+    for arguments in [
+        &["why", "--jsn"][..],
+        &["why", "--json", "--dot"],
+        &["why", "--json", "--all"],
+        &["wy"],
+    ] {
         let ran = run(64, home.path(), arguments);
         assert!(
             ran.out.is_empty() && ran.err.starts_with("error: "),

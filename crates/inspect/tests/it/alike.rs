@@ -21,6 +21,7 @@ fn task(id: u64, name: &str) -> Task {
         wakers: 1,
         polls: 3,
         child_of: None,
+        is_pinned: false,
     }
 }
 

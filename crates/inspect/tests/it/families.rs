@@ -27,6 +27,7 @@ fn child(number: u64) -> Task {
             scope: SCOPE,
             borrows: true,
         }),
+        is_pinned: false,
         ..task(number_of_child(number), 1)
     }
 }

@@ -21,6 +21,7 @@ pub fn task(id: u64, wakers: usize) -> Task {
         wakers,
         polls: 3,
         child_of: None,
+        is_pinned: false,
     }
 }
 
@@ -833,7 +834,7 @@ fn a_report_has_the_stacks() {
     let text = report(&snapshot, &[]);
     for part in [
         "stack of thread 1:\n  server::sessions::update\n    at src/sessions.rs:17\n",
-        "17\n  and 2 callers, which are in the JSON\nno stack of thread 2: it blocks the signal, or",
+        "17\n  … 2 callers; `blitz why --all` shows them\nno stack of thread 2: it blocks the signal, or",
         "stack of thread 3, which sleeps in the system call poll:\n  server::sessions::update\n",
         "17\n  only a part\n",
         "\nno /proc\n",

@@ -10,6 +10,7 @@ use crate::api::enter;
 use crate::api::errors::{NESTED, TryCurrentError};
 use crate::api::runtime::Handle;
 use crate::api::scheduler::{self, with_current};
+use crate::api::task::inspected::inspected;
 use crate::api::task::spawn::new_task;
 use crate::api::trace::{SpawnMeta, spawn_meta, traced};
 use crate::kernel::context;
@@ -59,8 +60,10 @@ where
     F: Pinnable<Output: Send + 'static> + 'static,
 {
     let id = new_task(handle.common(), meta);
+    let future = traced!(task(future, "fiber", meta, id));
+    let future = inspected(future, id, meta, handle.common().id, true);
     // SAFETY: `Pinnable` has the same contract.
-    unsafe { handle.spawn_pinned(traced!(task(future, "fiber", meta, id)), id) }
+    unsafe { handle.spawn_pinned(future, id) }
 }
 
 /// The part of a thread's context that may not change between the resumption of a fiber and

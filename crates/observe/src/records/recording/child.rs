@@ -87,6 +87,7 @@ impl ChildRecord {
             state: read::<C>,
             name: [0; 32],
             is_root: false,
+            is_pinned: false,
             job: None,
             runtime: 0,
             origin: Origin::of_task(),

@@ -139,6 +139,8 @@ pub struct TaskFacts {
     pub name: [u8; 32],
     /// `true` for a future that a thread drives, which is not a task.
     pub is_root: bool,
+    /// `true` for a task that stays on the thread of its first poll, such as a fiber.
+    pub is_pinned: bool,
     /// The description of a closure on a thread for blocking work, which is not a task.
     pub job: Option<AboutRef>,
     /// The number of its runtime, or 0.

@@ -86,6 +86,8 @@ pub struct TaskRecord {
     pub state: TaskState,
     /// `true` for a future that a thread drives, which is not a task.
     pub is_root: bool,
+    /// `true` for a task that stays on the thread of its first poll. Not known in that poll.
+    pub is_pinned: bool,
     /// `true` for a closure on a thread for blocking work, which is not a task.
     pub is_job: bool,
     /// The number of its runtime, or 0.
@@ -442,6 +444,7 @@ fn first_poll(poll: &Poll) -> Option<Record> {
         task: Some(TaskRecord {
             state: TaskState::Running,
             is_root: false,
+            is_pinned: false,
             is_job: false,
             // Known when the poll has ended.
             runtime: 0,
@@ -489,6 +492,7 @@ fn record(
             },
             header: seen.header,
             is_root: task.is_root,
+            is_pinned: task.is_pinned,
             is_job: task.job.is_some(),
             runtime: task.runtime,
             wakers: seen.wakers,

@@ -63,6 +63,7 @@ impl<F> Root<F> {
             state: read,
             name: [0; 32],
             is_root: true,
+            is_pinned: false,
             job: None,
             runtime: 0,
             origin: Origin::of_task(),

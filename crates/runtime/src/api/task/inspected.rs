@@ -9,6 +9,7 @@ use blitz_io_observe::{
 };
 use pin_project_lite::pin_project;
 
+use crate::api::pinned::Pinnable;
 use crate::api::runtime_id;
 use crate::api::trace::SpawnMeta;
 use crate::kernel::context;
@@ -23,6 +24,7 @@ pin_project! {
         id: Id,
         runtime: runtime_id::Id,
         origin: Origin,
+        is_pinned: bool,
         // The record has the task's header.
         is_complete: bool,
         #[pin]
@@ -36,36 +38,41 @@ pin_project! {
     }
 }
 
-/// Adds the record to a task's future.
+/// Adds the record to a task's future. `is_pinned`: the task stays on the thread of its first poll.
 #[inline]
 pub(crate) fn inspected<F>(
     future: F,
     id: Id,
     meta: SpawnMeta<'_>,
     runtime: runtime_id::Id,
+    is_pinned: bool,
 ) -> Inspected<F> {
     trace::spawned(id.as_u64(), meta.spawned_at, false);
     let mut record = Wait::new(Caller::at(meta.spawned_at));
     let origin = Origin::of_task();
     if let Some(name) = meta.name {
         decisions::named(id.as_u64(), name);
-        begin(&mut record, id, (runtime, origin), name, None);
+        begin(&mut record, id, (runtime, origin, is_pinned), name, None);
     }
     Inspected {
         record,
         id,
         runtime,
         origin,
+        is_pinned,
         is_complete: false,
         future,
     }
 }
 
+/// The runtime of a task, its origin, and whether it stays on the thread of its first poll.
+type Spawned = (runtime_id::Id, Origin, bool);
+
 #[cold]
 fn begin(
     record: &mut Wait,
     id: Id,
-    (runtime, origin): (runtime_id::Id, Origin),
+    (runtime, origin, is_pinned): Spawned,
     given: &str,
     job: Option<AboutRef>,
 ) {
@@ -76,6 +83,7 @@ fn begin(
         state,
         name,
         is_root: false,
+        is_pinned,
         job,
         runtime: runtime.number(),
         origin,
@@ -85,7 +93,7 @@ fn begin(
 
 /// The first poll of a task ends without a result.
 #[cold]
-fn complete(record: &mut Wait, id: Id, spawned: (runtime_id::Id, Origin)) {
+fn complete(record: &mut Wait, id: Id, spawned: Spawned) {
     if !record.is_recorded() {
         begin(record, id, spawned, "", None);
     }
@@ -126,7 +134,8 @@ pub(crate) fn job<F>(
         if let Some(name) = meta.name {
             decisions::named(id.as_u64(), name);
         }
-        begin(&mut record, id, (runtime, Origin::of_task()), "", Some(job));
+        let spawned = (runtime, Origin::of_task(), false);
+        begin(&mut record, id, spawned, "", Some(job));
     }
     InspectedJob {
         record,
@@ -135,6 +144,9 @@ pub(crate) fn job<F>(
         future,
     }
 }
+
+// SAFETY: the record may be sent and dropped anywhere.
+unsafe impl<F: Pinnable> Pinnable for Inspected<F> {}
 
 impl<F: Future> Future for InspectedJob<F> {
     type Output = F::Output;
@@ -166,7 +178,8 @@ impl<F: Future> Future for Inspected<F> {
         let result = this.future.poll(cx);
         if result.is_pending() && !*this.is_complete {
             *this.is_complete = true;
-            complete(this.record, *this.id, (*this.runtime, *this.origin));
+            let spawned = (*this.runtime, *this.origin, *this.is_pinned);
+            complete(this.record, *this.id, spawned);
         }
         result
     }

@@ -13,6 +13,7 @@ pub(crate) fn inspected<F>(
     _id: Id,
     _meta: SpawnMeta<'_>,
     _runtime: runtime_id::Id,
+    _is_pinned: bool,
 ) -> F {
     future
 }

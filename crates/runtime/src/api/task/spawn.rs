@@ -98,7 +98,7 @@ where
     F::Output: 'static,
 {
     let future = traced!(task(future, "task", meta, id));
-    let future = super::inspected::inspected(future, id, meta, handle.common().id);
+    let future = super::inspected::inspected(future, id, meta, handle.common().id, false);
     // SAFETY: if the future is not `Send`, the handle is a `LocalRuntime`'s, and this is its thread.
     unsafe { handle.spawn(future, id) }
 }

@@ -42,6 +42,7 @@ use self::queues::Shared;
 use crate::api::config::UnhandledPanic;
 use crate::api::enter;
 use crate::api::runtime::{self, Runtime};
+use crate::api::task::inspected::inspected;
 use crate::api::task::yield_now::step_back;
 use crate::api::trace::{SpawnMeta, spawn_meta, traced};
 use crate::kernel::context;
@@ -275,7 +276,7 @@ impl Local {
     {
         let id = Id::next();
         let future = traced!(task(future, "local", meta, id));
-        let future = crate::api::task::inspected::inspected(future, id, meta, self.shared.id());
+        let future = inspected(future, id, meta, self.shared.id(), false);
         // SAFETY: a `Local` does not leave its thread, and the future is `'static`. The
         // queue gives tokens to this thread only: to `run_tasks`, and to the set's drop.
         let (join, task) = unsafe { self.shared.bind(future, id) };

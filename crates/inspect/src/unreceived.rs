@@ -1,0 +1,49 @@
+//! Notes about full channels from which nothing has been received yet.
+//!
+//! The ender of a wait for room is the last receiver. Here is none: the record does not say which task has the receiver. It may do
+//! something else first, or wait for room in another channel itself.
+
+use std::collections::BTreeMap;
+
+use blitz_io_observe::{Mode, counted};
+
+use crate::names::of_target;
+use crate::snapshot::{Finding, Snapshot, Wait};
+
+/// Returns the note about each such channel, if one of the waiters is in no finding.
+pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
+    let mut channels: BTreeMap<u64, Vec<&Wait>> = BTreeMap::new();
+    for wait in &snapshot.waits {
+        let mut all = findings.iter().flat_map(|finding| &finding.waits);
+        if let Some(channel) = channel(wait).filter(|_| all.all(|other| other.id != wait.id)) {
+            channels.entry(channel).or_default().push(wait);
+        }
+    }
+    let notes = channels.iter();
+    let notes = notes.filter_map(|(&channel, waits)| note(snapshot, channel, waits));
+    notes.collect()
+}
+
+/// Returns the channel of a wait for room, if no receiver of it is known.
+fn channel(wait: &Wait) -> Option<u64> {
+    let object = wait.object.as_ref()?;
+    let is_it = wait.semantics.mode == Mode::Send && !wait.is_timed && object.receiver.is_none();
+    is_it.then_some(object.id)
+}
+
+fn note(snapshot: &Snapshot, channel: u64, waits: &[&Wait]) -> Option<String> {
+    let longest = waits.iter().max_by_key(|wait| wait.waiting_ms)?;
+    let fill = snapshot.channel(channel)?;
+    let capacity = fill
+        .capacity
+        .filter(|&room| room != 0 && fill.used >= room)?;
+    let wait = if waits.len() == 1 { "waits" } else { "wait" };
+    let text = format!(
+        "{} {wait} (longest {:.1} s) for room in {}: it is full ({} of {capacity} values), and nothing has been received from it yet",
+        counted(waits.len(), "sender"),
+        longest.waiting_ms as f64 / 1e3,
+        of_target(snapshot, longest).replacen("::Sender", " channel", 1),
+        fill.used,
+    );
+    (!longest.is_short()).then_some(text)
+}
