@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
 use blitz_io::runtime::Builder;
-use blitz_io::sync::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore, oneshot};
+use blitz_io::sync::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore, mpsc, oneshot};
 use blitz_io::{task, thread, time};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -431,4 +431,43 @@ pub async fn cell_is_made() {
     for task in tasks {
         _ = task.await;
     }
+}
+
+/// A channel is full, and its consumer sleeps before it receives anything.
+pub async fn receives_later() {
+    let (give, mut take) = mpsc::channel(4);
+    let fills = spawn("fills", async move {
+        for number in 0..5 {
+            _ = give.send(number).await;
+        }
+    });
+    let empties = spawn("empties", async move {
+        time::sleep(LONG).await;
+        while take.recv().await.is_some() {}
+    });
+    _ = (fills.await, empties.await);
+}
+
+/// Clients wait for the answers of a task, which sleeps with the first request.
+pub async fn answers_later() {
+    let (ask, mut asked) = mpsc::channel::<oneshot::Sender<()>>(4);
+    let answers = spawn("answers", async move {
+        while let Some(request) = asked.recv().await {
+            time::sleep(LONG).await;
+            _ = request.send(());
+        }
+    });
+    let clients = [(); 3].map(|()| {
+        let ask = ask.clone();
+        spawn("asks", async move {
+            let (request, answer) = oneshot::channel();
+            _ = ask.send(request).await;
+            _ = answer.await;
+        })
+    });
+    drop(ask);
+    for client in clients {
+        _ = client.await;
+    }
+    _ = answers.await;
 }

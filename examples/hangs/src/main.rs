@@ -5,6 +5,7 @@ mod blocks;
 mod busy;
 mod channels;
 mod ends;
+mod fibers;
 mod foreign;
 mod futexes;
 #[cfg(unix)]
@@ -524,6 +525,19 @@ const PROGRAMS: &[(&str, Program)] = &[
     ("idle_slow_receiver", Threads(processes::slow_receiver)),
     #[cfg(unix)]
     ("idle_process_locks", Threads(processes::locks_with_timeout)),
+    (
+        "fiber_holds_lock",
+        Tasks(|| Box::pin(fibers::fiber_holds_lock())),
+    ),
+    ("poll_sleeps", Tasks(|| Box::pin(fibers::poll_sleeps()))),
+    (
+        "idle_receives_later",
+        Tasks(|| Box::pin(idle::receives_later())),
+    ),
+    (
+        "idle_answers_later",
+        Tasks(|| Box::pin(idle::answers_later())),
+    ),
     ("idle_sleep", Tasks(|| Box::pin(idle::sleep()))),
     (
         "idle_lock_with_timeout",

@@ -42,6 +42,32 @@ fn a_contended_lock_and_a_full_channel_are_shown() {
     }
 }
 
+/// A worker that sleeps in a poll is not only busy.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_poll_that_sleeps_is_shown_with_its_line() {
+    let mut program = Program::start("poll_sleeps");
+    let blocked = |view: &Value| {
+        let what = view["blocked"][0]["what"].as_str()?.to_owned();
+        what.contains("src/fibers.rs:").then_some(what)
+    };
+    let (view, what) = loop {
+        program.still_runs();
+        if let Some(view) = view(program.0.id(), &["--once"]) {
+            if let Some(what) = blocked(&view) {
+                break (view, what);
+            }
+        }
+    };
+    assert!(
+        what.starts_with("the system call clock_nanosleep, at "),
+        "{view}"
+    );
+    assert_eq!(view["blocked"][0]["workers"], 1, "{view}");
+    let does = view["polls"][0]["does"].as_str().expect("it sleeps");
+    assert!(does.starts_with("sleeps in the system call "), "{view}");
+}
+
 #[test]
 fn the_scheduler_of_a_program_is_shown() {
     let mut program = Program::start("contended");

@@ -776,6 +776,29 @@ fn stacks_of_long_polls() {
     });
 }
 
+/// The fiber has the lock, and not the worker that runs it.
+#[test]
+fn fiber_holds_lock() {
+    let (answer, finding) = finds("fiber_holds_lock", Certainty::Certain, "deadlock", 2);
+    assert!(
+        names(&answer, &finding).0.contains(&"holds".to_owned()),
+        "{finding:#?}"
+    );
+    let says = "waits for thread::Mutex, which task ";
+    assert!(finding.summary.contains(says), "{finding:#?}");
+    at(&finding, "fibers.rs");
+}
+
+/// The finding says that the thread sleeps, and where.
+#[test]
+#[cfg(target_os = "linux")]
+fn poll_sleeps() {
+    let (_, finding) = finds("poll_sleeps", Certainty::Probable, "long-poll", 1);
+    let says = ": the thread sleeps in the system call clock_nanosleep, at ";
+    assert!(finding.summary.contains(says), "{finding:#?}");
+    assert!(finding.summary.contains("src/fibers.rs:"), "{finding:#?}");
+}
+
 #[test]
 fn jobs_wait_for_queued_jobs() {
     let program = "jobs_wait_for_queued_jobs";
@@ -1191,6 +1214,26 @@ fn a_task_that_has_given_away_what_it_waits_for_has_a_note() {
     for program in ["idle_limit_is_reached", "idle_guard_moved"] {
         assert_eq!(noted(program, "which it took itself at src/").findings, []);
     }
+}
+
+/// The consumer of the channel may still receive.
+#[test]
+fn a_full_channel_without_a_receiver_has_a_note() {
+    let says = "1 sender waits (longest ";
+    let answer = noted("idle_receives_later", says);
+    assert_eq!(answer.findings, []);
+    let text = report(&answer.snapshot, &answer.findings);
+    let says = "it is full (4 of 4 values), and nothing has been received from it yet";
+    assert!(text.contains(says), "{text}");
+}
+
+#[test]
+fn clients_that_wait_for_answers_have_a_note() {
+    let says = "probably behind task ";
+    let answer = noted("idle_answers_later", says);
+    assert_eq!(answer.findings, []);
+    let text = report(&answer.snapshot, &answer.findings);
+    assert!(text.contains("note: 3 tasks wait"), "{text}");
 }
 
 /// The records are those of tasks that have given the permits away. But alone, no thread is left that could wake one.
