@@ -29,6 +29,7 @@
 //! | its permits change | [`Resource::taken`], [`Resource::given_back`] | spans: its state |
 //! | an operation begins | [`Observed::waiting`], [`Waiting::new`] | spans |
 //! | it is polled | [`Waiting::poll`] | spans |
+//! | another task runs at its point, before it | [`Waiting::at_point`] | records, in a simulation |
 //! | it waits as a future | [`Waiting::begin`] | records |
 //! | it ends, or is cancelled | [`Waiting::end`], or the drop of [`Waiting`] | records, spans |
 //! | a thread may block | [`Observed::block`], [`Blocking`] | records |

@@ -135,6 +135,23 @@ impl Waiting {
         self.record.begin_until(kind, deadline, waker);
     }
 
+    /// A poll of the future's operation has ended, or of the point before it. See [`Wait::at_point`].
+    #[inline(always)]
+    pub fn at_point<R>(&mut self, polled: Poll<R>, kind: WaitKind, object: &Object) -> Poll<R> {
+        self.record.at_point(polled, kind, object)
+    }
+
+    /// Like [`at_point`](Self::at_point), but for a record that one caller after the other has.
+    #[inline(always)]
+    pub fn at_point_called<R>(
+        &mut self,
+        polled: Poll<R>,
+        kind: WaitKind,
+        object: &Object,
+    ) -> Poll<R> {
+        self.record.at_point_called(polled, kind, object)
+    }
+
     /// Returns `true` if the future waits.
     #[inline(always)]
     #[must_use]

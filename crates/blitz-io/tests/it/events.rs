@@ -16,7 +16,7 @@ use blitz_io::sync::{
 };
 use blitz_io::{task, time};
 
-fn fails<F>(test: impl Fn() -> F) -> Failure
+pub(crate) fn fails<F>(test: impl Fn() -> F) -> Failure
 where
     F: Future<Output: Outcome> + 'static,
 {
@@ -25,7 +25,7 @@ where
 
 /// Requires that the events have these parts, one line after the other.
 #[track_caller]
-fn has_lines(failure: &Failure, parts: &[&str]) {
+pub(crate) fn has_lines(failure: &Failure, parts: &[&str]) {
     let events = failure.events();
     let mut lines = events.lines();
     for part in parts {
@@ -273,86 +273,6 @@ fn children_that_never_wait_run_in_any_order_of_their_operations() {
     assert!(
         failure.to_string().contains("an update is lost"),
         "{failure}"
-    );
-}
-
-/// A branch of `select!` is dropped between its two operations, of which the second one has not begun.
-#[test]
-#[cfg(feature = "macros")]
-fn an_operation_that_is_dropped_before_it_begins_is_given_up() {
-    let failure = fails(|| async {
-        let (sender, mut receiver) = mpsc::unbounded_channel();
-        let log = Arc::new(Mutex::new(Vec::new()).named("log"));
-        let other = log.clone();
-        let task = task::spawn(async move {
-            sender.send(7).unwrap();
-            time::sleep(Duration::from_millis(10)).await;
-            other.lock().await.push(0);
-        });
-        let mut ticks = time::interval(Duration::from_millis(10));
-        let mut received = 0;
-        loop {
-            let value = async {
-                let value = receiver.recv().await;
-                log.lock().await.push(1);
-                value
-            };
-            blitz_io::select! {
-                value = value => match value {
-                    Some(_) => received += 1,
-                    None => break,
-                },
-                _ = ticks.tick() => {}
-            }
-        }
-        task.await.unwrap();
-        assert_eq!(received, 1, "a value is lost");
-    });
-    has_lines(
-        &failure,
-        &[
-            "receives from mpsc channel",
-            "is about to lock Mutex \"log\"",
-            "is preempted",
-            "gets a tick of Interval",
-            "gives up locking Mutex \"log\", at ",
-            ": the future is dropped",
-        ],
-    );
-    // All operations of a step that is preempted are turned away, which is one event.
-    let texts = failure.events().lines().map(|line| line.split_once(": "));
-    let texts: Vec<_> = texts.collect();
-    let is_preempted =
-        |text: &Option<(&str, &str)>| text.is_some_and(|text| text.1 == "is preempted");
-    let twice = texts
-        .windows(2)
-        .any(|pair| pair[0] == pair[1] && is_preempted(&pair[0]));
-    assert!(!twice, "{failure}");
-    assert!(
-        failure.events().contains("tests/it/events.rs:"),
-        "{failure}"
-    );
-}
-
-#[test]
-#[cfg(feature = "macros")]
-fn a_value_that_is_not_sent_is_given_up() {
-    let failure = fails(|| async {
-        let (sender, mut receiver) = mpsc::channel(1);
-        let task = task::spawn(async move { receiver.recv().await });
-        blitz_io::select! {
-            _ = sender.send(7) => {}
-            () = task::yield_now() => {}
-        }
-        drop(sender);
-        assert_eq!(task.await.unwrap(), Some(7));
-    });
-    has_lines(
-        &failure,
-        &[
-            "tries to send to mpsc channel",
-            "gives up sending to mpsc channel",
-        ],
     );
 }
 

@@ -5,6 +5,7 @@ mod counts;
 mod endings;
 mod events;
 mod failures;
+mod given_up;
 mod histories;
 #[cfg(feature = "net")]
 mod hosts;

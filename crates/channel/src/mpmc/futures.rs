@@ -71,15 +71,17 @@ futures! {
     Send in Senders -> Result<(), SendError<T>> {
         |channel, waiter, record, cx| {
             channel.object.touch(Kind::MpmcSend);
-            coop::poll_with(cx, |cx| {
+            let kind = WaitKind::new(Kind::MpmcSend);
+            let polled = coop::poll_with(cx, |cx| {
                 let polled = channel.poll_send(waiter, cx);
                 match &polled {
                     Poll::Ready(Ok(())) => channel.sends(),
                     Poll::Ready(Err(_)) => channel.refuses(Kind::MpmcSend, "closed"),
                     Poll::Pending => {}
                 }
-                record.note(WaitKind::new(Kind::MpmcSend), &channel.object, cx.waker(), polled)
-            })
+                record.note(kind, &channel.object, cx.waker(), polled)
+            });
+            record.at_point(polled, kind, &channel.object)
         }
     }
 
@@ -93,15 +95,17 @@ futures! {
     Recv in Receivers -> Result<T, RecvError> {
         |channel, waiter, record, cx| {
             channel.object.touch(Kind::MpmcReceive);
-            coop::poll_with(cx, |cx| {
+            let kind = WaitKind::new(Kind::MpmcReceive);
+            let polled = coop::poll_with(cx, |cx| {
                 let polled = channel.poll_recv(waiter, cx);
                 match &polled {
                     Poll::Ready(Ok(_)) => channel.receives(),
                     Poll::Ready(Err(_)) => channel.refuses(Kind::MpmcReceive, "closed"),
                     Poll::Pending => {}
                 }
-                record.note(WaitKind::new(Kind::MpmcReceive), &channel.object, cx.waker(), polled)
-            })
+                record.note(kind, &channel.object, cx.waker(), polled)
+            });
+            record.at_point(polled, kind, &channel.object)
         }
     }
 
@@ -110,12 +114,13 @@ futures! {
     /// **Cancel safety.** It may be dropped at any time.
     Closed in CloseWaiters -> () {
         |channel, waiter, record, cx| {
-            ready!(coop::point(cx));
+            let kind = WaitKind::new(Kind::MpmcClosed);
+            ready!(record.at_point(coop::point(cx), kind, &channel.object));
             let polled = channel.poll_closed(waiter, cx);
             if polled.is_ready() {
                 coop::acted();
             }
-            record.note(WaitKind::new(Kind::MpmcClosed), &channel.object, cx.waker(), polled)
+            record.note(kind, &channel.object, cx.waker(), polled)
         }
     }
 }

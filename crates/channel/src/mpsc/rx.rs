@@ -153,10 +153,11 @@ impl<T> Rx<T> {
     #[inline]
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         self.chan.observed.object.touch(Kind::MpscReceive);
-        coop::poll_with(cx, |cx| match self.receive() {
+        let polled = coop::poll_with(cx, |cx| match self.receive() {
             Some(value) => Poll::Ready(Some(value)),
             None => self.poll_operation(cx.waker(), Self::receive),
-        })
+        });
+        self.at_point(polled)
     }
 
     /// A future that receives is dropped.
@@ -176,12 +177,20 @@ impl<T> Rx<T> {
         }
         self.chan.observed.object.touch(Kind::MpscReceive);
         let mut receive = |rx: &mut Self| rx.receive_many(buffer, limit);
-        coop::poll_with(cx, |cx| match receive(self) {
+        let polled = coop::poll_with(cx, |cx| match receive(self) {
             Some(received) => Poll::Ready(received),
             None => self
                 .poll_operation(cx.waker(), receive)
                 .map(Option::unwrap_or_default),
-        })
+        });
+        self.at_point(polled)
+    }
+
+    /// The operation has been polled, or the point before it; see [`Waiting::at_point`].
+    #[inline(always)]
+    fn at_point<R>(&mut self, polled: Poll<R>) -> Poll<R> {
+        let kind = WaitKind::new(Kind::MpscReceive);
+        (self.waiting).at_point_called(polled, kind, &self.chan.observed.object)
     }
 
     #[cold]

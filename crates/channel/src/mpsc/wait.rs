@@ -313,8 +313,6 @@ pub struct Reserve<'a, T> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
-    /// As `New`, but the task has come to the point of the operation, where a simulation let another one run first.
-    AtPoint,
     Queued,
     /// It owns the permits, and the task had no budget left to use them.
     Holds,
@@ -331,12 +329,8 @@ impl<T> Future for Reserve<'_, T> {
         self.chan.observed.object.touch(Kind::MpscSend);
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        if coop::point(cx).is_pending() {
-            if this.state == State::New {
-                this.state = State::AtPoint;
-            }
-            return Poll::Pending;
-        }
+        let (kind, object) = (WaitKind::new(Kind::MpscSend), &this.chan.observed.object);
+        ready!(this.waiting.at_point(coop::point(cx), kind, object));
         let poll = |this: &mut Self| this.poll_in_budget(cx);
         Waiting::poll(this, |this| &mut this.waiting, "poll_reserve", poll)
     }
@@ -365,13 +359,13 @@ impl<T> Reserve<'_, T> {
         let (chan, node) = (self.chan, &self.node);
         let result = match self.state {
             // It has not tried before, for lack of budget.
-            State::New | State::AtPoint
+            State::New
                 if !coop::has_budget_remaining()
                     && chan.try_reserve(node.request.permits).is_ok() =>
             {
                 Ok(())
             }
-            State::New | State::AtPoint => {
+            State::New => {
                 // SAFETY: the node has not been linked yet.
                 unsafe { node.arm(cx.waker()) };
                 // SAFETY: the node is new, so not linked; it is pinned, and `drop` unlinks it.
@@ -409,10 +403,6 @@ impl<T> Drop for Reserve<'_, T> {
             chan.observed.object.hand_over_ended();
         }
         match self.state {
-            State::AtPoint => {
-                let object = &chan.observed.object;
-                return object.dropped_at_point(Kind::MpscSend, self.waiting.caller());
-            }
             State::New | State::Done => return,
             _ if model_has_failed() => return,
             State::Queued if chan.waiters.leave(&self.node) => return chan.left_queue(),

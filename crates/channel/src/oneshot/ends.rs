@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
+use blitz_io_observe::decisions::IS_DECIDED;
 use blitz_io_observe::{Blocking, Caller, Kind, Origin, Wait, WaitKind};
 use blitz_io_observe::{Operation, Resource, Sort};
 
@@ -546,6 +547,33 @@ fn end_record(storage: &impl Storage) {
     unsafe { storage.cell().record.change(Wait::end) };
 }
 
+/// The thing for which a receiver waits, for its record.
+#[derive(Clone, Copy)]
+enum Awaited {
+    /// The task with this number.
+    Task(u64),
+    /// The sender. The location is that of the `.await`.
+    Sender(Caller),
+}
+
+impl Awaited {
+    #[inline(always)]
+    fn begin(self, record: &mut Wait, kind: WaitKind, origin: Origin, waker: &Waker) {
+        match self {
+            Self::Task(task) => record.begin_with(kind, task, waker),
+            Self::Sender(caller) => record.begin_made_awaited(kind, origin, caller, waker),
+        }
+    }
+
+    #[inline(always)]
+    fn at_point(self, record: &mut Wait, kind: WaitKind, origin: Origin) -> Poll<()> {
+        match self {
+            Self::Task(task) => record.at_point_awaited(Poll::Pending, kind, task, Caller::UNKNOWN),
+            Self::Sender(at) => record.at_point_made_awaited(Poll::Pending, kind, origin, at),
+        }
+    }
+}
+
 impl<T, S: Storage<Value = T>> Receiver<T, S> {
     /// Polls the receiver in another primitive: records name it as a wait of this kind, for the task with this number.
     #[doc(hidden)]
@@ -556,28 +584,38 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
         kind: WaitKind,
         task: u64,
     ) -> Poll<Result<T, RecvError>> {
-        self.poll_recorded(cx, |record, _, waker| record.begin_with(kind, task, waker))
+        self.poll_recorded(cx, kind, Awaited::Task(task))
     }
 
-    /// Polls the receiver. `begin` begins the record of its wait.
+    /// Polls the receiver. The record of its wait has this kind.
     #[inline]
     fn poll_recorded(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        begin: impl FnOnce(&mut Wait, Origin, &Waker),
+        kind: WaitKind,
+        of: Awaited,
     ) -> Poll<Result<T, RecvError>> {
-        coop::poll_with(cx, |cx| {
-            let this = self.get_mut();
+        let this = self.get_mut();
+        let polled = coop::poll_with(cx, |cx| {
             let poll = |this: &mut Self| this.poll_value(cx.waker());
             let polled = Operation::poll(this, |this| &mut this.operation, "poll_recv", poll);
             if let Some(storage) = this.storage.as_ref().filter(|_| polled.is_pending()) {
                 let origin = origin_of(storage);
-                let begin = |record: &mut Wait| begin(record, origin, cx.waker());
+                let begin = |record: &mut Wait| of.begin(record, kind, origin, cx.waker());
                 // SAFETY: the record is the receiver's, which has put it there.
                 unsafe { storage.cell().record.change(begin) };
             }
             polled
-        })
+        });
+        let is_pending = IS_DECIDED && polled.is_pending();
+        let Some(storage) = this.storage.as_ref().filter(|_| is_pending) else {
+            return polled;
+        };
+        let origin = origin_of(storage);
+        let at_point = |record: &mut Wait| _ = of.at_point(record, kind, origin);
+        // SAFETY: the record is the receiver's, which has put it there.
+        unsafe { storage.cell().record.change(at_point) };
+        polled
     }
 }
 
@@ -588,10 +626,8 @@ impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
     #[inline]
     #[track_caller]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (kind, caller) = (WaitKind::new(Kind::OneshotReceive), Caller::here());
-        self.poll_recorded(cx, |record, origin, waker| {
-            record.begin_made_awaited(kind, origin, caller, waker)
-        })
+        let kind = WaitKind::new(Kind::OneshotReceive);
+        self.poll_recorded(cx, kind, Awaited::Sender(Caller::here()))
     }
 }
 

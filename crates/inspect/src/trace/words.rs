@@ -335,6 +335,12 @@ impl<'a> Writer<'a> {
                     target: Target::Object(object),
                     ..
                 })
+                // One that has not begun was at its point.
+                | What::WaitEnd(For {
+                    kind,
+                    target: Target::Object(object),
+                    ..
+                })
                 | What::Acquired { kind, object, .. } => (object, kind),
                 _ => continue,
             };
@@ -428,17 +434,17 @@ impl<'a> Writer<'a> {
             return None;
         }
         let place = self.at(wait.location);
-        if let Target::Object(object) = wait.target {
-            if was_at_point {
-                let operation = gerund(&self.begun(wait.kind, object));
-                return Some(format!(
-                    "gives up {operation}{place}: the future is dropped"
-                ));
-            }
-        }
-        let target = self.target(wait);
+        let operation = match wait.target {
+            Target::Object(object) if was_at_point => Some(self.begun(wait.kind, object)),
+            _ => None,
+        };
+        let operation = operation.filter(|operation| !operation.starts_with(USE));
+        let operation = operation.map_or_else(
+            || format!("waiting for {}", self.target(wait)),
+            |operation| gerund(&operation),
+        );
         Some(format!(
-            "gives up waiting for {target}{place}: the future is dropped"
+            "gives up {operation}{place}: the future is dropped"
         ))
     }
 
@@ -866,12 +872,7 @@ impl<'a> Writer<'a> {
 /// Returns an operation that begins with its verb, such as `lock Mutex #1`, as a noun.
 fn gerund(operation: &str) -> String {
     let (verb, object) = operation.split_once(' ').unwrap_or((operation, ""));
-    let verb = match verb {
-        "use" => "us",
-        "receive" => "receiv",
-        "write" => "writ",
-        verb => verb,
-    };
+    let verb = verb.strip_suffix('e').unwrap_or(verb);
     format!("{verb}ing {object}")
 }
 

@@ -137,10 +137,6 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn dropped_at_point(&self, _kind: Kind, _caller: Caller) {}
-
-    /// Does nothing.
-    #[inline(always)]
     pub fn did(&self, _kind: Kind, _text: impl FnOnce() -> String) {}
 
     /// Does nothing.
@@ -540,6 +536,57 @@ impl Wait {
     ) -> Poll<T> {
         polled
     }
+
+    /// Returns the result of the poll.
+    #[inline(always)]
+    pub fn at_point<T>(&mut self, polled: Poll<T>, _kind: WaitKind, _object: &Object) -> Poll<T> {
+        polled
+    }
+
+    /// Returns the result of the poll.
+    #[inline(always)]
+    pub fn at_point_called<T>(
+        &mut self,
+        polled: Poll<T>,
+        _: WaitKind,
+        _object: &Object,
+    ) -> Poll<T> {
+        polled
+    }
+
+    /// Returns the result of the poll.
+    #[inline(always)]
+    pub fn at_point_awaited<T>(
+        &mut self,
+        polled: Poll<T>,
+        _kind: WaitKind,
+        _number: u64,
+        _caller: Caller,
+    ) -> Poll<T> {
+        polled
+    }
+
+    /// Returns the result of the poll.
+    #[inline(always)]
+    pub fn at_point_made_awaited<T>(
+        &mut self,
+        polled: Poll<T>,
+        _kind: WaitKind,
+        _origin: Origin,
+        _caller: Caller,
+    ) -> Poll<T> {
+        polled
+    }
+
+    /// Returns the result of the poll.
+    #[inline(always)]
+    pub fn at_point_made<T>(&mut self, polled: Poll<T>, _: WaitKind, _origin: Origin) -> Poll<T> {
+        polled
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn cancel_point(&mut self) {}
 
     /// Returns the empty location.
     #[inline(always)]

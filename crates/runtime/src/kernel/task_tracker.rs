@@ -331,7 +331,7 @@ impl TaskTrackerWaitFuture<'_> {
                 ready!(this.future.poll_as(context, kind, object));
             }
             _ => {
-                ready!(coop::point(context));
+                ready!(this.future.at_point(coop::point(context), kind, object));
                 coop::acted();
             }
         }

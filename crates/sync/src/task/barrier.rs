@@ -271,8 +271,10 @@ impl Future for Arrival<'_> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
+        if self.progress == Progress::New {
+            ready!(self.as_mut().at_point(coop::point(context)));
+        }
         if self.barrier.n == 1 {
-            ready!(coop::point(context));
             coop::acted();
             return Poll::Ready(BarrierWaitResult(true));
         }
@@ -297,6 +299,16 @@ impl Future for Arrival<'_> {
 }
 
 impl Arrival<'_> {
+    /// The point before the arrival has been polled; see [`Waiting::at_point`].
+    fn at_point(self: Pin<&mut Self>, point: Poll<()>) -> Poll<()> {
+        let barrier = self.barrier;
+        if point.is_pending() {
+            barrier.describe();
+        }
+        let kind = WaitKind::new(Kind::Barrier);
+        self.waiting().at_point(point, kind, &barrier.object)
+    }
+
     fn waiting(self: Pin<&mut Self>) -> &mut Waiting {
         // SAFETY: nothing is moved out of it, and the field is not pinned.
         unsafe { &mut self.get_unchecked_mut().waiting }
@@ -305,7 +317,6 @@ impl Arrival<'_> {
     fn poll_wait(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
         match self.progress {
             Progress::New => {
-                ready!(coop::point(context));
                 let last = self.as_mut().arrive(Some(context.waker()));
                 return if last {
                     coop::acted();

@@ -52,6 +52,11 @@ impl Caller {
         Self(self.0.filter(|location| !is_adapter(location.file())))
     }
 
+    /// Returns the location if it is an `.await` of the program, or else that of the method of a source which awaits.
+    pub(super) fn of_await(self) -> Self {
+        Self(self.of_program().0.or(Self::of_call().0))
+    }
+
     /// Returns the location, if it is known.
     #[inline]
     pub(super) const fn location(self) -> Option<&'static Location<'static>> {

@@ -55,15 +55,6 @@ impl Object {
         self.number.touch();
     }
 
-    /// The future of an operation of this kind on the object is dropped, and the operation has not begun: for the report of a
-    /// simulation, in which another task ran first.
-    #[inline(always)]
-    pub fn dropped_at_point(&self, kind: Kind, caller: Caller) {
-        if decisions::is_on() && recorders::traces() {
-            trace::dropped_at_point(self.block(), kind, caller.location());
-        }
-    }
-
     /// The current task has done an operation of this kind on the object, for the report of a simulation. `text`: a sentence without
     /// its subject, with `{}` for the object.
     #[inline(always)]

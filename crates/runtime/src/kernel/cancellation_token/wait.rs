@@ -30,6 +30,14 @@ impl Waiter {
         }
     }
 
+    /// Begins the operation, or lets another task run before it, in a simulation.
+    #[inline]
+    fn at_point(&mut self, token: &Node, context: &Context<'_>) -> Poll<()> {
+        let kind = WaitKind::new(Kind::Cancelled);
+        self.record
+            .at_point_made(coop::point(context), kind, token.origin)
+    }
+
     /// # Safety
     ///
     /// It is not moved or dropped until [`leave`](Waiter::leave) has been called, with
@@ -109,9 +117,9 @@ macro_rules! future {
 
             #[inline]
             fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-                ready!(coop::point(context));
                 // SAFETY: nothing is moved out of it.
                 let this = unsafe { self.get_unchecked_mut() };
+                ready!(this.waiter.at_point(this.token.node(), context));
                 // SAFETY: it is pinned, and `drop` leaves the queue.
                 let polled = unsafe { this.waiter.poll(this.token.node(), context.waker()) };
                 if polled.is_ready() {

@@ -299,18 +299,19 @@ impl<T> Future for JoinHandle<T> {
     #[track_caller]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let caller = Caller::here();
-        coop::poll_with(context, |context| {
+        let (kind, caller) = (WaitKind::new(Kind::Join), Caller::here());
+        let polled = coop::poll_with(context, |context| {
             if !this.register(context.waker()) {
                 let id = this.header().id().as_u64();
-                this.record
-                    .begin_awaited(WaitKind::new(Kind::Join), id, caller, context.waker());
+                this.record.begin_awaited(kind, id, caller, context.waker());
                 return Poll::Pending;
             }
             this.record.end();
             // SAFETY: the task is complete.
             unsafe { this.take() }
-        })
+        });
+        let id = this.header().id().as_u64();
+        this.record.at_point_awaited(polled, kind, id, caller)
     }
 }
 

@@ -33,8 +33,8 @@ enum Progress {
 struct Waiter {
     progress: Progress,
     node: Node<Ticket>,
-    /// There is a record only while `progress` is `Waits`. Then `cancel` ends it: to drop the field would
-    /// be one more call for each future.
+    /// There is a record only while `progress` is `Waits`. Then `cancel` ends it, and otherwise what it knows of a point: to drop
+    /// the field would be one more call for each future.
     record: ManuallyDrop<Wait>,
 }
 
@@ -49,6 +49,13 @@ impl Waiter {
             }),
             record: ManuallyDrop::new(Wait::new(caller)),
         }
+    }
+
+    #[inline]
+    fn at_point(self: Pin<&mut Self>, point: Poll<()>, of: (WaitKind, &Object)) -> Poll<()> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        this.record.at_point(point, of.0, of.1)
     }
 
     /// Polls the wait, as one of this kind for this object; without a waker it only enables.
@@ -219,6 +226,8 @@ impl Waiter {
     fn cancel(&mut self, notify: &Notify) {
         if self.progress == Progress::Waits {
             self.cancel_wait(notify);
+        } else {
+            self.record.cancel_point();
         }
     }
 
@@ -544,7 +553,7 @@ macro_rules! notified {
             #[doc(hidden)]
             #[inline]
             pub fn poll_as(
-                self: Pin<&mut Self>,
+                mut self: Pin<&mut Self>,
                 context: &mut Context<'_>,
                 kind: WaitKind,
                 object: Option<&Object>,
@@ -553,7 +562,7 @@ macro_rules! notified {
                     Some(_) => self.notify.object.touch_part(),
                     None => self.notify.object.touch(Kind::Notify),
                 }
-                ready!(coop::point(context));
+                ready!(self.as_mut().at_point(coop::point(context), kind, object));
                 let (notify, waiter) = self.project();
                 let object = object.unwrap_or(&notify.object);
                 let polled = waiter.poll(notify, Some(context.waker()), (kind, object));
@@ -561,6 +570,19 @@ macro_rules! notified {
                     coop::acted();
                 }
                 polled
+            }
+
+            /// The point before the wait has been polled; see [`Wait::at_point`]. Arguments as those of `poll_as`.
+            #[doc(hidden)]
+            #[inline]
+            pub fn at_point(
+                self: Pin<&mut Self>,
+                point: Poll<()>,
+                kind: WaitKind,
+                object: Option<&Object>,
+            ) -> Poll<()> {
+                let (notify, waiter) = self.project();
+                waiter.at_point(point, (kind, object.unwrap_or(&notify.object)))
             }
 
             #[inline]

@@ -24,8 +24,6 @@ pub struct Acquire<'a> {
 enum Progress {
     /// The node has not been in the queue.
     New,
-    /// As `New`, but the task has come to the point of the operation, where a simulation let another one run first.
-    AtPoint,
     /// The node is in the queue, or has been chosen.
     Waits,
     /// The task has the permits, and had no budget left to complete with them.
@@ -70,7 +68,7 @@ impl<'a> Acquire<'a> {
     #[inline]
     fn poll_permits(&mut self, context: &Context<'_>) -> Poll<Result<(), AcquireError>> {
         let result = match self.progress {
-            Progress::New | Progress::AtPoint => match self.begin(context) {
+            Progress::New => match self.begin(context) {
                 Taken::Yes => Ok(()),
                 Taken::No => {
                     self.progress = Progress::Waits;
@@ -133,12 +131,8 @@ impl Future for Acquire<'_> {
         self.permits.observed.object.touch(self.kind);
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        if coop::point(context).is_pending() {
-            if let Progress::New = this.progress {
-                this.progress = Progress::AtPoint;
-            }
-            return Poll::Pending;
-        }
+        let (kind, object) = (WaitKind::new(this.kind), &this.permits.observed.object);
+        ready!(this.waiting.at_point(coop::point(context), kind, object));
         let poll = |this: &mut Self| this.poll_in_budget(context);
         Waiting::poll(this, |this| &mut this.waiting, "poll_acquire", poll)
     }
@@ -150,10 +144,6 @@ impl Drop for Acquire<'_> {
         match self.progress {
             Progress::Waits => self.permits.leave(&self.node),
             Progress::Holds => self.permits.give_back(self.node.request.need),
-            Progress::AtPoint => {
-                let object = &self.permits.observed.object;
-                object.dropped_at_point(self.kind, self.waiting.caller());
-            }
             Progress::New | Progress::Done => {}
         }
     }

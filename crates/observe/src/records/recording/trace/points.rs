@@ -231,23 +231,6 @@ pub(in crate::records::recording) fn wait_ends(value: &Value, is_dropped: bool) 
     wait(value, (Code::WaitEnd, Code::WaitForEnd));
 }
 
-/// A future of the current task is dropped before its operation has begun. It is recorded as the end of a wait that has not begun.
-#[cold]
-#[inline(never)]
-pub(in crate::records::recording) fn dropped_at_point(
-    block: &'static Block,
-    kind: Kind,
-    at: Option<&'static Location<'static>>,
-) {
-    let waiter = current::word();
-    record(Event::new(Code::WaitDropped, waiter, 0));
-    record(Event {
-        kind: kind as u8,
-        target: of_block(block),
-        ..Event::new(Code::WaitEnd, waiter, of_place(at, block.generation()))
-    });
-}
-
 /// Returns `true` if the record is one of a wait, and not that of a task or of an idle worker.
 fn is_of_program(value: &Value) -> bool {
     !matches!(value.kind, Kind::Task | Kind::Idle)
