@@ -400,6 +400,9 @@ pub use blitz_io_sync::thread;
 #[cfg(all(feature = "macros", feature = "sim"))]
 #[doc(inline)]
 pub use macros::sim;
+#[cfg(all(feature = "macros", not(feature = "sim")))]
+#[doc(hidden)]
+pub use macros::sim;
 #[cfg(feature = "macros")]
 pub use macros::{main, test};
 

@@ -339,6 +339,14 @@ pub fn test_without_runtime(_: TokenStream, item: TokenStream) -> TokenStream {
     expand::no_runtime(Purpose::Test, item.into()).into()
 }
 
+/// Replaces [`sim`](macro@sim) where the feature `sim` is off: it reports that. The function is left out, as what it uses may be missing,
+/// too.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn sim_without_feature(_: TokenStream, _: TokenStream) -> TokenStream {
+    simulate::no_feature().into()
+}
+
 /// Generates the code of `select!` from branches that the macro has parsed.
 #[doc(hidden)]
 #[proc_macro]

@@ -73,8 +73,9 @@ struct Arguments {
     calls: TokenStream,
     given: Vec<String>,
     schedule: Option<LitStr>,
-    time: Option<LitStr>,
-    max_time: Option<LitStr>,
+    /// In milliseconds.
+    time: Option<u64>,
+    max_time: Option<u64>,
     /// The test runs on real threads.
     threads: bool,
     crate_path: Option<Path>,
@@ -99,6 +100,11 @@ pub(crate) fn attribute(around: Around, arguments: TokenStream, item: TokenStrea
         Ok(arguments) => expand(around, arguments, function),
         Err(error) => beside(expand(around, Arguments::default(), function), error),
     }
+}
+
+/// Returns the error of the attribute without the feature `sim`.
+pub(crate) fn no_feature() -> TokenStream {
+    Error::new(Span::call_site(), text::NO_SIM).into_compile_error()
 }
 
 fn understand(tokens: TokenStream, function: &Function) -> Result<Arguments> {
@@ -129,8 +135,8 @@ fn understand(tokens: TokenStream, function: &Function) -> Result<Arguments> {
 }
 
 impl Arguments {
-    /// Returns the calls of the builder's methods. The functions of the library read the texts, in the compiler: a
-    /// constant that panics is an error of the compilation.
+    /// Returns the calls of the builder's methods. A function of the library reads the schedule, in the compiler: a constant that
+    /// panics is an error of the compilation.
     fn calls(&self, krate: &TokenStream) -> TokenStream {
         let mut calls = self.calls.clone();
         if let Some(text) = &self.schedule {
@@ -139,7 +145,7 @@ impl Arguments {
                 SCHEDULE
             })});
         }
-        if let Some(text) = &self.time {
+        if let Some(time) = self.time {
             // The time alone is the limit, if there is no number of runs.
             if !self.given.iter().any(|argument| argument == "seeds") {
                 calls.extend(quote!(.seeds(::core::primitive::u64::MAX)));
@@ -148,12 +154,10 @@ impl Arguments {
             if self.schedule.is_none() && !self.threads {
                 calls.extend(quote!(.schedule(#krate::sim::Schedule::Guided)));
             }
-            let limit = period(krate, text);
-            calls.extend(quote_spanned!(text.span()=> .time_limit(#limit)));
+            calls.extend(quote!(.time_limit(::core::time::Duration::from_millis(#time))));
         }
-        if let Some(text) = &self.max_time {
-            let limit = period(krate, text);
-            calls.extend(quote_spanned!(text.span()=> .max_time(#limit)));
+        if let Some(time) = self.max_time {
+            calls.extend(quote!(.max_time(::core::time::Duration::from_millis(#time))));
         }
         calls
     }
@@ -196,8 +200,8 @@ impl Arguments {
             ("schedule", _, Lit::Str(_)) => {
                 return Err(Error::new_spanned(lit, text::NOT_A_SCHEDULE));
             }
-            ("time", _, Lit::Str(text)) => self.time = Some(text.clone()),
-            ("max_time", _, Lit::Str(text)) => self.max_time = Some(text.clone()),
+            ("time", _, Lit::Str(text)) => self.time = Some(millis("time", text)?),
+            ("max_time", _, Lit::Str(text)) => self.max_time = Some(millis("max_time", text)?),
             ("threads", _, Lit::Str(text)) if text.value() == "all" => self.threads = true,
             ("threads", ..) => return Err(Error::new_spanned(lit, text::NOT_ALL)),
             ("crate", _, Lit::Str(path)) => self.crate_path = Some(path.parse()?),
@@ -227,12 +231,22 @@ fn is_schedule(text: &str) -> bool {
     }
 }
 
-/// Returns the duration that a text means, as the library reads it.
-fn period(krate: &TokenStream, text: &LitStr) -> TokenStream {
-    quote_spanned! {text.span()=> {
-        const LIMIT: ::core::time::Duration = #krate::sim::period_literal(#text);
-        LIMIT
-    }}
+/// The ends of times, and the milliseconds of each unit. The library reads the same ones from the environment.
+const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+
+/// Returns the milliseconds that the text of an argument means.
+fn millis(argument: &str, text: &LitStr) -> Result<u64> {
+    let value = text.value();
+    let of_unit = |(end, millis): &(&str, u64)| Some((value.strip_suffix(end)?, *millis));
+    let (count, millis) = UNITS.iter().find_map(of_unit).unwrap_or((&value, 1_000));
+    let count = count
+        .bytes()
+        .all(|digit| digit.is_ascii_digit())
+        .then_some(count);
+    let count = count.and_then(|count| count.parse::<u64>().ok());
+    count
+        .and_then(|count| count.checked_mul(millis))
+        .ok_or_else(|| Error::new_spanned(text, text::not_a_time(argument, &value)))
 }
 
 fn expand(around: Around, arguments: Arguments, mut function: Function) -> TokenStream {
@@ -333,7 +347,7 @@ mod tests {
     #[test]
     fn a_time_takes_the_place_of_the_number_of_runs() {
         let text = expanded("time = \"10m\"", "async fn some() {}");
-        let limit = "constLIMIT:::core::time::Duration=::blitz_io::sim::period_literal(\"10m\");";
+        let limit = ".time_limit(::core::time::Duration::from_millis(600000u64))";
         assert!(text.contains(limit), "{text}");
         assert!(
             text.contains(
@@ -357,11 +371,42 @@ mod tests {
             "max_time = \"10s\", shrink = false, check_sometimes = true",
             "async fn some() {}",
         );
-        let limit = ".shrink(false).check_sometimes(true).max_time({const\
-            LIMIT:::core::time::Duration=::blitz_io::sim::period_literal(\"10s\");LIMIT})";
+        let limit = ".shrink(false).check_sometimes(true)\
+            .max_time(::core::time::Duration::from_millis(10000u64))";
         assert!(text.contains(limit), "{text}");
         // Unlike `time`, this is no limit of the search.
         assert!(!text.contains("MAX") && !text.contains("Guided"), "{text}");
+    }
+
+    #[test]
+    fn units_are_from_milliseconds_to_hours() {
+        let of = |text: &str| millis("time", &LitStr::new(text, Span::call_site())).ok();
+        let times = [
+            ("7", 7_000),
+            ("7s", 7_000),
+            ("250ms", 250),
+            ("10m", 600_000),
+            ("2h", 7_200_000),
+            ("0s", 0),
+        ];
+        for (text, millis) in times {
+            assert_eq!(of(text), Some(millis), "{text}");
+        }
+        let wrong = [
+            "",
+            "s",
+            "m",
+            "-1s",
+            "+1s",
+            "1.5s",
+            "1 s",
+            "1d",
+            "10ss",
+            "6000000000000h",
+        ];
+        for text in wrong {
+            assert_eq!(of(text), None, "{text}");
+        }
     }
 
     #[test]
@@ -438,6 +483,8 @@ mod tests {
             ("schedule = \"pos:3\"", "Theschedulesare"),
             ("time = 3", "asstring"),
             ("max_time = 10", "asstring"),
+            ("time = \"10x\"", "valueof`time`asatime:\\\"10x\\\""),
+            ("max_time = \"\"", "valueof`max_time`asatime:\\\"\\\""),
             ("threads = \"all\", max_time = \"10s\"", "max_time"),
             ("threads = \"one\"", "onlyvalue"),
             ("threads = 3", "onlyvalue"),

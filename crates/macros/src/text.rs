@@ -53,6 +53,13 @@ pub(crate) fn not_an_integer(argument: &str, why: &syn::Error) -> String {
     format!("Failed to parse value of `{argument}` as integer: {why}")
 }
 
+pub(crate) fn not_a_time(argument: &str, value: &str) -> String {
+    format!(
+        "Failed to parse value of `{argument}` as a time: \"{value}\". \
+         A time is a number of seconds, or a number with `ms`, `s`, `m` or `h`, such as \"10m\"."
+    )
+}
+
 pub(crate) fn not_a_path(argument: &str, value: &str) -> String {
     format!("Failed to parse value of `{argument}` as path: \"{value}\"")
 }
@@ -97,6 +104,10 @@ pub(crate) fn other_flavor(argument: &str, flavor: Flavor, purpose: Purpose) -> 
         "The `{argument}` option requires the `{flavor}` runtime flavor. Use `#[{attribute}(flavor = \"{flavor}\")]`"
     )
 }
+
+/// The error of the attribute `sim` where that feature is off.
+pub(crate) const NO_SIM: &str = "The attribute `sim` needs the feature `sim` of blitz-io. If Cargo.toml has a feature `sim` of its own, as \
+    `blitz migrate` writes it, run `cargo test --features sim`. Otherwise add `features = [\"sim\"]` to blitz-io in Cargo.toml.";
 
 pub(crate) fn no_runtime(purpose: Purpose) -> String {
     format!(

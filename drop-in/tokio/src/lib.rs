@@ -30,6 +30,11 @@ pub use blitz_io_macros::{tokio_main as main, tokio_test as test};
 #[cfg(all(feature = "macros", not(feature = "rt")))]
 pub use blitz_io_macros::{main_without_runtime as main, test_without_runtime as test};
 
+// It reports that the feature is off.
+#[cfg(all(feature = "macros", not(feature = "sim")))]
+#[doc(hidden)]
+pub use blitz_io_macros::sim_without_feature as sim;
+
 /// Empty, as in Tokio.
 pub mod stream {}
 

@@ -15,6 +15,10 @@ mod try_join;
 
 #[cfg(all(feature = "macros", feature = "sim"))]
 pub use blitz_io_macros::sim;
+// It reports that the feature is off.
+#[cfg(all(feature = "macros", not(feature = "sim")))]
+#[doc(hidden)]
+pub use blitz_io_macros::sim_without_feature as sim;
 #[cfg(all(feature = "macros", feature = "rt"))]
 pub use blitz_io_macros::{main, test};
 // They report that there is no runtime to start.

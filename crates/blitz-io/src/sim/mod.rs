@@ -121,7 +121,6 @@ mod clock;
 #[cfg(feature = "net")]
 mod disks;
 mod events;
-mod excerpt;
 mod execute;
 mod explore;
 mod failure;
@@ -180,7 +179,6 @@ pub use hosts::{
 pub use life::HostEnd;
 pub use outcome::Outcome;
 #[doc(hidden)]
-pub use period::period_literal;
 pub use properties::{Holds, always, eventually, sometimes};
 pub use report::Report;
 pub use schedule::Schedule;

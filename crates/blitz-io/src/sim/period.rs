@@ -1,4 +1,4 @@
-//! `Period`: a time as text, such as `10m`. The attribute `sim` has the compiler read it, so these functions are `const`.
+//! `Period`: a time as text, such as `10m`. The attribute `sim` reads the same texts.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -12,26 +12,12 @@ const UNKNOWN: &str = "a time is a number of seconds, or a number with `ms`, `s`
 pub(super) struct Period(pub(super) Duration);
 
 impl Period {
-    const fn read(text: &str) -> Option<Self> {
-        let text = text.as_bytes();
-        let (count, millis) = if let Some(count) = strip_end(text, b"ms") {
-            (count, 1)
-        } else if let Some(count) = strip_end(text, b"s") {
-            (count, 1_000)
-        } else if let Some(count) = strip_end(text, b"m") {
-            (count, 60_000)
-        } else if let Some(count) = strip_end(text, b"h") {
-            (count, 3_600_000)
-        } else {
-            (text, 1_000)
-        };
-        match number(count) {
-            Some(count) => match count.checked_mul(millis) {
-                Some(millis) => Some(Self(Duration::from_millis(millis))),
-                None => None,
-            },
-            None => None,
-        }
+    fn read(text: &str) -> Option<Self> {
+        let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+        let of_unit = |(end, millis)| Some((text.strip_suffix(end)?, millis));
+        let (count, millis) = units.into_iter().find_map(of_unit).unwrap_or((text, 1_000));
+        let millis = number(count.as_bytes())?.checked_mul(millis)?;
+        Some(Self(Duration::from_millis(millis)))
     }
 }
 
@@ -43,20 +29,6 @@ impl FromStr for Period {
     }
 }
 
-/// Returns the time of a literal, for the attribute `sim`, which evaluates this in the compiler.
-///
-/// # Panics
-///
-/// If the text is no time.
-#[doc(hidden)]
-#[must_use]
-pub const fn period_literal(text: &str) -> Duration {
-    match Period::read(text) {
-        Some(period) => period.0,
-        None => panic!("{}", UNKNOWN),
-    }
-}
-
 /// Returns the rest of a text that begins with `start`.
 pub(super) const fn strip<'a>(text: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
     if text.len() < start.len() {
@@ -65,19 +37,6 @@ pub(super) const fn strip<'a>(text: &'a [u8], start: &[u8]) -> Option<&'a [u8]> 
     let (first, rest) = text.split_at(start.len());
     if is_same(first, start) {
         Some(rest)
-    } else {
-        None
-    }
-}
-
-/// Returns the part of a text before `end`, with which it ends.
-const fn strip_end<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
-    if text.len() < end.len() {
-        return None;
-    }
-    let (first, last) = text.split_at(text.len() - end.len());
-    if is_same(last, end) {
-        Some(first)
     } else {
         None
     }
@@ -149,11 +108,5 @@ mod tests {
         ] {
             assert!(text.parse::<Period>().is_err(), "{text:?}");
         }
-    }
-
-    #[test]
-    fn the_compiler_reads_a_literal() {
-        const LIMIT: Duration = period_literal("10m");
-        assert_eq!(LIMIT, Duration::from_secs(600));
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::iter::successors;
 
-use super::events::Line;
+use super::line::Line;
 
 /// The largest number of faults next to which the lines of a task are shown: the last ones.
 const FAULTS: usize = 4;
@@ -167,4 +167,82 @@ fn repetitions(kinds: &[usize], period: usize) -> usize {
         return 0;
     };
     1 + parts.take_while(|part| *part == first).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns lines with these texts, of task 1; those that begin with `!` are faults of host 1.
+    fn of_one(texts: &[&str]) -> Vec<Line> {
+        let line = |text: &&str| Line {
+            fault: text.starts_with('!').then(|| vec![1]),
+            ..Line::new(Some(1), None, text)
+        };
+        texts.iter().map(line).collect()
+    }
+
+    fn excerpt_of(lines: Vec<Line>, last: usize) -> Vec<String> {
+        let text = |part| match part {
+            Part::Line(line) => line.text,
+            Part::LeftOut(count) => format!("- {count}"),
+        };
+        excerpt(lines, last).into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_count_needs_the_lines_that_it_repeats() {
+        let mut lines = of_one(&["a", "b", "a", "b", "a", "b", "c"]);
+        lines[6].child = Some("child 1".into());
+        assert_eq!(excerpt_of(lines.clone(), 0), ["- 7"]);
+        // A period that is longer than what is shown is not folded.
+        assert_eq!(excerpt_of(lines.clone(), 1), ["- 5", "b", "c"]);
+        let folded = ["a", "b", "… the same 2 more times", "c"];
+        assert_eq!(excerpt_of(lines, 2), folded);
+    }
+
+    #[test]
+    fn a_turn_of_any_length_that_fits_is_folded() {
+        let turn: Vec<String> = (0..20).map(|at| format!("line {at}")).collect();
+        let texts: Vec<&str> = turn.iter().cycle().take(105).map(|text| &**text).collect();
+        let shown = excerpt_of(of_one(&texts), 20);
+        assert_eq!(shown.len(), 26, "{shown:?}");
+        assert_eq!(
+            (&*shown[20], &*shown[25]),
+            ("… the same 4 more times", "line 4")
+        );
+        assert_eq!(excerpt_of(of_one(&texts), 19)[0], "- 86");
+    }
+
+    #[test]
+    fn lines_before_a_fault_are_shown() {
+        let mut texts = vec!["a", "b", "c", "!crash"];
+        texts.extend(["d"; 50]);
+        texts.extend(["e", "f", "g", "h"]);
+        let shown = excerpt_of(of_one(&texts), 4);
+        assert_eq!(shown, ["- 2", "c", "!crash", "- 50", "e", "f", "g", "h"]);
+        // What is before it is not folded with what is after it.
+        let shown = excerpt_of(of_one(&["a", "a", "a", "!cut", "a", "a", "a"]), 4);
+        let folded = ["a", "… the same 2 more times"];
+        assert_eq!(shown, [&folded[..], &["!cut"], &folded].concat());
+        // Of many faults the last ones.
+        let shown = excerpt_of(of_one(&["a", "!1", "b", "!2", "!3", "!4", "!5", "c"]), 1);
+        assert_eq!(shown, ["- 1", "b", "!2", "!3", "!4", "!5", "c"]);
+    }
+
+    #[test]
+    fn connections_fold_although_their_ports_differ() {
+        let texts: Vec<String> = (0..5)
+            .map(|port| format!("accepts a connection of b:{port}, at a.rs:1"))
+            .collect();
+        let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+        let folded = [texts[0], "… the same 4 more times"];
+        assert_eq!(excerpt_of(of_one(&texts), 20), folded);
+        let others = [
+            "accepts a connection of b:1, at a.rs:1",
+            "accepts a connection of c:1, at a.rs:1",
+        ];
+        let others = [&others[..], &others, &others[..1]].concat();
+        assert_eq!(excerpt_of(of_one(&others), 1).len(), 2);
+    }
 }
