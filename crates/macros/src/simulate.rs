@@ -470,6 +470,13 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_feature_is_named() {
+        let text = no_feature().to_string();
+        assert!(text.contains("compile_error"), "{text}");
+        assert!(text.contains("cargo test --features sim"), "{text}");
+    }
+
+    #[test]
     fn misuse_is_reported() {
         let wrong = [
             ("seed = \"7\"", "asinteger"),

@@ -6,6 +6,10 @@ use std::fmt::Debug;
 use std::io;
 
 /// The result of a test: nothing, or a `Result`.
+///
+/// The text of a failure has the error as [`Display`](std::fmt::Display) shows it, with its sources, if it is a [`std::io::Error`], a text, or
+/// a boxed error (`Box<dyn Error>`, also with `Send`). An error of another type is shown by its
+/// [`Debug`], as it may have no other text: return `Result<(), Box<dyn Error>>` for its own. That of `anyhow::Error` has its text and its sources.
 pub trait Outcome: 'static {
     /// Returns the error, if the test has failed.
     #[doc(hidden)]

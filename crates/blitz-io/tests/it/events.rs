@@ -1,7 +1,7 @@
 //! The last events in the text of a failure.
 
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -220,6 +220,26 @@ fn children_of_a_scope_are_told_apart() {
         failure.waits().contains(&name)
     };
     assert!(is_named(1) && is_named(2), "{failure}");
+}
+
+/// As a report names it, in each run of the process.
+#[test]
+fn the_id_of_a_child_is_that_of_its_run() {
+    for _ in 0..2 {
+        let failure = fails(|| async {
+            let text = task::scope(async |scope| {
+                scope.spawn(async {});
+                let child = scope.spawn(pending::<()>());
+                child.abort();
+                let id = child.id();
+                format!("{id} {id:?}: {}", child.await.unwrap_err())
+            });
+            panic!("{}", text.await);
+        });
+        let text = failure.to_string();
+        let is_own = text.contains("2 Id(2): child 2 was cancelled");
+        assert!(is_own, "{text}");
+    }
 }
 
 async fn lock_both(one: &Mutex<()>, other: &Mutex<()>) {

@@ -176,6 +176,17 @@ pub const fn number_of(_task: u64) -> Option<u64> {
     None
 }
 
+/// Does nothing.
+#[inline(always)]
+pub fn child_spawned(_id: u64) {}
+
+/// Returns `None`.
+#[inline(always)]
+#[must_use]
+pub const fn number_of_child(_id: u64) -> Option<u64> {
+    None
+}
+
 /// Returns `false`.
 #[inline(always)]
 #[must_use]

@@ -4,7 +4,7 @@
 //! whenever it is set: the back end is borrowed for as long as `with` runs, and a guard resets the cell also
 //! when a panic passes. No function here keeps the reference longer than a call.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -28,6 +28,8 @@ thread_local! {
     static OPERATIONS: Cell<Operations> = const { Cell::new(Operations::after(0)) };
     /// The thread polls a child of a scope, and other children of that scope are ready.
     static HAS_SIBLINGS: Cell<bool> = const { Cell::new(false) };
+    /// The ids of the children of scopes that the run has spawned, in their order.
+    static CHILDREN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     /// The thread calls the system on purpose.
     static USES_SYSTEM: Cell<bool> = const { Cell::new(false) };
 }
@@ -113,13 +115,14 @@ impl Operations {
 #[derive(Debug, Default)]
 pub struct Unfinished(Cell<u32>);
 
-/// Resets the cell when it is dropped.
-struct Reset(Pointer, u32);
+/// Resets the cells when it is dropped.
+struct Reset(Pointer, u32, Vec<u64>);
 
 impl Drop for Reset {
     fn drop(&mut self) {
         DECIDER.set(self.0);
         RUN.set(self.1);
+        CHILDREN.set(std::mem::take(&mut self.2));
         TOUCHED.set(0);
         OPERATIONS.set(Operations::after(0));
     }
@@ -132,7 +135,11 @@ pub fn with<R>(decider: &dyn Decider, run: impl FnOnce() -> R) -> R {
         // SAFETY: only the lifetime changes, and the cell is reset before the borrow ends: see the module's head.
         unsafe { std::mem::transmute::<NonNull<dyn Decider + '_>, NonNull<dyn Decider>>(pointer) };
     let number = LAST_RUN.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-    let _reset = Reset(DECIDER.replace(Some(pointer)), RUN.replace(number));
+    let _reset = Reset(
+        DECIDER.replace(Some(pointer)),
+        RUN.replace(number),
+        CHILDREN.take(),
+    );
     run()
 }
 
@@ -330,6 +337,22 @@ pub fn named(task: u64, name: &str) {
 #[must_use]
 pub fn number_of(task: u64) -> Option<u64> {
     ask(|decider| decider.number_of(task)).flatten()
+}
+
+/// A scope spawns a child with this id, which the future of the scope polls.
+#[inline]
+pub fn child_spawned(id: u64) {
+    if is_on() {
+        CHILDREN.with_borrow_mut(|children| children.push(id));
+    }
+}
+
+/// Returns the number that the child of a scope with this id has among those of the run of this thread. `None` if it is no child
+/// of a run.
+#[must_use]
+pub fn number_of_child(id: u64) -> Option<u64> {
+    let position = CHILDREN.with_borrow(|children| children.iter().position(|child| *child == id));
+    Some(position? as u64 + 1)
 }
 
 /// Returns `true` if the back end takes notes for a report.

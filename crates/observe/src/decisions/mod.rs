@@ -17,6 +17,7 @@
 //! | a task panics, or the child of a scope | [`panicked`], [`child_panicked`] | nothing: it learns of it |
 //! | the future of an aborted task is dropped, a task has a name | [`cancelled`], [`named`] | nothing: it learns of it |
 //! | the id of a task is shown | [`number_of`] | its number in the run |
+//! | a scope spawns a child, the id of a child is shown | [`child_spawned`], [`number_of_child`] | nothing: the thread counts the children of a run |
 //! | a report is to say what happened in the network | [`explains`], [`note`] | nothing: it learns of it |
 //! | the clock moves | [`advanced`] | nothing: it learns of it |
 //! | code uses the network, or a clock | [`host`], [`to_host`], [`when_host_shows`] | the host on which the code runs, and its clock |
@@ -41,17 +42,17 @@ use std::time::{Duration, Instant};
 
 #[cfg(not(feature = "sim"))]
 pub use disabled::{
-    Numbered, Unfinished, advanced, cancelled, child_panicked, describe_socket,
+    Numbered, Unfinished, advanced, cancelled, child_panicked, child_spawned, describe_socket,
     describe_sockets_by, explains, forget_operations, has_begun, help, host, idle, is_on, job,
-    named, next, note, number_of, panicked, poll_child, polled, preempts, random, ready, run_later,
-    set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
+    named, next, note, number_of, number_of_child, panicked, poll_child, polled, preempts, random,
+    ready, run_later, set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 #[cfg(feature = "sim")]
 pub use enabled::{
-    Numbered, Unfinished, advanced, cancelled, child_panicked, describe_socket,
+    Numbered, Unfinished, advanced, cancelled, child_panicked, child_spawned, describe_socket,
     describe_sockets_by, explains, forget_operations, has_begun, help, host, idle, is_on, job,
-    named, next, note, number_of, panicked, poll_child, polled, preempts, random, ready, run_later,
-    set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
+    named, next, note, number_of, number_of_child, panicked, poll_child, polled, preempts, random,
+    ready, run_later, set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 
 pub use faults::{happens, one_in, time_between};

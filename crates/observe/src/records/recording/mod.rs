@@ -3,6 +3,7 @@
 mod about;
 mod acquirer;
 mod at_exit;
+mod at_point;
 mod beginner;
 mod block;
 mod brief;

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
+use super::at_point::AT_POINT;
 use super::block::READER;
 use super::caller::Caller;
 use super::clock::{cached, cached_here, coarse, nanos};
@@ -25,7 +26,7 @@ use blitz_io_futex::debug_is_name;
 
 /// The kind of a future's waits, which is nothing without the feature `inspect`.
 #[derive(Clone, Copy)]
-pub struct WaitKind(Kind);
+pub struct WaitKind(pub(super) Kind);
 
 impl WaitKind {
     /// Returns the kind.
@@ -41,17 +42,14 @@ impl WaitKind {
 pub struct Wait {
     /// Without a record, the caller's location, or null. With one, its place, with `RECORDED` set in
     /// the address. At the point of an operation, in a simulation that is explained, a boxed [`Value`], with `AT_POINT` set.
-    word: *const (),
+    pub(super) word: *const (),
 }
 
 /// The address of a record whose future was dropped: no waker has it, so the next future begins a new record.
-const GIVEN_UP: usize = usize::MAX;
+pub(super) const GIVEN_UP: usize = usize::MAX;
 
 /// The bit that marks the address of a place.
 const RECORDED: usize = 1;
-
-/// The bit that marks the address of a boxed value, which this owns.
-const AT_POINT: usize = 2;
 
 const _: () = {
     let marks = RECORDED | AT_POINT;
@@ -84,7 +82,7 @@ impl Wait {
     }
 
     #[inline]
-    fn place(&self) -> Option<&'static Place> {
+    pub(super) fn place(&self) -> Option<&'static Place> {
         if self.word.addr() & RECORDED == 0 {
             return None;
         }
@@ -279,143 +277,6 @@ impl Wait {
             self.end();
         }
         polled
-    }
-
-    /// A poll of the future's operation has ended, or of the point before it. If the poll is pending and the future does not wait, a
-    /// simulation lets another task run before the operation begins: if the future is dropped then, the report says so.
-    #[inline(always)]
-    pub fn at_point<T>(&mut self, polled: Poll<T>, kind: WaitKind, object: &Object) -> Poll<T> {
-        if decisions::is_on() {
-            let caller = Caller::of_call;
-            self.note_point(polled.is_pending(), kind, || Target::of(object), caller);
-        }
-        polled
-    }
-
-    /// Like [`at_point`](Self::at_point), but for a record that one caller after the other has, as
-    /// [`begin_called`](Self::begin_called).
-    #[inline(always)]
-    pub fn at_point_called<T>(
-        &mut self,
-        polled: Poll<T>,
-        kind: WaitKind,
-        object: &Object,
-    ) -> Poll<T> {
-        if decisions::is_on() && polled.is_pending() && !self.waits() {
-            self.end();
-            self.word = ptr::null();
-        }
-        self.at_point(polled, kind, object)
-    }
-
-    /// Like [`at_point`](Self::at_point), but for an object that is only a number and a future whose callers are `.await`s, as
-    /// [`begin_awaited`](Self::begin_awaited).
-    #[inline(always)]
-    pub fn at_point_awaited<T>(
-        &mut self,
-        polled: Poll<T>,
-        kind: WaitKind,
-        number: u64,
-        caller: Caller,
-    ) -> Poll<T> {
-        if decisions::is_on() {
-            let caller = || caller.of_await();
-            self.note_point(polled.is_pending(), kind, || Target::Number(number), caller);
-        }
-        polled
-    }
-
-    /// Like [`at_point`](Self::at_point), but for an object of which only the origin is known.
-    #[inline(always)]
-    pub fn at_point_made<T>(&mut self, polled: Poll<T>, kind: WaitKind, origin: Origin) -> Poll<T> {
-        self.at_point_made_awaited(polled, kind, origin, Caller::UNKNOWN)
-    }
-
-    /// Like [`at_point_made`](Self::at_point_made), but for a future whose callers are `.await`s.
-    #[inline(always)]
-    pub fn at_point_made_awaited<T>(
-        &mut self,
-        polled: Poll<T>,
-        kind: WaitKind,
-        origin: Origin,
-        caller: Caller,
-    ) -> Poll<T> {
-        if decisions::is_on() {
-            let caller = || caller.of_await();
-            self.note_point(polled.is_pending(), kind, || Target::Made(origin), caller);
-        }
-        polled
-    }
-
-    /// `caller` returns the location if this does not have it.
-    #[inline(never)]
-    fn note_point(
-        &mut self,
-        is_pending: bool,
-        kind: WaitKind,
-        target: impl FnOnce() -> Target,
-        caller: impl FnOnce() -> Caller,
-    ) {
-        if !is_pending {
-            return self.passes_point();
-        }
-        if self.waits() || self.value_at_point().is_some() || !recorders::traces() {
-            return;
-        }
-        self.end();
-        let value = Value {
-            target: target(),
-            ..Value::of(kind.0, Caller(self.caller().0.or_else(|| caller().0)))
-        };
-        let value: *const Value = Box::into_raw(Box::new(value));
-        // SAFETY: a value has more bytes than that.
-        self.word = unsafe { value.cast::<()>().byte_add(AT_POINT) };
-    }
-
-    /// Returns `true` if there is a record of a future that is not dropped.
-    fn waits(&self) -> bool {
-        let is_kept = |value: &Value| value.address != GIVEN_UP;
-        // SAFETY: this wait owns the place, which has the record that `set` put there.
-        let is_kept = self
-            .place()
-            .and_then(|place| unsafe { place.slot.read_own(is_kept) });
-        is_kept.unwrap_or(false)
-    }
-
-    /// Returns the value at the point of an operation. `None` elsewhere.
-    #[inline(always)]
-    fn value_at_point(&self) -> Option<&Value> {
-        if !decisions::IS_DECIDED || self.word.addr() & AT_POINT == 0 {
-            return None;
-        }
-        // SAFETY: it is the address of a boxed value, which this owns, plus the mark.
-        Some(unsafe { &*self.word.byte_sub(AT_POINT).cast() })
-    }
-
-    /// The operation begins, if the future was at its point.
-    #[inline(always)]
-    fn passes_point(&mut self) {
-        if self.value_at_point().is_some() {
-            self.leave_point();
-        }
-    }
-
-    /// Takes the value at the point of an operation. Only the location is left.
-    #[cold]
-    fn leave_point(&mut self) -> Option<Value> {
-        let location = self.value_at_point()?.location;
-        let left = std::mem::replace(&mut self.word, Self::new(Caller(location)).word);
-        // SAFETY: it was the address of a boxed value, plus the mark. No other pointer has it.
-        let value = unsafe { Box::from_raw(left.byte_sub(AT_POINT).cast_mut().cast::<Value>()) };
-        Some(*value)
-    }
-
-    /// The future is dropped at the point of its operation.
-    #[cold]
-    fn dropped_at_point(&mut self) {
-        if let Some(value) = self.leave_point().filter(|_| recorders::traces()) {
-            trace::wait_ends(&value, true);
-        }
     }
 
     /// The current thread, or the task that it polls, blocks until members of the object have progressed. The
@@ -617,14 +478,6 @@ impl Wait {
         }
     }
 
-    /// The future is dropped. It does not wait, but its operation may be at its point.
-    #[inline(always)]
-    pub fn cancel_point(&mut self) {
-        if self.value_at_point().is_some() {
-            self.dropped_at_point();
-        }
-    }
-
     /// A future that waits by this record of its object is dropped. The object keeps its waker and the record, which the next
     /// future takes over.
     #[inline]
@@ -721,7 +574,7 @@ impl Target {
     }
 
     #[inline]
-    fn of(object: &Object) -> Self {
+    pub(super) fn of(object: &Object) -> Self {
         Self::of_block(object.block())
     }
 
@@ -744,7 +597,7 @@ impl Value {
 
     /// Creates the value of a wait without a number and a time.
     #[inline]
-    fn of(kind: Kind, caller: Caller) -> Self {
+    pub(super) fn of(kind: Kind, caller: Caller) -> Self {
         Self {
             id: 0,
             kind,

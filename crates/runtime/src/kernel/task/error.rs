@@ -179,11 +179,11 @@ impl JoinError {
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.id;
+        let (task, id) = (self.id.noun(), self.id);
         match self.message() {
-            _ if self.is_cancelled() => write!(f, "task {id} was cancelled"),
-            Some(message) => write!(f, "task {id} panicked with message {message:?}"),
-            None => write!(f, "task {id} panicked"),
+            _ if self.is_cancelled() => write!(f, "{task} {id} was cancelled"),
+            Some(message) => write!(f, "{task} {id} panicked with message {message:?}"),
+            None => write!(f, "{task} {id} panicked"),
         }
     }
 }

@@ -529,10 +529,20 @@ fn take_batch() -> u64 {
 }
 
 impl Id {
-    /// Returns the number in texts.
+    /// Returns the number in texts. In a simulation, it is that among the tasks, or the children of scopes, of the run.
     fn shown(self) -> u64 {
         let number = self.as_u64();
-        decisions::number_of(number).unwrap_or(number)
+        decisions::number_of(number)
+            .or_else(|| decisions::number_of_child(number))
+            .unwrap_or(number)
+    }
+
+    /// Returns the name before the number in texts. Children of scopes have numbers of their own in a simulation.
+    pub(super) fn noun(self) -> &'static str {
+        match decisions::number_of_child(self.as_u64()) {
+            Some(_) => "child",
+            None => "task",
+        }
     }
 }
 

@@ -57,7 +57,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use blitz_io_core::debug_is_name;
-use blitz_io_observe::{Caller, Kind, Wait, WaitKind, number_of_child};
+use blitz_io_observe::{Caller, Kind, Wait, WaitKind, decisions, number_of_child};
 
 use crate::kernel::ready_list::ReadyList;
 use crate::kernel::task::Id;
@@ -318,6 +318,7 @@ impl<'env> Scope<'env> {
         F::Output: Send + 'env,
     {
         let id = Id::next();
+        decisions::child_spawned(id.as_u64());
         let number = number_of_child(id.as_u64());
         let (member, result) = Member::new(future, id, self.shared.clone(), Some(number));
         let child = Recorded::new(member, id, Caller::here());
