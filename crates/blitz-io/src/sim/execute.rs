@@ -17,10 +17,11 @@ use super::no_hosts as hosts;
 use super::outcome::Outcome;
 use super::panics;
 use super::report::Report;
-use super::run::{Ended, Limits, Lists, Run};
+use super::run::{Ended, Limits, Run};
 use super::schedule::Chooser;
 use super::settings::Leaks;
-use super::shrink::Candidate;
+use super::shrink::Tried;
+use super::state::Lists;
 use super::system;
 use super::trace::Trace;
 use super::waits::Explained;
@@ -55,11 +56,15 @@ impl Plan {
         }
     }
 
-    /// Returns the plan that takes these decisions of a failing run.
-    pub(super) fn of(candidate: &Candidate) -> Self {
+    /// Returns the plan of a run that shortens a failure.
+    pub(super) fn of(tried: Tried<'_>) -> Self {
+        let (chooser, entropy) = match tried {
+            Tried::Of(candidate) => (Chooser::of_each(&candidate.taken), candidate.entropy),
+            Tried::Drawn(draw) => (Chooser::draw(&draw), 0),
+        };
         Self {
-            chooser: Chooser::of_each(&candidate.taken),
-            entropy: candidate.entropy,
+            chooser,
+            entropy,
             seed: None,
         }
     }

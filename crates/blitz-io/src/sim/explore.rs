@@ -11,7 +11,7 @@ use super::properties::Properties;
 use super::report::Report;
 use super::schedule::{COUNTED_SEED, Chooser, Counted, Schedule};
 use super::settings::Settings;
-use super::shrink::{Candidate, Shrunk, shrink};
+use super::shrink::{Candidate, Shrunk, Tried, shrink};
 use super::system;
 use super::threads_of_runs::Runs;
 use super::trace::{Decision, Trace};
@@ -328,12 +328,15 @@ fn shorten(
         taken: first.chooser.into_taken(),
     };
     let mut best = failure.trace.clone();
-    let run = |candidate: &Candidate| {
-        let executed = once(&execution, Plan::of(candidate), test);
+    let run = |tried: Tried<'_>| {
+        let executed = once(&execution, Plan::of(tried), test);
         let fails = executed.cause.as_ref().is_some_and(is_like);
         fails.then(|| {
             best = executed.trace();
-            executed.chooser.into_taken()
+            Candidate {
+                entropy: executed.entropy,
+                taken: executed.chooser.into_taken(),
+            }
         })
     };
     failure.shrunk = shrink(first, run, is_time);

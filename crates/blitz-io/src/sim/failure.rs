@@ -317,7 +317,7 @@ impl Failure {
         &self.explained.waits
     }
 
-    /// Returns the last events in words. First come those of the hosts and the network: crashes and the losses of files in them,
+    /// Returns the last events in words. First comes what makes the run different from the plain one, if that is not much: tasks that run instead of others, random numbers and injected faults. Then come the events of the hosts and the network: crashes and the losses of files in them,
     /// cuts and other faults, and packets that were held or lost. If several tasks have notes ([`note`](super::note)), those of all follow. Then the last twenty of each task that is involved, in the order of their numbers, and a few
     /// before each of the last faults of the task's host. Up to eight tasks are involved. First come the task that has panicked, those of the
     /// findings, and other users of its last objects. Then tasks that were alive at a fault and those that ran last take turns; of the ended tasks of a host that one

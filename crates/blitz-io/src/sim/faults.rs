@@ -7,9 +7,11 @@ use blitz_io_observe::decisions;
 
 #[cfg(feature = "fs")]
 use super::disks::{self, Trouble};
+use super::host::Host;
 #[cfg(feature = "fs")]
-use super::hosts::ToHost;
-use super::hosts::{self, Host};
+use super::host::ToHost;
+use super::schedule::OF_A_KIND;
+use super::{hosts, paths};
 use crate::time::{Instant, sleep};
 
 /// The number of parts of a range of times.
@@ -241,7 +243,7 @@ impl Default for Faults {
 #[track_caller]
 pub fn inject(faults: Faults) {
     for (number, kind) in (0..).zip(&faults.kinds) {
-        hosts::help(run(*kind, number << 16, faults.clone()));
+        hosts::help(run(*kind, number * OF_A_KIND, faults.clone()));
     }
 }
 
@@ -268,15 +270,15 @@ fn draw_difference() -> i32 {
     if draw(2) == 1 { -size } else { size }
 }
 
-/// Injects faults of one kind. The first has the number `first`.
+/// Injects faults of one kind. Its switch has the number `first`, and its faults those behind it.
 async fn run(kind: Kind, first: u32, faults: Faults) {
-    let is_on = draw(2) != 0;
+    let is_on = hosts::decide_fault(first, || draw(2) != 0);
     hosts::injects(kind.name(), is_on);
     if !is_on {
         return;
     }
     let end = Instant::now() + faults.until;
-    for number in first.. {
+    for number in first + 1.. {
         // All of a fault is decided under its number, so that a shorter trace may have it without the faults before it.
         sleep(hosts::decide_fault(number, || draw_time(faults.interval))).await;
         let all = hosts::all();
@@ -289,6 +291,7 @@ async fn run(kind: Kind, first: u32, faults: Faults) {
         if let Some((undo, length)) = begun {
             sleep(length).await;
             undo();
+            hosts::fault_ends(number);
         }
     }
 }
@@ -310,13 +313,13 @@ fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
                 clippy::redundant_closure,
                 reason = "the caller of the function itself is in `core`"
             )]
-            Box::new(|| hosts::heal_all())
+            Box::new(|| paths::heal_all())
         }
         Kind::Loss => {
             let (least, most) = (Duration::from_millis(1), Duration::from_millis(500));
             let bad = Link::new().latency(least, most).loss(0.05);
-            hosts::set_all_links(bad.duplication(0.05).resets(0.02).splits(0.2));
-            Box::new(|| hosts::set_all_links(Link::new()))
+            paths::set_all_links(bad.duplication(0.05).resets(0.02).splits(0.2));
+            Box::new(|| paths::set_all_links(Link::new()))
         }
         Kind::ClockSkew => {
             host.set_clock_skew(draw_difference().into());
@@ -375,10 +378,10 @@ fn cut_off(host: &Host, all: &[Host]) {
     let ways = draw(3);
     for (_, other) in others.enumerate().filter(|(at, _)| !only || *at == one) {
         if ways != 1 {
-            hosts::partition_one_way(host, other);
+            paths::partition_one_way(host, other);
         }
         if ways != 2 {
-            hosts::partition_one_way(other, host);
+            paths::partition_one_way(other, host);
         }
     }
 }

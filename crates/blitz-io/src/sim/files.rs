@@ -5,7 +5,8 @@ use std::path::Path;
 
 use blitz_io_os::simulation::{self, Disk};
 
-use super::hosts::{Host, ToHost, all, note_disk};
+use super::host::{Host, ToHost};
+use super::hosts::{all, note_disk};
 
 impl Host {
     /// Writes a file of its disk, as a test prepares it: with the folders above it. Everything on the disk is durable then.

@@ -1,53 +1,46 @@
-//! Hosts: parts of a test that have only the network in common.
+//! The hosts of a run: their lives and tasks, and their part of a report.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::future::Future;
-use std::net::IpAddr;
 use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::time::SystemTime;
 
 use blitz_io_core::Random;
-use blitz_io_net::simulation::{self, Link, OpenSocket};
-use blitz_io_observe::decisions;
-use blitz_io_runtime::internals::simulated_now;
+use blitz_io_net::simulation::{self, OpenSocket};
 
 use super::disks;
 use super::failure::Cause;
+use super::host::{Host, ToHost, system_time};
 use super::life::{Guard, HostEnd, Life};
 use super::members::{Member, Named};
 use super::notes::Fault;
-use super::outcome::Outcome;
 use super::run::Run;
 use crate::task::{AbortHandle, spawn_local};
 
-/// The number of different streams of random numbers that a host may have.
-const STREAMS: u32 = 256;
 /// The number of faults that have not ended in a report.
 const LASTING: usize = 8;
 
-type Code = Pin<Box<dyn Future<Output = Option<String>>>>;
+pub(super) type Code = Pin<Box<dyn Future<Output = Option<String>>>>;
 
 /// A host as the test has made it.
-struct Made {
-    host: Host,
+pub(super) struct Made {
+    pub(super) host: Host,
     /// Makes the future of the host, for each of its lives.
-    make: Rc<dyn Fn() -> Code>,
+    pub(super) make: Rc<dyn Fn() -> Code>,
     /// The life that it has, or the last one.
-    life: RefCell<Rc<Life>>,
+    pub(super) life: RefCell<Rc<Life>>,
 }
 
 /// The hosts of a run.
-struct Hosts {
-    run: Rc<Run>,
-    made: RefCell<Vec<Made>>,
+pub(super) struct Hosts {
+    pub(super) run: Rc<Run>,
+    pub(super) made: RefCell<Vec<Made>>,
     /// Tasks of the simulation itself.
     helpers: RefCell<Vec<AbortHandle>>,
-    random: RefCell<BTreeMap<u32, Random>>,
+    /// The streams of random numbers of the hosts that have drawn some.
+    pub(super) random: RefCell<BTreeMap<u32, Random>>,
 }
 
 thread_local! {
@@ -82,7 +75,7 @@ pub(super) fn stop_hosts() {
         helper.abort();
     }
     for host in all() {
-        hosts.stop(host.number, true);
+        hosts.stop(host.number(), true);
     }
 }
 
@@ -138,6 +131,14 @@ pub(super) fn decide_fault<R>(fault: u32, decide: impl FnOnce() -> R) -> R {
     decided
 }
 
+/// This fault of [`Faults`](super::Faults) ends.
+pub(super) fn fault_ends(fault: u32) {
+    let hosts = current();
+    hosts
+        .run
+        .with_notes(|notes, moment| notes.drawn.ends(fault, moment.at));
+}
+
 /// A fault of a disk begins or ends.
 #[cfg(feature = "fs")]
 #[track_caller]
@@ -155,7 +156,7 @@ pub(super) fn left_sockets() -> Vec<String> {
 }
 
 #[track_caller]
-fn current() -> Rc<Hosts> {
+pub(super) fn current() -> Rc<Hosts> {
     let current = CURRENT.with_borrow(Clone::clone);
     current.expect("this is no simulation: use `blitz_io::sim::Builder`")
 }
@@ -164,21 +165,27 @@ impl Hosts {
     /// Notes for a report that a fault begins, if it is of a kind that is counted, or ends. `of`: the hosts that it concerns, if not
     /// all.
     #[track_caller]
-    fn note(&self, fault: Option<Fault>, of: &[u32], text: impl FnOnce() -> String) {
+    pub(super) fn note(&self, fault: Option<Fault>, of: &[u32], text: impl FnOnce() -> String) {
         let at = Location::caller();
-        self.run
-            .with_notes(|notes, moment| notes.fault(moment, (fault, of), text(), Some(at)));
+        let injected = self.run.fault();
+        self.run.with_notes(|notes, moment| {
+            let text = text();
+            if let (Some(_), Some(injected)) = (fault, injected) {
+                notes.drawn.begins(injected, moment, &text);
+            }
+            notes.fault(moment, (fault, of), text, Some(at));
+        });
     }
 
     /// Returns the life of a host; `None` for the test.
-    fn life(&self, number: u32) -> Option<Rc<Life>> {
+    pub(super) fn life(&self, number: u32) -> Option<Rc<Life>> {
         let made = self.made.borrow();
         let made = made.get((number as usize).checked_sub(1)?)?;
         let life = made.life.borrow();
         Some(life.clone())
     }
 
-    fn stop(&self, number: u32, is_off: bool) {
+    pub(super) fn stop(&self, number: u32, is_off: bool) {
         if let Some(life) = self.life(number) {
             life.end(HostEnd::Stopped);
         }
@@ -188,7 +195,7 @@ impl Hosts {
     }
 
     #[track_caller]
-    fn start(&self, number: u32) {
+    pub(super) fn start(&self, number: u32) {
         let Some(code) = self.code(number) else {
             return;
         };
@@ -206,7 +213,7 @@ impl Hosts {
         let made = made.get((number as usize).checked_sub(1)?)?;
         let life = Rc::new(Life::default());
         made.life.replace(life.clone());
-        let (make, name, run) = (made.make.clone(), made.host.name.clone(), self.run.clone());
+        let (make, name, run) = (made.make.clone(), made.host.clone(), self.run.clone());
         Some(async move {
             let guard = Guard(life);
             match make().await {
@@ -247,170 +254,6 @@ pub(super) fn all() -> Vec<Host> {
     made.iter().map(|made| made.host.clone()).collect()
 }
 
-/// A host of a simulation: a part of the test with an address, a clock, random numbers and files of its own.
-///
-/// [`host`] and [`hosts`] make one. A task belongs to the host whose code spawns it. The test itself is a host, too, with
-/// the name `test`: it has an address, and can be cut off, but not stopped.
-///
-/// # Files
-///
-/// With the feature `fs`, the files of [`fs`](../fs/index.html) that code of a host opens are on the disk of this host, in memory. It
-/// is empty at first, and stays when the host stops. A [crash](Self::crash) loses or tears what was not synced, as a
-/// file system may:
-///
-/// * The bytes of a file are durable after `File::sync_all` or `File::sync_data`. Of later writes a crash leaves all, none, the
-///   first ones, the first ones and a part of the next, or all but one.
-/// * A new name, a rename and a removal are durable after a sync of the folder: open it as a file, and call `sync_all`.
-///   A crash leaves the first of the others, in their order.
-///
-/// So a file that is replaced safely is written, synced, renamed, and its folder synced. After [`kill`](Self::kill), which only
-/// ends the program, everything is there.
-///
-/// `sim::Disk` sets how long operations take and how often they fail, and `Faults` injects that at random. Files of
-/// `std::fs` and of the test itself are the system's.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Host {
-    number: u32,
-    name: Arc<str>,
-}
-
-/// Adds a host to the simulation, and starts it.
-///
-/// `make` returns the host's code: a future that runs as a task, with [all that it spawns](Host), until the test ends or
-/// the host is stopped. Then [`Host::restart`] calls `make` again.
-///
-/// If the future returns, the tasks that it has spawned go on, and the host runs until it is stopped. An error that it
-/// returns fails the run, and so does a panic (but for [`Builder::allow_panics`](super::Builder::allow_panics)): a host does not
-/// start again by itself. [`Host::wait`] waits until the code has ended, such as that of a client.
-///
-/// The TCP and UDP sockets of [`net`](crate::net) are those of a simulated network, also under libraries such as hyper.
-/// The name of a host can be looked up: `TcpStream::connect("server:80")`. What hosts share otherwise, by an `Rc` that
-/// `make` keeps, is outside of the simulation: it survives a crash.
-///
-/// # Panics
-///
-/// Outside of a simulation, and if there is a host of this name.
-///
-/// # Examples
-///
-/// ```
-/// use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
-/// use blitz_io::net::{TcpListener, TcpStream};
-/// use blitz_io::sim;
-///
-/// async fn serve() -> std::io::Result<()> {
-///     let listener = TcpListener::bind("0.0.0.0:80").await?;
-///     loop {
-///         let (mut stream, _) = listener.accept().await?;
-///         blitz_io::spawn(async move { stream.write_all(b"hello").await });
-///     }
-/// }
-///
-/// sim::Builder::new().seeds(20).run(|| async {
-///     let server = sim::host("server", |_me| serve());
-///     let mut text = String::new();
-///     TcpStream::connect("server:80").await.unwrap().read_to_string(&mut text).await.unwrap();
-///     assert_eq!(text, "hello");
-///
-///     server.kill();
-///     assert!(TcpStream::connect((server.address(), 80)).await.is_err());
-///     server.restart();
-///     assert!(TcpStream::connect("server:80").await.is_ok());
-/// });
-/// ```
-#[track_caller]
-pub fn host<F>(name: &str, make: impl Fn(Host) -> F + 'static) -> Host
-where
-    F: Future<Output: Outcome> + 'static,
-{
-    add(name, Rc::new(make))
-}
-
-/// Adds this number of hosts, whose names are `host-0`, `host-1` and so on. Each one runs what `make` returns for it.
-///
-/// # Panics
-///
-/// As [`host`].
-///
-/// # Examples
-///
-/// ```
-/// use blitz_io::net::UdpSocket;
-/// use blitz_io::sim;
-///
-/// sim::Builder::new().seeds(20).run(|| async {
-///     sim::hosts(3, |_me| async {
-///         let socket = UdpSocket::bind("0.0.0.0:53").await.unwrap();
-///         let mut buffer = [0; 16];
-///         let (n, from) = socket.recv_from(&mut buffer).await.unwrap();
-///         socket.send_to(&buffer[..n], from).await.unwrap();
-///     });
-///     let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
-///     socket.send_to(b"ping", "host-2:53").await.unwrap();
-///     let mut buffer = [0; 16];
-///     let (n, from) = socket.recv_from(&mut buffer).await.unwrap();
-///     assert_eq!((&buffer[..n], from.ip()), (&b"ping"[..], sim::named("host-2").address()));
-/// });
-/// ```
-#[track_caller]
-pub fn hosts<F>(count: usize, make: impl Fn(Host) -> F + 'static) -> Vec<Host>
-where
-    F: Future<Output: Outcome> + 'static,
-{
-    let make = Rc::new(make);
-    let mut hosts = Vec::with_capacity(count);
-    // A closure would not have the caller's location.
-    for index in 0..count {
-        hosts.push(add(&format!("host-{index}"), make.clone()));
-    }
-    hosts
-}
-
-#[track_caller]
-fn add<F>(name: &str, make: Rc<impl Fn(Host) -> F + 'static>) -> Host
-where
-    F: Future<Output: Outcome> + 'static,
-{
-    let hosts = current();
-    let is_known = simulation::find(name).is_some();
-    assert!(!is_known, "there is a host `{name}` already");
-    let number = simulation::add_host(name);
-    let name = Arc::from(name);
-    let host = Host { number, name };
-    let named = Named {
-        name: host.name.clone(),
-        at: Location::caller(),
-    };
-    hosts.run.with_members(|members| members.add(number, named));
-    hosts.run.with_notes(|notes, _| notes.has_hosts());
-    let me = host.clone();
-    hosts.made.borrow_mut().push(Made {
-        host: host.clone(),
-        make: Rc::new(move || {
-            let code = make(me.clone());
-            Box::pin(async move { code.await.error() })
-        }),
-        life: RefCell::default(),
-    });
-    hosts.start(number);
-    host
-}
-
-/// Returns the host of this name.
-///
-/// # Panics
-///
-/// Outside of a simulation, and if there is no such host.
-#[track_caller]
-#[must_use]
-pub fn named(name: &str) -> Host {
-    let hosts = current();
-    let Some(number) = simulation::find(name) else {
-        panic!("{}", simulation::no_such_host(name));
-    };
-    hosts.host(number)
-}
-
 impl Hosts {
     /// Returns a socket with its host, and the line at which the test has added that.
     fn describe(&self, socket: &OpenSocket) -> String {
@@ -423,513 +266,10 @@ impl Hosts {
         }
     }
 
-    fn host(&self, number: u32) -> Host {
+    /// Returns the host with this number.
+    pub(super) fn host(&self, number: u32) -> Host {
         let made = self.made.borrow();
         let made = made.get((number as usize).wrapping_sub(1));
         made.map_or_else(Host::test, |made| made.host.clone())
     }
-}
-
-impl Host {
-    fn test() -> Self {
-        Self {
-            number: 0,
-            name: Arc::from("test"),
-        }
-    }
-
-    /// Returns the host on which the calling code runs.
-    ///
-    /// # Panics
-    ///
-    /// Outside of a simulation.
-    #[track_caller]
-    #[must_use]
-    pub fn current() -> Self {
-        let hosts = current();
-        let number = hosts.run.member().host;
-        hosts.host(number)
-    }
-
-    /// Returns its name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns its address, of IPv4.
-    #[must_use]
-    pub fn address(&self) -> IpAddr {
-        simulation::address(self.number)
-    }
-
-    #[track_caller]
-    fn stop(&self, is_off: bool) {
-        assert_ne!(self.number, 0, "the test itself cannot be stopped");
-        current().stop(self.number, is_off);
-        simulation::forget_sockets(self.number);
-        for loss in disks::stop(self.number, is_off) {
-            current().run.with_notes(|notes, moment| {
-                notes.fault(
-                    moment,
-                    (None, &[self.number]),
-                    format!("{self}: {loss}"),
-                    None,
-                );
-            });
-        }
-    }
-
-    /// Switches its power off. No other host hears of it: what it has sent and has not arrived is lost, and its
-    /// connections are silent until it starts again. Its [files](Self#files) lose what was not synced, or a part of it.
-    ///
-    /// None of its tasks is polled any more. Their futures are dropped before any other task runs, and no socket that
-    /// they close has an effect.
-    ///
-    /// # Panics
-    ///
-    /// If it is the test itself, and outside of a simulation.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::future::pending;
-    /// use std::time::Duration;
-    ///
-    /// use blitz_io::net::{TcpListener, TcpStream};
-    /// use blitz_io::{sim, time};
-    ///
-    /// sim::Builder::new().seeds(20).run(|| async {
-    ///     let server = sim::host("server", |_me| async {
-    ///         let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
-    ///         pending::<()>().await;
-    ///     });
-    ///     server.crash();
-    ///     let attempt = TcpStream::connect("server:80");
-    ///     assert!(time::timeout(Duration::from_secs(60), attempt).await.is_err());
-    /// });
-    /// ```
-    #[track_caller]
-    pub fn crash(&self) {
-        current().note(Some(Fault::Crash), &[self.number], || {
-            format!("{self} crashes")
-        });
-        self.stop(true);
-    }
-
-    /// Kills its program. Its system answers for it: connections are reset, and attempts to connect are refused.
-    ///
-    /// See [`crash`](Self::crash) about its tasks.
-    ///
-    /// # Panics
-    ///
-    /// As [`crash`](Self::crash).
-    #[track_caller]
-    pub fn kill(&self) {
-        current().note(Some(Fault::Kill), &[self.number], || {
-            format!("{self} is killed")
-        });
-        self.stop(false);
-    }
-
-    /// Starts it again. If it still runs, it [crashes](Self::crash) before.
-    ///
-    /// # Panics
-    ///
-    /// As [`crash`](Self::crash).
-    #[track_caller]
-    pub fn restart(&self) {
-        if self.is_running() {
-            self.crash();
-        }
-        let hosts = current();
-        hosts.note(None, &[self.number], || format!("{self} starts again"));
-        hosts.start(self.number);
-    }
-
-    /// Waits until its code has ended, and returns how: the future that `make` of [`host`] returns, in the life that the host
-    /// has, or in its last one. Tasks that this future has spawned may go on: the host [runs](Self::is_running) until it is
-    /// stopped.
-    ///
-    /// # Cancel safety
-    ///
-    /// A dropped call has no effect.
-    ///
-    /// # Panics
-    ///
-    /// If it is the test itself, and outside of a simulation.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// use blitz_io::sim::{self, HostEnd};
-    /// use blitz_io::time::sleep;
-    ///
-    /// sim::Builder::new().seeds(20).run(|| async {
-    ///     let client = sim::host("client", |_me| sleep(Duration::from_secs(5)));
-    ///     assert_eq!(client.wait().await, HostEnd::Returned);
-    ///
-    ///     client.restart();
-    ///     client.crash();
-    ///     assert_eq!(client.wait().await, HostEnd::Stopped);
-    /// });
-    /// ```
-    #[track_caller]
-    pub fn wait(&self) -> impl Future<Output = HostEnd> + use<> {
-        let Some(life) = current().life(self.number) else {
-            panic!("the test itself cannot be awaited");
-        };
-        life.wait()
-    }
-
-    /// Returns `true` until it is stopped, and again after a restart.
-    ///
-    /// # Panics
-    ///
-    /// Outside of a simulation.
-    #[track_caller]
-    #[must_use]
-    pub fn is_running(&self) -> bool {
-        let hosts = current();
-        hosts
-            .run
-            .with_members(|members| members.is_running(self.number))
-    }
-
-    /// Pauses it: none of its tasks is polled until [`resume`](Self::resume). Its timers go on, and its sockets receive.
-    /// A long pause of a garbage collector or of a virtual machine is like that.
-    ///
-    /// # Panics
-    ///
-    /// If it is the test itself, and outside of a simulation.
-    #[track_caller]
-    pub fn pause(&self) {
-        assert_ne!(self.number, 0, "the test itself cannot be paused");
-        let hosts = current();
-        hosts.note(Some(Fault::Pause), &[self.number], || {
-            format!("{self} is paused")
-        });
-        hosts
-            .run
-            .with_members(|members| members.pause(self.number, true));
-    }
-
-    /// Ends a pause.
-    ///
-    /// # Panics
-    ///
-    /// Outside of a simulation.
-    #[track_caller]
-    pub fn resume(&self) {
-        let hosts = current();
-        hosts.note(None, &[self.number], || format!("{self} is resumed"));
-        hosts
-            .run
-            .with_members(|members| members.pause(self.number, false));
-    }
-
-    /// Returns `true` during a pause.
-    ///
-    /// # Panics
-    ///
-    /// Outside of a simulation.
-    #[track_caller]
-    #[must_use]
-    pub fn is_paused(&self) -> bool {
-        let hosts = current();
-        hosts
-            .run
-            .with_members(|members| members.is_paused(self.number))
-    }
-
-    /// Makes its clock fast by this many parts in a million from now on, or slow if it is negative (at most by nine
-    /// tenths). [`time::Instant`](crate::time::Instant) and timers follow this clock. Timers that have begun do not.
-    ///
-    /// # Panics
-    ///
-    /// If it is the test itself, and outside of a simulation.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::cell::RefCell;
-    /// use std::time::Duration;
-    ///
-    /// use blitz_io::sync::oneshot;
-    /// use blitz_io::{sim, time};
-    ///
-    /// sim::Builder::new().seeds(20).run(|| async {
-    ///     let (done, is_done) = oneshot::channel();
-    ///     let done = RefCell::new(Some(done));
-    ///     let host = sim::host("fast", move |_me| {
-    ///         let done = done.take().unwrap();
-    ///         async move {
-    ///             // An hour by this host's clock.
-    ///             time::sleep(Duration::from_secs(3600)).await;
-    ///             done.send(()).unwrap();
-    ///         }
-    ///     });
-    ///     host.set_clock_drift(1_000_000);
-    ///     let start = time::Instant::now();
-    ///     is_done.await.unwrap();
-    ///     assert_eq!(start.elapsed(), Duration::from_secs(1800));
-    /// });
-    /// ```
-    #[track_caller]
-    pub fn set_clock_drift(&self, parts_per_million: i32) {
-        assert_ne!(self.number, 0, "the test itself has the simulation's clock");
-        let (hosts, now) = (current(), simulated_now());
-        let fault = (parts_per_million != 0).then_some(Fault::Clock);
-        hosts.note(fault, &[self.number], || {
-            format!("the clock of {self} gets a drift of {parts_per_million} parts in a million")
-        });
-        hosts.run.with_members(|members| {
-            let clock = members.clock(self.number);
-            members.set_clock(self.number, clock.with_drift(now, parts_per_million));
-        });
-    }
-
-    /// Sets by how many milliseconds its [time of day](system_time) is ahead of the right one.
-    ///
-    /// # Panics
-    ///
-    /// As [`set_clock_drift`](Self::set_clock_drift).
-    #[track_caller]
-    pub fn set_clock_skew(&self, milliseconds: i64) {
-        assert_ne!(self.number, 0, "the test itself has the simulation's clock");
-        let hosts = current();
-        let fault = (milliseconds != 0).then_some(Fault::Clock);
-        hosts.note(fault, &[self.number], || {
-            format!("the clock of {self} gets a skew of {milliseconds} ms")
-        });
-        hosts.run.with_members(|members| {
-            let mut clock = members.clock(self.number);
-            clock.skew = milliseconds;
-            members.set_clock(self.number, clock);
-        });
-    }
-}
-
-/// Its name.
-impl fmt::Display for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
-impl fmt::Debug for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Host").field(&self.name).finish()
-    }
-}
-
-/// Returns the time of day of the host on which the calling code runs. Each run begins at the beginning of 2026.
-///
-/// [`std::time::SystemTime::now`] shows the same where [the system is simulated](super#the-system), and the real time elsewhere.
-///
-/// # Panics
-///
-/// Outside of a simulation.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::{Duration, SystemTime};
-///
-/// use blitz_io::{sim, time};
-///
-/// sim::Builder::new().seeds(3).run(|| async {
-///     let start = sim::system_time();
-///     time::sleep(Duration::from_secs(86_400)).await;
-///     let day = sim::system_time().duration_since(start).unwrap();
-///     assert_eq!(day, Duration::from_secs(86_400));
-/// });
-/// ```
-#[track_caller]
-#[must_use]
-pub fn system_time() -> SystemTime {
-    let shown = current().run.time_of_day().unwrap_or_default();
-    SystemTime::UNIX_EPOCH + shown
-}
-
-/// Returns a random number of the calling code's host. Each host has its own stream of them, which depends on no other.
-///
-/// # Panics
-///
-/// Outside of a simulation.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-///
-/// use blitz_io::{sim, time};
-///
-/// sim::Builder::new().seeds(3).run(|| async {
-///     time::sleep(Duration::from_millis(sim::random() % 100)).await;
-/// });
-/// ```
-#[track_caller]
-#[must_use]
-pub fn random() -> u64 {
-    let hosts = current();
-    let host = hosts.run.member().host;
-    let mut streams = hosts.random.borrow_mut();
-    let stream = streams.entry(host).or_insert_with(|| {
-        let stream = decisions::random(STREAMS).unwrap_or(0);
-        Random::seeded(u64::from(host) << 32 | u64::from(stream))
-    });
-    stream.next_u64()
-}
-
-/// Names a host: a [`Host`], or the name of one.
-pub trait ToHost {
-    /// Returns the number of the host.
-    #[doc(hidden)]
-    fn number(&self) -> u32;
-}
-
-impl ToHost for Host {
-    fn number(&self) -> u32 {
-        self.number
-    }
-}
-
-impl ToHost for str {
-    #[track_caller]
-    fn number(&self) -> u32 {
-        named(self).number
-    }
-}
-
-impl<T: ToHost + ?Sized> ToHost for &T {
-    #[track_caller]
-    fn number(&self) -> u32 {
-        (**self).number()
-    }
-}
-
-/// Cuts two hosts off from each other. Connections between them stall, and go on when they [heal](heal); datagrams are
-/// lost.
-///
-/// # Panics
-///
-/// Outside of a simulation, and if there is no such host.
-///
-/// # Examples
-///
-/// ```
-/// use std::future::pending;
-/// use std::time::Duration;
-///
-/// use blitz_io::net::{TcpListener, TcpStream};
-/// use blitz_io::{sim, time};
-///
-/// sim::Builder::new().seeds(20).run(|| async {
-///     sim::host("server", |_me| async {
-///         let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
-///         pending::<()>().await;
-///     });
-///     sim::partition("test", "server");
-///     let mut attempt = std::pin::pin!(TcpStream::connect("server:80"));
-///     assert!(time::timeout(Duration::from_secs(9), attempt.as_mut()).await.is_err());
-///     sim::heal("test", "server");
-///     assert!(attempt.await.is_ok());
-/// });
-/// ```
-#[track_caller]
-pub fn partition(one: impl ToHost, other: impl ToHost) {
-    let (one, other) = (one.number(), other.number());
-    let hosts = current();
-    hosts.note(Some(Fault::Cut), &[one, other], || {
-        let (one, other) = (hosts.host(one), hosts.host(other));
-        format!("{one} and {other} are cut off from each other")
-    });
-    simulation::set_cut(one, other, true);
-    simulation::set_cut(other, one, true);
-}
-
-/// Cuts the path from one host to another, and not the way back. See [`partition`].
-///
-/// # Panics
-///
-/// As [`partition`].
-#[track_caller]
-pub fn partition_one_way(from: impl ToHost, to: impl ToHost) {
-    let (from, to) = (from.number(), to.number());
-    let hosts = current();
-    hosts.note(Some(Fault::Cut), &[from, to], || {
-        let (from, to) = (hosts.host(from), hosts.host(to));
-        format!("the path from {from} to {to} is cut")
-    });
-    simulation::set_cut(from, to, true);
-}
-
-/// Opens the paths between two hosts again, in both directions.
-///
-/// # Panics
-///
-/// As [`partition`].
-#[track_caller]
-pub fn heal(one: impl ToHost, other: impl ToHost) {
-    let (one, other) = (one.number(), other.number());
-    let hosts = current();
-    hosts.note(None, &[one, other], || {
-        let (one, other) = (hosts.host(one), hosts.host(other));
-        format!("the paths between {one} and {other} are open")
-    });
-    simulation::set_cut(one, other, false);
-    simulation::set_cut(other, one, false);
-}
-
-/// Opens all paths between hosts again.
-///
-/// # Panics
-///
-/// Outside of a simulation.
-#[track_caller]
-pub fn heal_all() {
-    let hosts = current();
-    hosts.note(None, &[], || "all paths are open".to_owned());
-    let last = hosts.made.borrow().len() as u32;
-    for from in 0..=last {
-        for to in (0..=last).filter(|to| *to != from) {
-            simulation::set_cut(from, to, false);
-        }
-    }
-}
-
-/// Sets the links between two hosts, in both directions.
-///
-/// # Panics
-///
-/// As [`partition`].
-#[track_caller]
-pub fn set_link(one: impl ToHost, other: impl ToHost, link: Link) {
-    let (one, other) = (one.number(), other.number());
-    let hosts = current();
-    hosts.note(changes(&link), &[one, other], || {
-        let (one, other) = (hosts.host(one), hosts.host(other));
-        format!("the links of {one} and {other} have {link}")
-    });
-    simulation::set_link(one, other, link);
-    simulation::set_link(other, one, link);
-}
-
-/// Sets the links between all hosts, also between those that are added later.
-///
-/// # Panics
-///
-/// Outside of a simulation.
-#[track_caller]
-pub fn set_all_links(link: Link) {
-    current().note(changes(&link), &[], || format!("all links have {link}"));
-    simulation::set_all_links(link);
-}
-
-/// Returns the fault if links are not those that they are by default.
-fn changes(link: &Link) -> Option<Fault> {
-    (*link != Link::new()).then_some(Fault::Links)
 }

@@ -120,6 +120,8 @@ mod builder;
 mod clock;
 #[cfg(feature = "net")]
 mod disks;
+#[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
+mod drawn;
 mod events;
 mod execute;
 mod explore;
@@ -129,6 +131,8 @@ mod faults;
 #[cfg(all(feature = "fs", feature = "net"))]
 mod files;
 pub mod history;
+#[cfg(feature = "net")]
+mod host;
 #[cfg(feature = "net")]
 mod hosts;
 #[allow(dead_code, reason = "where nothing of the system is taken over")]
@@ -143,6 +147,8 @@ mod no_hosts;
 mod notes;
 mod outcome;
 mod panics;
+#[cfg(feature = "net")]
+mod paths;
 mod period;
 mod places;
 mod properties;
@@ -151,6 +157,7 @@ mod run;
 mod schedule;
 mod settings;
 mod shrink;
+mod state;
 mod system;
 #[cfg(feature = "sim-threads")]
 mod threads;
@@ -171,13 +178,12 @@ pub use faults::{Faults, inject};
 #[cfg(all(feature = "fs", feature = "net"))]
 pub use files::{set_all_disks, set_disk};
 #[cfg(feature = "net")]
-pub use hosts::{
-    Host, ToHost, heal, heal_all, host, hosts, named, partition, partition_one_way, random,
-    set_all_links, set_link, system_time,
-};
+pub use host::{Host, ToHost, host, hosts, named, random, system_time};
 #[cfg(feature = "net")]
 pub use life::HostEnd;
 pub use outcome::Outcome;
+#[cfg(feature = "net")]
+pub use paths::{heal, heal_all, partition, partition_one_way, set_all_links, set_link};
 #[doc(hidden)]
 pub use properties::{Holds, always, eventually, sometimes};
 pub use report::Report;

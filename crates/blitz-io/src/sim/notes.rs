@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use blitz_io_inspect::short_place;
 
+use super::drawn::AllDrawn;
 use super::places::{is_internal, is_of_injectors, is_of_std};
 
 /// The largest number of records, steps and sentences of a run that are kept for its report. A record of the recorder has 32 bytes.
@@ -110,6 +111,8 @@ pub(super) struct Notes {
     unknown: Option<u64>,
     faults: Last,
     packets: Last,
+    /// The random numbers of the run.
+    pub(super) drawn: AllDrawn,
     counts: BTreeMap<Fault, u32>,
     /// Number of crashes that are parts of blackouts. `counts` does not have them.
     in_blackouts: u32,
@@ -238,6 +241,11 @@ impl Notes {
     #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
     pub(super) fn has_hosts(&mut self) {
         self.has_hosts = true;
+    }
+
+    /// Returns `true` if the test has hosts.
+    pub(super) fn is_of_hosts(&self) -> bool {
+        self.has_hosts
     }
 
     /// Returns lines about the faults of the run, for the head of a report. `last`: the faults that have not ended.

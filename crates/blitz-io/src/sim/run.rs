@@ -64,21 +64,19 @@ use blitz_io_runtime::internals::abort_tasks;
 use super::clock::Clock;
 use super::events::{Decided, End, PANICS, Shown, Step, Steps};
 use super::failure::{Cause, MOST};
+use super::members::{Member, Standing};
 #[cfg(feature = "net")]
-use super::members::Named;
-use super::members::{Member, Members, Standing};
+use super::members::{Members, Named};
 use super::network;
 use super::notes::{Moment, Notes};
 use super::panics;
 use super::properties::Properties;
-use super::schedule::{Choice, Chooser, What};
+use super::schedule::{Chooser, What};
+use super::state::{Lists, NONE, State};
 use super::system::{System, Waiting};
-use super::trace::{Decision, Trace};
+use super::trace::Trace;
 use super::waits::{self, AtFailure, Explained};
 use crate::task::spawn_local;
-
-/// The index of no task.
-const NONE: u32 = u32::MAX;
 
 /// What limits a run.
 #[derive(Clone, Copy, Debug)]
@@ -97,31 +95,6 @@ pub(super) struct Limits {
     pub(super) shown: Shown,
     /// The events are kept for a comparison with another run, even of a run that passes.
     pub(super) compares: bool,
-}
-
-/// Lists of a run, whose memory the next one uses again.
-#[derive(Default)]
-pub(super) struct Lists {
-    pub(super) decisions: Vec<Decision>,
-    /// The tasks of the run, in the order in which they became ready first, which is that of their spawns.
-    pub(super) tasks: Vec<u64>,
-    /// The indexes of the ready tasks, as the scheduler's queue.
-    ready: Vec<u32>,
-    /// Number of objects that each task has made, by its index and one. The first is that outside of tasks.
-    made: Vec<u32>,
-    /// Number of operations that each task has begun and not completed, by its index.
-    unfinished: Vec<u32>,
-}
-
-impl Lists {
-    /// Makes them empty.
-    pub(super) fn clear(&mut self) {
-        self.decisions.clear();
-        self.tasks.clear();
-        self.ready.clear();
-        self.made.clear();
-        self.unfinished.clear();
-    }
 }
 
 /// One run; see the module documentation.
@@ -154,174 +127,6 @@ pub(super) struct Run {
     system: System,
 }
 
-struct State {
-    chooser: Chooser,
-    lists: Lists,
-    /// The index of the task that is being polled, or [`NONE`].
-    current: u32,
-    /// The fault of `Faults` that the current code decides.
-    fault: Option<u32>,
-    /// The index of the task that runs next, if a point has decided that.
-    preset: Option<usize>,
-    /// The worker on which it runs, if its code has asked in this step.
-    worker: Option<u32>,
-    members: Members,
-    /// The host on which the current code runs.
-    member: Member,
-    /// The ready tasks that may run, and their indexes in `ready`, if a host is paused.
-    runnable: (Vec<u32>, Vec<usize>),
-    last_steps: Steps,
-}
-
-impl State {
-    /// Returns the index of a task, which is ready.
-    #[inline]
-    fn index_of(&mut self, task: u64) -> u32 {
-        // Numbers count up, so mostly they are those from the first one on.
-        let first = self.lists.tasks.first().copied().unwrap_or(task);
-        let guess = task.wrapping_sub(first) as usize;
-        if self.lists.tasks.get(guess) == Some(&task) {
-            return guess as u32;
-        }
-        self.look_for(task)
-    }
-
-    /// Returns the number in the process of the task that is being polled.
-    fn current_number(&self) -> Option<u64> {
-        self.lists.tasks.get(self.current as usize).copied()
-    }
-
-    /// Returns the index of a task, if it is one of the run.
-    fn position(&self, task: u64) -> Option<usize> {
-        self.lists.tasks.iter().position(|&other| other == task)
-    }
-
-    /// Returns `true` if the task is of a host whose life has ended.
-    fn is_gone(&self, task: u64) -> bool {
-        let index = self.position(task);
-        index.is_some_and(|index| self.members.standing(index as u32) == Standing::Gone)
-    }
-
-    #[cold]
-    fn look_for(&mut self, task: u64) -> u32 {
-        let count = self.lists.tasks.len();
-        if self.lists.tasks.last().is_none_or(|&last| last < task) {
-            self.lists.tasks.push(task);
-            return count as u32;
-        }
-        // Between the numbers are those of other threads' tasks.
-        if let Ok(index) = self.lists.tasks.binary_search(&task) {
-            return index as u32;
-        }
-        // A task that another thread has spawned into the runtime may be out of order.
-        self.position(task).unwrap_or_else(|| {
-            self.lists.tasks.push(task);
-            count
-        }) as u32
-    }
-
-    /// The poll of the task has ended with so many operations that it has begun and not completed.
-    #[inline]
-    fn keep_unfinished(&mut self, task: u32, operations: u32) {
-        let (index, all) = (task as usize, &mut self.lists.unfinished);
-        if index >= all.len() {
-            all.resize(index + 1, 0);
-        }
-        all[index] = operations;
-    }
-
-    #[inline]
-    fn decide(&mut self, what: What, of: usize) -> usize {
-        if of < 2 {
-            return 0;
-        }
-        let of = of as u32;
-        let choice = match &mut self.chooser {
-            Chooser::Random(random) => random.choose(what, of),
-            _ => self.choose(what, of),
-        };
-        self.lists.decisions.push(Decision { of, choice });
-        choice as usize
-    }
-
-    /// Lets a schedule choose that looks at the tasks.
-    fn choose(&mut self, what: What, of: u32) -> u32 {
-        self.chooser.choose(&Choice {
-            what,
-            of,
-            current: self.current,
-            fault: self.fault,
-            ready: if self.members.has_paused() {
-                &self.runnable.0
-            } else {
-                &self.lists.ready
-            },
-        })
-    }
-
-    /// Finds the ready tasks that may run, and returns their number.
-    #[inline]
-    fn find_runnable(&mut self) -> usize {
-        if !self.members.has_paused() {
-            return self.lists.ready.len();
-        }
-        self.look_for_runnable()
-    }
-
-    #[cold]
-    fn look_for_runnable(&mut self) -> usize {
-        let (tasks, indexes) = &mut self.runnable;
-        tasks.clear();
-        indexes.clear();
-        for (index, &task) in self.lists.ready.iter().enumerate() {
-            if self.members.standing(task) == Standing::Runs {
-                tasks.push(task);
-                indexes.push(index);
-            }
-        }
-        tasks.len()
-    }
-
-    /// Returns `true` if the current task must let another one run.
-    #[cold]
-    fn must_stop(&mut self) -> bool {
-        if self.members.standing(self.current) != Standing::Runs {
-            // Its host has been stopped by this poll.
-            return true;
-        }
-        let gone = self.members.first_gone(&self.lists.ready);
-        if gone.is_some() {
-            self.preset = gone;
-        }
-        gone.is_some()
-    }
-
-    /// Returns the index in `ready` of a task that may run.
-    #[inline]
-    fn index(&self, runnable: usize) -> usize {
-        if self.members.has_paused() {
-            self.runnable.1[runnable]
-        } else {
-            runnable
-        }
-    }
-
-    /// Returns the index of the task that runs next; `None` if all hosts with ready tasks are paused.
-    #[inline]
-    fn select(&mut self) -> Option<usize> {
-        // A task of a host that has crashed only drops its future. It does that before anything else.
-        if let Some(index) = self.members.first_gone(&self.lists.ready) {
-            return Some(index);
-        }
-        let of = self.find_runnable();
-        if of == 0 {
-            return None;
-        }
-        let choice = self.decide(What::Task, of);
-        Some(self.index(choice))
-    }
-}
-
 /// The parts of a run that outlive it.
 pub(super) struct Ended {
     pub(super) chooser: Chooser,
@@ -340,18 +145,7 @@ impl Run {
         Rc::new(Self {
             limits,
             seed,
-            state: RefCell::new(State {
-                chooser,
-                lists,
-                current: NONE,
-                fault: None,
-                preset: None,
-                worker: None,
-                members: Members::default(),
-                member: Member::TEST,
-                runnable: (Vec::new(), Vec::new()),
-                last_steps: Steps::default(),
-            }),
+            state: RefCell::new(State::new(chooser, lists)),
             properties: Rc::default(),
             network_first: Cell::new(false),
             moves_early: Cell::new(false),
@@ -449,6 +243,12 @@ impl Run {
     #[cfg(feature = "net")]
     pub(super) fn set_fault(&self, fault: Option<u32>) {
         self.state.borrow_mut().fault = fault;
+    }
+
+    /// Returns the fault of `Faults` that the current code decides.
+    #[cfg(feature = "net")]
+    pub(super) fn fault(&self) -> Option<u32> {
+        self.state.borrow().fault
     }
 
     /// The test's own task has ended, with this error if it has failed.
@@ -558,11 +358,23 @@ impl Run {
     /// A decision is not the plain one: a task runs instead of another one.
     fn note_decision(&self, steps: &mut Steps, (chosen, instead): (u32, u32), preempts: bool) {
         steps.decided(Decided {
-            step: self.moment().step,
+            moment: self.moment(),
             chosen: u64::from(chosen) + 1,
             instead: u64::from(instead) + 1,
             preempts,
         });
+    }
+
+    /// The current code has drawn a random number that is not the harmless one.
+    #[cold]
+    fn note_drawn(&self, state: &State, does: impl FnOnce() -> String) {
+        let task = state.current.checked_add(1);
+        let text = || match task {
+            Some(task) => format!("task {task} {}", does()),
+            None => format!("the simulation {}", does()),
+        };
+        let drawn = &mut self.notes.borrow_mut().drawn;
+        drawn.add(self.moment(), state.fault, text);
     }
 
     /// The current task, or the child that it polls, has done this.
@@ -866,7 +678,11 @@ impl Decider for Run {
 
     fn random(&self, below: u32) -> u32 {
         let state = &mut *self.state.borrow_mut();
-        state.decide(What::Value, below as usize) as u32
+        let number = state.decide(What::Value, below as usize) as u32;
+        if self.limits.explains && number != 0 {
+            self.note_drawn(state, || format!("draws {number}, a number below {below}"));
+        }
+        number
     }
 
     fn advanced(&self, by: Duration) {
@@ -941,6 +757,8 @@ impl Decider for Run {
             Note::Task(text) => self.note_of_task(None, text),
             Note::Operation(kind, text) => self.note_of_task(Some(kind), text),
             Note::Network(text) => self.notes.borrow_mut().packet(self.moment(), text),
+            Note::Draws => self.notes.borrow_mut().drawn.open(),
+            Note::Meaning(text) => self.notes.borrow_mut().drawn.close(text),
             Note::Reason(text) => {
                 let mut notes = self.notes.borrow_mut();
                 let number = match text {

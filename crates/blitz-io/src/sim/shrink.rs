@@ -1,10 +1,18 @@
 //! Shortens the decisions of a run that fails.
 //!
+//! A failure with faults may need more than these. Then some runs in the plain order with other faults, or with other numbers, come
+//! first: one of them that fails, too, is much easier to shorten.
+//!
 //! Parts of the decisions are left out as long as the run still fails:
 //!
 //! 1. All orders. Often a fault alone is enough.
-//! 2. All of one [`Source`] of events, such as one fault of [`Faults`](super::Faults).
-//! 3. Blocks: first halves, then smaller ones (delta debugging: Zeller and Hildebrandt, 2002).
+//! 2. All kinds of faults of [`Faults`](super::Faults) but one.
+//! 3. Whole kinds of faults, and all numbers that tasks have drawn, such as the latencies of packets.
+//! 4. Large blocks of decisions, which are those of some time.
+//! 5. All of one [`Source`](super::schedule::Source) of events, such as one fault, or the numbers that one task has drawn.
+//! 6. Small blocks and single decisions.
+//!
+//! From the third on, first halves are left out, then smaller parts (delta debugging: Zeller and Hildebrandt, 2002).
 //!
 //! Two preemptions that are left often do what one does elsewhere, so each place is tried with one alone.
 //!
@@ -16,13 +24,19 @@
 //! A decision is known by its source and its number among those of the source. So a fault stays the same one if the run
 //! without an earlier one has fewer steps. The number of runs is limited, and of a search with a time limit also their time.
 
-use super::schedule::{Source, Taken};
+use super::schedule::{Draw, Group, Taken};
 
 /// The largest number of runs.
 pub(super) const RUNS: u32 = 1_000;
 
 /// The largest number of runs with one preemption alone.
 const ALONE: u32 = RUNS / 10;
+
+/// The largest number of runs of each [`Draw`].
+const DRAWN: u32 = RUNS / 30;
+
+/// A large block of decisions is one of so many.
+const LARGE: usize = 16;
 
 /// Choices up to this one are tried each. Above it, a choice that is too large by less than one of so many parts stays.
 const FEW: u32 = 16;
@@ -33,6 +47,14 @@ pub(super) struct Candidate {
     pub(super) taken: Vec<Taken>,
     /// The seed of the system's random numbers.
     pub(super) entropy: u32,
+}
+
+/// A run that the search tries.
+pub(super) enum Tried<'a> {
+    /// That with these decisions.
+    Of(&'a Candidate),
+    /// One in the plain order, whose random numbers follow from a seed.
+    Drawn(Draw<'a>),
 }
 
 /// The result of shortening a failure.
@@ -47,7 +69,7 @@ pub(super) enum Shrunk {
 }
 
 /// The search for a shorter candidate. `F` runs one: if the run fails as it should, it returns the decisions that the run has
-/// taken, which are some of the candidate's. `T` returns `false` if there is no time for another run.
+/// taken, which are some of the candidate's, and the entropy that it has used. `T` returns `false` if there is no time for another run.
 struct Search<F, T> {
     best: Candidate,
     runs: u32,
@@ -62,7 +84,7 @@ struct Stopped;
 /// `false` if there is no time for another run.
 pub(super) fn shrink(
     best: Candidate,
-    fails: impl FnMut(&Candidate) -> Option<Vec<Taken>>,
+    fails: impl FnMut(Tried<'_>) -> Option<Candidate>,
     is_time: impl Fn() -> bool,
 ) -> Shrunk {
     let mut search = Search {
@@ -77,9 +99,10 @@ pub(super) fn shrink(
     }
 }
 
-impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>, T: Fn() -> bool> Search<F, T> {
+impl<F: FnMut(Tried<'_>) -> Option<Candidate>, T: Fn() -> bool> Search<F, T> {
     /// Simplifies until nothing changes.
     fn run(&mut self) -> Result<(), Stopped> {
+        self.draw_faults()?;
         loop {
             let before = self.best.clone();
             self.simplify()?;
@@ -95,64 +118,117 @@ impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>, T: Fn() -> bool> Search<F, T> {
                 entropy: 0,
                 ..self.best.clone()
             };
-            self.attempt(usual)?;
+            self.attempt(Tried::Of(&usual))?;
         }
         self.keep(|taken| !taken.source.is_order())?;
-        self.leave_out_sources()?;
-        self.leave_out_blocks()?;
+        self.look_for_one_kind()?;
+        self.leave_out(|taken| taken.source.group())?;
+        self.leave_out_blocks(self.best.taken.len() / LARGE)?;
+        self.leave_out(|taken| Some(taken.source).filter(|source| !source.is_order()))?;
+        self.leave_out_blocks(1)?;
         self.look_for_one()?;
         self.lower()
     }
 
+    /// Looks for a failure by faults alone, if the present one needs orders or numbers that tasks have drawn. Without one of these, a
+    /// test of several hosts does something else from there on. So few can be left out of hundreds, and other faults may need none of them.
+    fn draw_faults(&mut self) -> Result<(), Stopped> {
+        let of_faults = |taken: &Taken| taken.source.group().is_some_and(Group::is_of_faults);
+        if !self.best.taken.iter().any(of_faults) {
+            return Ok(());
+        }
+        if self.keep(of_faults)? {
+            return Ok(());
+        }
+        let first = self.best.clone();
+        // Other faults without numbers of tasks are the simplest failure. With such numbers, the present faults are likelier to fail again.
+        for (faults, has_values) in [(None, false), (Some(&first.taken[..]), true), (None, true)] {
+            for seed in 0..u64::from(DRAWN) {
+                let draw = Draw {
+                    seed,
+                    faults,
+                    has_values,
+                };
+                if self.attempt(Tried::Drawn(draw))? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the candidate if the run still fails with it.
-    fn attempt(&mut self, candidate: Candidate) -> Result<bool, Stopped> {
+    fn attempt(&mut self, tried: Tried<'_>) -> Result<bool, Stopped> {
         if self.runs == RUNS || !(self.is_time)() {
             return Err(Stopped);
         }
         self.runs += 1;
-        let Some(taken) = (self.fails)(&candidate) else {
+        let Some(failed) = (self.fails)(tried) else {
             return Ok(false);
         };
-        let entropy = candidate.entropy;
-        self.best = Candidate { taken, entropy };
+        self.best = failed;
         Ok(true)
     }
 
-    /// Tries these decisions alone.
-    fn keep(&mut self, keeps: impl Fn(&Taken) -> bool) -> Result<(), Stopped> {
+    /// Tries these decisions alone. Returns `true` if they are fewer, and enough.
+    fn keep(&mut self, keeps: impl Fn(&Taken) -> bool) -> Result<bool, Stopped> {
         let mut fewer = self.best.clone();
         fewer.taken.retain(keeps);
-        if fewer.taken.len() < self.best.taken.len() {
-            self.attempt(fewer)?;
-        }
-        Ok(())
+        Ok(fewer.taken.len() < self.best.taken.len() && self.attempt(Tried::Of(&fewer))?)
     }
 
-    /// Leaves out all decisions of a source that are not about orders, first those of the last sources: what these decide follows
-    /// from the first ones.
-    fn leave_out_sources(&mut self) -> Result<(), Stopped> {
-        let mut sources: Vec<Source> = Vec::new();
-        for taken in &self.best.taken {
-            if !taken.source.is_order() && !sources.contains(&taken.source) {
-                sources.push(taken.source);
+    /// Tries the faults of each kind without those of all others. The first kind that is enough stays.
+    fn look_for_one_kind(&mut self) -> Result<(), Stopped> {
+        let faults = |taken: &Taken| taken.source.group().filter(|group| group.is_of_faults());
+        let kinds = self.groups(faults);
+        if kinds.len() > 1 {
+            for kind in kinds {
+                if self.keep(|taken| faults(taken).is_none_or(|own| own == kind))? {
+                    break;
+                }
             }
         }
-        for source in sources.into_iter().rev() {
-            self.keep(|taken| taken.source != source)?;
+        Ok(())
+    }
+
+    /// Leaves out the decisions of whole groups: first of all of them, then of halves and smaller parts, the last groups first. What these
+    /// decide follows from the first ones. A test of hosts has hundreds of tasks that draw numbers, most of which do not matter.
+    fn leave_out<G: Copy + PartialEq>(
+        &mut self,
+        group: impl Fn(&Taken) -> Option<G>,
+    ) -> Result<(), Stopped> {
+        let mut size = self.groups(&group).len();
+        while size > 0 {
+            for part in self.groups(&group).rchunks(size) {
+                self.keep(|taken| group(taken).is_none_or(|own| !part.contains(&own)))?;
+            }
+            size /= 2;
         }
         Ok(())
     }
 
-    fn leave_out_blocks(&mut self) -> Result<(), Stopped> {
+    /// Returns the groups of the decisions, in the order in which they come first.
+    fn groups<G: PartialEq>(&self, group: impl Fn(&Taken) -> Option<G>) -> Vec<G> {
+        let mut groups = Vec::new();
+        for own in self.best.taken.iter().filter_map(group) {
+            if !groups.contains(&own) {
+                groups.push(own);
+            }
+        }
+        groups
+    }
+
+    /// Leaves out blocks of decisions, which are those of some time, first large ones and then smaller ones, down to this size.
+    fn leave_out_blocks(&mut self, least: usize) -> Result<(), Stopped> {
         let mut size = self.best.taken.len();
-        while size > 0 {
+        while size >= least.max(1) {
             let mut start = 0;
             let mut is_shorter = false;
             while start < self.best.taken.len() {
                 let mut shorter = self.best.clone();
                 let end = (start + size).min(shorter.taken.len());
                 shorter.taken.drain(start..end);
-                if self.attempt(shorter)? {
+                if self.attempt(Tried::Of(&shorter))? {
                     is_shorter = true;
                 } else {
                     start = end;
@@ -182,7 +258,7 @@ impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>, T: Fn() -> bool> Search<F, T> {
                 choice: 1,
                 ..last
             });
-            if self.attempt(with_one)? {
+            if self.attempt(Tried::Of(&with_one))? {
                 break;
             }
         }
@@ -206,7 +282,7 @@ impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>, T: Fn() -> bool> Search<F, T> {
     /// Looks for the smallest choice.
     fn count_up(&mut self, at: usize) -> Result<(), Stopped> {
         for choice in 1..self.best.taken[at].choice {
-            if self.attempt(self.with_choice(at, choice))? {
+            if self.attempt(Tried::Of(&self.with_choice(at, choice)))? {
                 break;
             }
         }
@@ -219,7 +295,7 @@ impl<F: FnMut(&Candidate) -> Option<Vec<Taken>>, T: Fn() -> bool> Search<F, T> {
         let (mut passes, mut fails) = (0, changed.choice);
         while fails - passes > (fails / FEW).max(1) {
             let middle = passes + (fails - passes) / 2;
-            if !self.attempt(self.with_choice(at, middle))? {
+            if !self.attempt(Tried::Of(&self.with_choice(at, middle)))? {
                 passes = middle;
                 continue;
             }
@@ -249,6 +325,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::sim::schedule::Source;
 
     fn order(number: u32, choice: u32) -> Taken {
         let source = Source::Order;
@@ -268,6 +345,14 @@ mod tests {
         }
     }
 
+    fn of_task(task: u32) -> Taken {
+        Taken {
+            source: Source::Value(task),
+            number: 0,
+            choice: 1,
+        }
+    }
+
     /// Returns the shortest candidate, the number of runs, and how far it is shortened.
     fn shrunk(
         taken: Vec<Taken>,
@@ -277,11 +362,14 @@ mod tests {
         let mut best = Candidate { taken, entropy };
         let mut runs = 0;
         let first = best.clone();
-        let run = |candidate: &Candidate| {
+        let run = |tried: Tried<'_>| {
             runs += 1;
+            let Tried::Of(candidate) = tried else {
+                return None;
+            };
             fails(candidate).then(|| {
                 best = candidate.clone();
-                candidate.taken.clone()
+                candidate.clone()
             })
         };
         let shrunk = shrink(first, run, || true);
@@ -357,6 +445,31 @@ mod tests {
     }
 
     #[test]
+    fn hundreds_of_tasks_that_do_not_matter_take_few_runs() {
+        let mut all: Vec<_> = (0..300).map(|task| of_task(task)).collect();
+        all.extend((0..40).map(|at| of_fault(at % 4 << 16 | at, 0)));
+        let matters = [of_fault(2 << 16 | 6, 0), of_task(117)];
+        let (best, runs, shrunk) = shrunk(all, 0, |candidate| {
+            matters.iter().all(|taken| candidate.taken.contains(taken))
+        });
+        assert_eq!((best.taken.len(), shrunk), (2, Shrunk::Fully));
+        assert!(runs < 80 + 3 * DRAWN, "{runs}");
+    }
+
+    #[test]
+    fn one_kind_of_faults_takes_the_place_of_two() {
+        let of_kind = |kind: u32| (0..3).map(move |at| of_fault(kind << 16 | at, 0));
+        // All faults of one kind are enough, or one of each of the first two.
+        let all = [0, 1, 2].into_iter().flat_map(of_kind).collect();
+        let (best, ..) = shrunk(all, 0, |candidate| {
+            let has = |kind: u32, at| candidate.taken.contains(&of_fault(kind << 16 | at, 0));
+            let kinds = [0, 1, 2].map(|kind| (0..3).filter(|&at| has(kind, at)).count());
+            kinds == [0, 0, 3] || kinds[0] > 0 && kinds[1] > 0
+        });
+        assert_eq!(best.taken, of_kind(2).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn a_failure_without_decisions_needs_none() {
         let all = (0..50).map(|at| order(at, 1)).collect();
         assert!(shrunk(all, 0, |_| true).0.taken.is_empty());
@@ -377,7 +490,7 @@ mod tests {
         let left = Cell::new(7);
         let taken = (0..5_000).map(|at| order(at, 1)).collect();
         let best = Candidate { taken, entropy: 0 };
-        let run = |_: &Candidate| {
+        let run = |_: Tried<'_>| {
             left.set(left.get() - 1);
             None
         };

@@ -14,7 +14,7 @@ use blitz_io_observe::{ThreadId, trace};
 
 use super::events::{
     LastEvents, Shown, Steps, TEST, alike_last, at_faults, each_once, first_panic, group, in_turns,
-    name, that_used_the_same,
+    name, only_accepts, that_used_the_same,
 };
 use super::failure::Cause;
 use super::members::Members;
@@ -142,6 +142,10 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     let users = guilty_task.into_iter().chain(users.unwrap_or_default());
     let mut involved = involved(of, (&snapshot, &findings), users, at_faults);
     involved.retain(|task| !hidden.contains(task));
+    if findings.is_empty() {
+        let is_loop = |task: &u64| host_of(*task) != 0 && Some(*task) != of.culprit;
+        involved.sort_by_cached_key(|task| is_loop(task) && only_accepts(&lines, *task));
+    }
     let involved = alike_last(involved, |task| group(task, &words, &snapshot, &host_of));
     snapshot.tasks.retain(|task| !hidden.contains(&task.id));
     let is_own = |wait: &Wait| {
@@ -169,6 +173,7 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
         words: &words,
         notes: of.notes,
         involved: &involved,
+        first: of.culprit.filter(|_| of.notes.is_of_hosts()),
         snapshot: &snapshot,
         host_of: &host_of,
         shown: of.shown,

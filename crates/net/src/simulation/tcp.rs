@@ -24,6 +24,7 @@ use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
 
 use blitz_io_driver::bits;
+use blitz_io_observe::decisions;
 
 use super::wire::{Event, Id, Protocol, Wire, is_bound_to, source_for};
 use super::{ids, notes};
@@ -310,11 +311,12 @@ impl Tcp {
         }
         let (host, peer_host, peer) = (end.host, end.peer_host, end.peer);
         let link = wire.link(host, peer_host);
-        if host != peer_host && link.is_reset() {
-            notes::network(|| {
-                let (one, other) = (wire.name_of(host), wire.name_of(peer_host));
-                format!("the link resets a connection of {one} and {other}")
-            });
+        let resets = || {
+            let (one, other) = (wire.name_of(host), wire.name_of(peer_host));
+            format!("the link resets a connection of {one} and {other}")
+        };
+        if host != peer_host && decisions::meaning(|| link.is_reset(), |_| resets()) {
+            notes::network(resets);
             self.fail(wire, id, io::ErrorKind::ConnectionReset);
             if let Some(peer) = peer {
                 self.refuse(wire, peer, io::ErrorKind::ConnectionReset);
@@ -322,7 +324,11 @@ impl Tcp {
             return Err(self.take_error(id).map_or_else(closed, io::Error::from));
         }
         end.unread += n;
-        if n > 1 && host != peer_host && link.is_split() {
+        let splits = |_: &bool| {
+            let (from, to) = (wire.name_of(host), wire.name_of(peer_host));
+            format!("{} of {from} to {to} arrive in two parts", notes::count(n))
+        };
+        if n > 1 && host != peer_host && decisions::meaning(|| link.is_split(), splits) {
             let rest = bytes.split_off(n / 2);
             self.send(wire, id, Segment::Data(bytes));
             bytes = rest;
@@ -352,15 +358,17 @@ impl Tcp {
         let mut after = wire.latency(end.host, end.peer_host);
         if end.host != end.peer_host {
             let link = wire.link(end.host, end.peer_host);
-            let losses = (0..LOSSES).take_while(|_| link.loses()).count();
+            let again = |losses: &usize| {
+                let from = wire.name_of(end.host);
+                let to = wire.named(end.remote, end.host);
+                let again = RETRANSMISSION * *losses as u32;
+                format!("a packet of {from} to {to} is lost, and sent again {again:?} later")
+            };
+            let losses =
+                decisions::meaning(|| (0..LOSSES).take_while(|_| link.loses()).count(), again);
             after += RETRANSMISSION * losses as u32;
             if losses > 0 {
-                notes::network(|| {
-                    let from = wire.name_of(end.host);
-                    let to = wire.named(end.remote, end.host);
-                    let again = RETRANSMISSION * losses as u32;
-                    format!("a packet of {from} to {to} is lost, and sent again {again:?} later")
-                });
+                notes::network(|| again(&losses));
             }
         }
         let due = (wire.now() + after).max(end.last_due);

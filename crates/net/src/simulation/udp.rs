@@ -11,6 +11,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use blitz_io_driver::bits;
+use blitz_io_observe::decisions;
 
 use super::notes;
 use super::wire::{Datagram, Event, Id, Protocol, Wire, is_bound_to, source_for};
@@ -141,10 +142,12 @@ impl Udp {
         if wire.is_blocked(host, target) {
             return lost(wire, &datagram, || wire.why_blocked(host, target));
         }
-        if host != target && link.loses() {
+        let lost_by_link = |_: &bool| sentence(wire, &datagram, "is lost: the link loses it");
+        if host != target && decisions::meaning(|| link.loses(), lost_by_link) {
             return lost(wire, &datagram, || "the link loses it".to_owned());
         }
-        if host != target && link.duplicates() {
+        let twice = |_: &bool| sentence(wire, &datagram, "arrives twice");
+        if host != target && decisions::meaning(|| link.duplicates(), twice) {
             let after = wire.latency(host, target);
             wire.schedule(after, Event::Datagram(datagram.clone()));
         }
@@ -250,9 +253,12 @@ impl Udp {
 
 /// Notes that a datagram is lost.
 fn lost(wire: &Wire, datagram: &Datagram, why: impl FnOnce() -> String) {
-    notes::network(|| {
-        let from = wire.name_of(datagram.from.0);
-        let to = wire.named(datagram.to.1, datagram.to.0);
-        format!("a datagram of {from} to {to} is lost: {}", why())
-    });
+    notes::network(|| sentence(wire, datagram, &format!("is lost: {}", why())));
+}
+
+/// Returns a sentence about a datagram.
+fn sentence(wire: &Wire, datagram: &Datagram, what: &str) -> String {
+    let from = wire.name_of(datagram.from.0);
+    let to = wire.named(datagram.to.1, datagram.to.0);
+    format!("a datagram of {from} to {to} {what}")
 }

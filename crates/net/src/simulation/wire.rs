@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use blitz_io_driver::bits::Bits;
+use blitz_io_observe::decisions;
 use blitz_io_runtime::internals::simulated_now;
 
 use super::link::Link;
@@ -231,7 +232,13 @@ impl Wire {
         if from == to {
             return Duration::ZERO;
         }
-        self.link(from, to).draw_latency()
+        decisions::meaning(
+            || self.link(from, to).draw_latency(),
+            |latency| {
+                let (from, to) = (self.name_of(from), self.name_of(to));
+                format!("a packet from {from} to {to} takes {latency:?}")
+            },
+        )
     }
 
     /// Records that a socket has become ready, if it is registered.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::random;
+use super::{Note, note, random};
 
 /// The number of different times that may be drawn.
 const STEPS: u32 = 8;
@@ -23,6 +23,14 @@ pub fn one_in(probability: f64) -> u32 {
 #[must_use]
 pub fn happens(one_in: u32) -> bool {
     one_in != 0 && random(one_in) == Some(1)
+}
+
+/// Draws random numbers, and says in a report of the run what they mean, if they are not the harmless ones.
+pub fn meaning<R>(draw: impl FnOnce() -> R, text: impl FnOnce(&R) -> String) -> R {
+    note(|| Note::Draws);
+    let drawn = draw();
+    note(|| Note::Meaning(text(&drawn)));
+    drawn
 }
 
 /// Lets the back end decide about a time. Alternative 0 is the shortest one.

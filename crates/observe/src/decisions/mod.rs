@@ -55,7 +55,7 @@ pub use enabled::{
     ready, run_later, set_help, to_host, uses_system, when_host_shows, with, with_system, worker,
 };
 
-pub use faults::{happens, one_in, time_between};
+pub use faults::{happens, meaning, one_in, time_between};
 
 use crate::Kind;
 
@@ -81,6 +81,10 @@ pub enum Note {
     Operation(Kind, String),
     /// A packet or a connection is held, lost or sent again: a sentence.
     Network(String),
+    /// Random numbers are about to be drawn whose meaning follows. See [`meaning`].
+    Draws,
+    /// The random numbers since [`Draws`](Self::Draws) mean this: a sentence.
+    Meaning(String),
     /// The name of what wakes the tasks that the network wakes from now on; `None` if it is not known.
     Reason(Option<String>),
 }

@@ -102,7 +102,10 @@ pub(super) fn operate<R>(operation: impl FnOnce(&mut Disks) -> Result<R>) -> io:
 /// Returns the time that the next operation of the current code takes.
 pub(super) fn draw_time(is_sync: bool) -> Duration {
     let host = decisions::host();
-    with(|disks| disks.settings(host).draw_time(is_sync)).unwrap_or_default()
+    decisions::meaning(
+        || with(|disks| disks.settings(host).draw_time(is_sync)).unwrap_or_default(),
+        |time| format!("an operation of a disk takes {time:?}"),
+    )
 }
 
 impl Disks {

@@ -128,7 +128,7 @@ pub(super) fn folded(lines: Vec<Line>, most: usize) -> Vec<Line> {
 }
 
 /// The begin of the sentence about a connection that a listener accepts. Its port is another one each time.
-const ACCEPTS: &str = "accepts a connection of ";
+pub(super) const ACCEPTS: &str = "accepts a connection of ";
 
 /// Returns the parts of a line's text that a repetition has, too.
 fn without_port(text: &str) -> (&str, &str) {

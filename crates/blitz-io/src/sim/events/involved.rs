@@ -6,7 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use blitz_io_inspect::Snapshot;
 use blitz_io_inspect::trace::Words;
 
+use super::excerpt::ACCEPTS;
 use super::line::Line;
+
+/// The begins of the sentences about a wait for the next connection.
+const WAITS: [&str; 2] = ["waits until its socket is readable", "is woken by "];
 
 /// The number of objects, those that the task which has failed has used last, whose users come first.
 const OBJECTS: usize = 3;
@@ -87,6 +91,14 @@ pub(in crate::sim) fn first_panic(
         |line: &&Line| line.panic() == last.panic() && (of_tasks || line.task == Some(task));
     let first = lines.iter().find(is_same).unwrap_or(last);
     (first.task.unwrap_or(task), first.child.clone())
+}
+
+/// Returns `true` if a task has only accepted connections of late, for which it has other tasks.
+pub(in crate::sim) fn only_accepts(lines: &[Line], task: u64) -> bool {
+    let own = lines.iter().rev().filter(|line| line.task == Some(task));
+    let mut does = own.filter(|line| !WAITS.iter().any(|begin| line.text.starts_with(begin)));
+    does.next()
+        .is_some_and(|last| last.text.starts_with(ACCEPTS))
 }
 
 /// Returns the tasks that have used the objects which this task has used last. The last object comes first, and of each object

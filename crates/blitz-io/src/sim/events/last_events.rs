@@ -27,6 +27,8 @@ pub(in crate::sim) struct LastEvents<'a> {
     pub(in crate::sim) notes: &'a Notes,
     /// The tasks that are involved, the first of which matter most.
     pub(in crate::sim) involved: &'a [u64],
+    /// The failed task of a test with hosts. It comes before tasks with lower numbers.
+    pub(in crate::sim) first: Option<u64>,
     pub(in crate::sim) snapshot: &'a Snapshot,
     /// Returns the host of a task.
     pub(in crate::sim) host_of: &'a dyn Fn(u64) -> u32,
@@ -52,33 +54,42 @@ impl LastEvents<'_> {
         text
     }
 
-    /// Writes the decisions by which tasks run that would not in the plain order, if there are only a few.
+    /// Writes the decisions that are not those of the plain run: of many, only the faults of `Faults`.
     fn decisions(&self, text: &mut String) {
-        let decided = &self.steps.decided;
-        if decided.is_empty() || decided.len() > DECISIONS {
-            return;
-        }
-        text.push_str("  where another task runs than in the plain order\n");
-        for decision in decided {
+        let (decided, drawn) = (&self.steps.decided, self.notes.drawn.all());
+        let is_few = decided.len() + drawn.len() <= DECISIONS;
+        let tasks = decided.iter().filter(|_| is_few).map(|decision| {
             let [chosen, instead] =
                 [decision.chosen, decision.instead].map(|task| name(task, self.snapshot));
-            _ = if decision.preempts {
-                writeln!(
-                    text,
-                    "    step {}: {chosen} preempts {instead}",
-                    decision.step
-                )
+            let how = if decision.preempts {
+                "preempts"
             } else {
-                writeln!(
-                    text,
-                    "    step {}: {chosen} instead of {instead}",
-                    decision.step
-                )
+                "instead of"
             };
+            (decision.moment, format!("{chosen} {how} {instead}"))
+        });
+        // Of many decisions, the faults say most.
+        let drawn = drawn.iter().filter(|drawn| is_few || drawn.is_fault());
+        let drawn: Vec<_> = drawn.map(|drawn| (drawn.moment, drawn.text())).collect();
+        let title = match (drawn.is_empty(), is_few) {
+            (true, _) => "where another task runs than in the plain order",
+            (_, true) => "where the run differs from the plain one",
+            (_, false) => {
+                "where the run differs from the plain one, beside many orders and random numbers"
+            }
+        };
+        let mut all: Vec<_> = drawn.into_iter().chain(tasks).collect();
+        if all.is_empty() || all.len() > DECISIONS {
+            return;
+        }
+        _ = writeln!(text, "  {title}");
+        all.sort_by_key(|(moment, _)| moment.step);
+        for (moment, what) in all {
+            line(text, Some(moment), &what);
         }
     }
 
-    /// Writes the events of the tasks that are involved, in the order of the tasks' numbers.
+    /// Writes the events of the tasks that are involved, in the order of the tasks' numbers behind `first`.
     fn of_each_task(&mut self, text: &mut String) {
         let is_all = self.shown == Shown::All;
         let by_line = |text: &mut String, moment, what: &str| line(text, Some(moment), what);
@@ -89,6 +100,7 @@ impl LastEvents<'_> {
         chosen.sort_unstable();
         let mut of_tasks = self.by_task(&chosen);
         let mut is_shortened = self.involved.len() > chosen.len();
+        chosen.sort_by_key(|task| Some(*task) != self.first);
         for task in chosen {
             let own = of_tasks.remove(&task).unwrap_or_default();
             if !own.is_empty() {

@@ -19,7 +19,8 @@ mod shown;
 mod steps;
 
 pub(super) use involved::{
-    alike_last, at_faults, each_once, first_panic, group, in_turns, that_used_the_same,
+    alike_last, at_faults, each_once, first_panic, group, in_turns, only_accepts,
+    that_used_the_same,
 };
 pub(super) use last_events::LastEvents;
 pub(super) use line::{PANICS, TEST, name};

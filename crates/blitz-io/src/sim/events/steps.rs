@@ -8,8 +8,8 @@ use blitz_io_inspect::trace::{ABOUT_TO, Said, USE, Words};
 use super::line::{Line, PANICS};
 use crate::sim::notes::{EVENTS, Moment, Notes};
 
-/// The largest number of decisions that are shown.
-pub(super) const DECISIONS: usize = 8;
+/// The largest number of decisions that are shown. All numbers of a fault are one.
+pub(super) const DECISIONS: usize = 12;
 
 /// How a step of a task ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,8 +45,7 @@ pub(in crate::sim) struct Step {
 
 /// A decision of a run by which a task runs that would not in the plain order.
 pub(in crate::sim) struct Decided {
-    /// The number of the step in the run.
-    pub(in crate::sim) step: u64,
+    pub(in crate::sim) moment: Moment,
     /// The number of the task in the run.
     pub(in crate::sim) chosen: u64,
     /// The number of the task that would run.

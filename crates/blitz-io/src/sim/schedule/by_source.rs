@@ -2,14 +2,18 @@
 
 use std::collections::HashMap;
 
+use super::random::Random;
 use super::replay::Replay;
 use super::{Choice, What};
 use crate::sim::trace::Trace;
 
+/// The number of faults of a kind of `Faults`.
+pub(in crate::sim) const OF_A_KIND: u32 = 1 << 16;
+
 /// The part of a run that makes a decision.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::sim) enum Source {
-    /// A fault of `Faults`.
+    /// A fault of `Faults`. Its kind has the numbers from a multiple of [`OF_A_KIND`] on, and the first one switches the kind on.
     Fault(u32),
     /// A number that this task has drawn.
     Value(u32),
@@ -31,6 +35,30 @@ impl Source {
     pub(in crate::sim) fn is_order(self) -> bool {
         self == Self::Order
     }
+
+    /// Returns the group of sources that this one is in; `None` for orders.
+    pub(in crate::sim) fn group(self) -> Option<Group> {
+        match self {
+            Self::Fault(fault) => Some(Group::Faults(fault / OF_A_KIND)),
+            Self::Value(_) => Some(Group::Values),
+            Self::Order => None,
+        }
+    }
+}
+
+/// Sources that are left out at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::sim) enum Group {
+    /// The faults of a kind.
+    Faults(u32),
+    /// The numbers that all tasks have drawn.
+    Values,
+}
+
+impl Group {
+    pub(in crate::sim) fn is_of_faults(self) -> bool {
+        self != Self::Values
+    }
 }
 
 /// A decision that was not the harmless one.
@@ -42,10 +70,56 @@ pub(in crate::sim) struct Taken {
     pub(in crate::sim) choice: u32,
 }
 
+/// The random numbers of a run that are drawn anew.
+pub(in crate::sim) struct Draw<'a> {
+    pub(in crate::sim) seed: u64,
+    /// The decisions whose faults the run has; `None` if it draws faults.
+    pub(in crate::sim) faults: Option<&'a [Taken]>,
+    /// Tasks draw numbers, too, such as the latencies of packets. Otherwise these are the harmless ones.
+    pub(in crate::sim) has_values: bool,
+}
+
 /// Where the decisions come from.
 enum Given {
     Trace(Replay),
     Each(HashMap<(Source, u32), u32>),
+    Drawn(Drawing),
+}
+
+/// Draws random numbers, and takes the plain order of all tasks.
+struct Drawing {
+    random: Random,
+    /// The decisions of the faults, unless they are drawn.
+    faults: Option<HashMap<(Source, u32), u32>>,
+    has_values: bool,
+}
+
+impl Drawing {
+    fn choose(&mut self, choice: &Choice<'_>, source: Source, number: u32) -> u32 {
+        match (source, &self.faults) {
+            (Source::Fault(_), Some(given)) => chosen(given, source, number, choice),
+            (Source::Fault(_), None) => self.random.choose(choice.what, choice.of),
+            (Source::Value(_), _) if self.has_values => self.random.choose(choice.what, choice.of),
+            _ => 0,
+        }
+    }
+}
+
+/// Returns the alternative that is given for a decision, and otherwise the harmless one.
+fn chosen(
+    given: &HashMap<(Source, u32), u32>,
+    source: Source,
+    number: u32,
+    choice: &Choice<'_>,
+) -> u32 {
+    let given = given.get(&(source, number)).copied().unwrap_or(0);
+    given.min(choice.of - 1)
+}
+
+fn by_number(taken: &[Taken]) -> HashMap<(Source, u32), u32> {
+    let each = taken.iter();
+    each.map(|one| ((one.source, one.number), one.choice))
+        .collect()
 }
 
 /// Replays decisions, and keeps those that the run has taken by their sources.
@@ -70,10 +144,15 @@ impl BySource {
     }
 
     pub(super) fn of_each(taken: &[Taken]) -> Self {
-        let each = taken
-            .iter()
-            .map(|one| ((one.source, one.number), one.choice));
-        Self::new(Given::Each(each.collect()))
+        Self::new(Given::Each(by_number(taken)))
+    }
+
+    pub(super) fn draw(draw: &Draw<'_>) -> Self {
+        Self::new(Given::Drawn(Drawing {
+            random: Random::new(draw.seed),
+            faults: draw.faults.map(by_number),
+            has_values: draw.has_values,
+        }))
     }
 
     pub(super) fn choose(&mut self, choice: &Choice<'_>) -> u32 {
@@ -83,10 +162,8 @@ impl BySource {
         *next += 1;
         let choice = match &mut self.given {
             Given::Trace(replay) => replay.choose(choice),
-            Given::Each(each) => {
-                let given = each.get(&(source, number)).copied().unwrap_or(0);
-                given.min(choice.of - 1)
-            }
+            Given::Each(each) => chosen(each, source, number, choice),
+            Given::Drawn(drawing) => drawing.choose(choice, source, number),
         };
         if choice != 0 {
             self.taken.push(Taken {

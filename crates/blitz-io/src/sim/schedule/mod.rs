@@ -27,7 +27,10 @@ mod text;
 
 use super::trace::Trace;
 
-pub(super) use by_source::{Source, Taken};
+pub(super) use by_source::OF_A_KIND;
+#[cfg(test)]
+pub(super) use by_source::Source;
+pub(super) use by_source::{Draw, Group, Taken};
 pub(super) use counting::{Counted, SEED as COUNTED_SEED};
 pub(super) use exhaustive::Exhaustive;
 pub(super) use guided::Guided;
@@ -235,6 +238,11 @@ impl Chooser {
     /// Takes each of these decisions where the run has it, and the harmless alternative elsewhere.
     pub(super) fn of_each(taken: &[Taken]) -> Self {
         Self::BySource(Box::new(by_source::BySource::of_each(taken)))
+    }
+
+    /// Draws random numbers in the plain order.
+    pub(super) fn draw(draw: &Draw<'_>) -> Self {
+        Self::BySource(Box::new(by_source::BySource::draw(draw)))
     }
 
     /// Returns the decisions of the run by their sources, if they were kept.

@@ -12,6 +12,7 @@ mod left;
 #[cfg(feature = "fs")]
 mod replicated;
 mod reports;
+mod several;
 mod shrinking;
 mod streams;
 mod waits;

@@ -84,16 +84,10 @@ fn a_report_shows_the_cut_and_what_it_holds() {
             "tasks that have not ended",
         ],
     );
-    // Tasks come by their numbers.
+    // The task that has failed comes first, and the others by their numbers.
     has_lines(
         failure.events(),
         &[
-            "  task 1 \"the test\"",
-            "  server: task 2, spawned at ",
-            "is spawned by task 1",
-            "listens at port 4300",
-            "is woken by a packet of test: a request to connect",
-            "accepts a connection of test:",
             "  task 3",
             "connects to server:4300, at ",
             "is woken by a packet of server: the connection is accepted",
@@ -102,6 +96,12 @@ fn a_report_shows_the_cut_and_what_it_holds() {
             "reads 5 bytes from server:4300",
             "closes its connection to server:4300",
             "panics: ",
+            "  task 1 \"the test\"",
+            "  server: task 2, spawned at ",
+            "is spawned by task 1",
+            "listens at port 4300",
+            "is woken by a packet of test: a request to connect",
+            "accepts a connection of test:",
         ],
     );
     let text = failure.to_string();

@@ -64,19 +64,19 @@ fn a_failure_has_only_the_faults_that_it_needs() {
         let failure = builder.check(retries_add_once).unwrap_err();
         let text = failure.to_string();
         assert!(!text.contains("fewer may be enough"), "{text}");
-        // One or two kinds are left, and one fault of each: a crash, a pause, a cut, or links that lose packets.
+        // One kind is left, and one fault: a crash, a pause, a cut, or links that lose packets.
         let faults = failure.faults();
         let kinds = faults
             .split_once("injected: ")
             .and_then(|(_, rest)| rest.split_once(';'));
         let (kinds, off) = kinds.expect(faults);
         let (kinds, off) = (kinds.split(", ").count(), off.split(", ").count());
-        assert!(kinds <= 2 && kinds + off == 6, "{faults}");
+        assert!(kinds == 1 && kinds + off == 6, "{faults}");
         let begun: usize = [" crash", " kill", " pause", " cut", " change", " blackout"]
             .map(|kind| count(faults, kind))
             .iter()
             .sum();
-        assert_eq!(begun, kinds, "{faults}");
+        assert_eq!(begun, 1, "{faults}");
         assert!(failure.trace().len() < 15, "{text}");
     }
 }
