@@ -31,6 +31,10 @@ pub unsafe trait Pinnable: Future {}
 // SAFETY: a span may be sent and dropped anywhere.
 unsafe impl<F: Pinnable> Pinnable for crate::api::trace::Traced<F> {}
 
+#[cfg(feature = "inspect")]
+// SAFETY: the record may be sent and dropped anywhere.
+unsafe impl<F: Pinnable> Pinnable for crate::api::task::inspected::Inspected<F> {}
+
 /// Starts a task on the current runtime. The task stays on the thread of its first poll.
 ///
 /// # Errors

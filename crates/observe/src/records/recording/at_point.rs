@@ -10,12 +10,9 @@ use std::task::Poll;
 use super::caller::Caller;
 use super::object::Object;
 use super::place::{Target, Value};
-use super::wait::{GIVEN_UP, Wait, WaitKind};
+use super::wait::{AT_POINT, GIVEN_UP, Wait, WaitKind};
 use super::{Origin, recorders, trace};
 use crate::decisions;
-
-/// The bit that marks the address of a boxed value, which the wait owns.
-pub(super) const AT_POINT: usize = 2;
 
 impl Wait {
     /// A poll of the future's operation has ended, or of the point before it. If the poll is pending and the future does not wait, a

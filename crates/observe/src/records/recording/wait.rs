@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use super::at_point::AT_POINT;
 use super::block::READER;
 use super::caller::Caller;
 use super::clock::{cached, cached_here, coarse, nanos};
@@ -50,6 +49,9 @@ pub(super) const GIVEN_UP: usize = usize::MAX;
 
 /// The bit that marks the address of a place.
 const RECORDED: usize = 1;
+
+/// The bit that marks the address of a boxed value, which the wait owns.
+pub(super) const AT_POINT: usize = 2;
 
 const _: () = {
     let marks = RECORDED | AT_POINT;

@@ -9,7 +9,6 @@ use blitz_io_observe::{
 };
 use pin_project_lite::pin_project;
 
-use crate::api::pinned::Pinnable;
 use crate::api::runtime_id;
 use crate::api::trace::SpawnMeta;
 use crate::kernel::context;
@@ -144,9 +143,6 @@ pub(crate) fn job<F>(
         future,
     }
 }
-
-// SAFETY: the record may be sent and dropped anywhere.
-unsafe impl<F: Pinnable> Pinnable for Inspected<F> {}
 
 impl<F: Future> Future for InspectedJob<F> {
     type Output = F::Output;
