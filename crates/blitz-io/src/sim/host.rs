@@ -543,7 +543,7 @@ pub fn random() -> u64 {
         let name = hosts.host(host).name;
         let stream = decisions::meaning(
             || decisions::random(STREAMS).unwrap_or(0),
-            |stream| format!("the random numbers of {name} are those of stream {stream}"),
+            |stream| format!("{name} draws its random numbers from stream {stream}, not 0"),
         );
         Random::seeded(u64::from(host) << 32 | u64::from(stream))
     });

@@ -56,6 +56,12 @@ fn numbers_of_workers() {
 }
 
 #[test]
+#[should_panic(expected = "a runtime has at most")]
+fn a_number_of_workers_that_no_machine_can_have_is_refused_at_once() {
+    Builder::new_multi_thread().worker_threads(1_000_000);
+}
+
+#[test]
 fn names_of_threads() {
     for mut builder in flavors() {
         let is_current = format!("{:?}", builder.build().unwrap()).contains("current");
