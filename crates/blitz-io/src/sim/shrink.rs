@@ -446,8 +446,8 @@ mod tests {
 
     #[test]
     fn hundreds_of_tasks_that_do_not_matter_take_few_runs() {
-        let mut all: Vec<_> = (0..300).map(|task| of_task(task)).collect();
-        all.extend((0..40).map(|at| of_fault(at % 4 << 16 | at, 0)));
+        let mut all: Vec<_> = (0..300).map(of_task).collect();
+        all.extend((0..40).map(|at| of_fault(((at % 4) << 16) | at, 0)));
         let matters = [of_fault(2 << 16 | 6, 0), of_task(117)];
         let (best, runs, shrunk) = shrunk(all, 0, |candidate| {
             matters.iter().all(|taken| candidate.taken.contains(taken))
