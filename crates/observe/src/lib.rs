@@ -61,7 +61,7 @@
 //! | `crates/ipc/src/api/registered.rs` | 1 | ends are registered for reports of other processes |
 //! | `crates/ipc/src/kernel/ring/mod.rs` | 1 | the reader of a ring's participants |
 //! | `crates/runtime/src/api/mod.rs` | 1 | the waker of a thread in `block_on` emits events |
-//! | `crates/runtime/src/api/pinned.rs` | 1 | a future in its span is pinned as the future is |
+//! | `crates/runtime/src/api/pinned.rs` | 2 | a future with a span or a record is pinned as the future is |
 //! | `crates/runtime/src/api/pool/mod.rs` | 1 | `task::Builder` names blocking work |
 //! | `crates/runtime/src/api/runtime/inspected.rs` | 1 | the page of the builder's methods names the feature |
 //! | `crates/runtime/src/api/runtime/mod.rs` | 1 | a runtime is known to the inspector |
