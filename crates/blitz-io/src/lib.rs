@@ -4,25 +4,44 @@
 //!   semantics of `tokio::sync`. They need no particular runtime.
 //! * [`thread`]: locks, barriers, latches, parkers and events for threads, with the names of
 //!   parking_lot, std and crossbeam.
-//! * [`runtime`](runtime/index.html), [`task`](task/index.html), [`time`](time/index.html): a work-stealing runtime with Tokio's names (feature `rt`),
+//! * [`runtime`], [`task`], [`time`]: a work-stealing runtime with Tokio's names (feature `rt`),
 //!   and scopes of tasks.
-//! * [`io`](io/index.html): reading and writing bytes, with the names of `tokio::io` (feature `io-util`).
-//! * [`net`](net/index.html), [`fs`](fs/index.html), [`process`](process/index.html), [`signal`](signal/index.html): sockets, files, child processes and signals, with the
+//! * [`io`]: reading and writing bytes, with the names of `tokio::io` (feature `io-util`).
+//! * [`net`], [`fs`], [`process`], [`signal`]: sockets, files, child processes and signals, with the
 //!   names of Tokio (features of the same names).
-//! * [`pool`](pool/index.html): parallel work on all processors, with rayon-core's names (feature `pool`).
-//! * [`ipc`](ipc/index.html): messages between processes, through shared memory (feature `ipc`).
-//! * [`fiber`](fiber/index.html): blocking code as tasks, each with a stack of its own (feature `fiber`).
-//! * [`pipeline`](pipeline/index.html): stages that run in parallel and keep the order (feature `pipeline`).
+//! * [`pool`]: parallel work on all processors, with rayon-core's names (feature `pool`).
+//! * [`ipc`]: messages between processes, through shared memory (feature `ipc`).
+//! * [`fiber`]: blocking code as tasks, each with a stack of its own (feature `fiber`).
+//! * [`pipeline`]: stages that run in parallel and keep the order (feature `pipeline`).
 //! * [`futex`]: the futex that all of them sleep on, for building your own primitives.
-//! * [`inspect`](inspect/index.html): what a program waits for and who holds it (feature `inspect`), for the commands
+//! * [`inspect`]: what a program waits for and who holds it (feature `inspect`), for the commands
 //!   [`blitz why`](https://blitz-io.github.io/blitz-io/guides/hangs.html) and
 //!   [`blitz lint`](https://blitz-io.github.io/blitz-io/guides/lint.html).
 //! * [`trace`]: requests, for [`blitz trace`](https://blitz-io.github.io/blitz-io/guides/slow.html), which says where
 //!   they wait (with the feature `inspect`).
-//! * [`sim`](sim/index.html): tests that run tasks, hosts and networks in many orders, each of which can be replayed (feature `sim`).
-//! * [`metrics`](metrics/index.html): the figures of runtimes, pools and shared memory, to Prometheus and others (feature `metrics`).
-//! * [`stream`](stream/index.html), [`hyper`](hyper/index.html): the wrappers of `tokio_stream`, and the traits of hyper
+//! * [`sim`]: tests that run tasks, hosts and networks in many orders, each of which can be replayed (feature `sim`).
+//! * [`metrics`]: the figures of runtimes, pools and shared memory, to Prometheus and others (feature `metrics`).
+//! * [`stream`], [`hyper`]: the wrappers of `tokio_stream`, and the traits of hyper
 //!   (features of the same names).
+//!
+#![cfg_attr(not(feature = "rt"), doc = "[`runtime`]: #features")]
+#![cfg_attr(not(feature = "rt"), doc = "[`task`]: #features")]
+#![cfg_attr(not(feature = "rt"), doc = "[`time`]: #features")]
+#![cfg_attr(not(feature = "io-util"), doc = "[`io`]: #features")]
+#![cfg_attr(not(feature = "net"), doc = "[`net`]: #features")]
+#![cfg_attr(not(feature = "fs"), doc = "[`fs`]: #features")]
+#![cfg_attr(not(feature = "process"), doc = "[`process`]: #features")]
+#![cfg_attr(not(feature = "signal"), doc = "[`signal`]: #features")]
+#![cfg_attr(not(feature = "pool"), doc = "[`pool`]: #features")]
+#![cfg_attr(not(feature = "ipc"), doc = "[`ipc`]: #features")]
+#![cfg_attr(not(feature = "fiber"), doc = "[`fiber`]: #features")]
+#![cfg_attr(not(feature = "pipeline"), doc = "[`pipeline`]: #features")]
+#![cfg_attr(not(feature = "inspect"), doc = "[`inspect`]: #features")]
+#![cfg_attr(not(feature = "metrics"), doc = "[`metrics`]: #features")]
+#![cfg_attr(not(feature = "stream"), doc = "[`stream`]: #features")]
+#![cfg_attr(not(feature = "hyper"), doc = "[`hyper`]: #features")]
+#![cfg_attr(feature = "sim", doc = "[`sim`]: mod@sim")]
+#![cfg_attr(not(feature = "sim"), doc = "[`sim`]: #features")]
 //!
 //! # The runtime
 //!
