@@ -94,7 +94,7 @@ use crate::names::{of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
 use crate::other_ends::other_ends;
 use crate::overdue::overdue_timers;
-use crate::own_lock::{is_movable, is_movable_of_owner};
+use crate::own_lock::{is_movable, is_movable_of_owner, own_locks};
 use crate::pinned_holder::pinned_holders;
 use crate::snapshot::{
     Certainty, Finding, Maker, Object, Snapshot, Spawned, TaskState, Wait, Waiter, id_of_child,
@@ -120,6 +120,7 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     chains(&later, &likely, Certainty::Probable, &mut found);
     pinned_holders(&earlier, &later, &mut found);
     held_cycles(&earlier, &later, &mut found);
+    own_locks(&earlier, &later, &mut found);
     futurelocks(&earlier, &later, &mut found);
     lost_holders(&earlier, &later, &mut found);
     never_woken(&earlier, &later, &mut found);

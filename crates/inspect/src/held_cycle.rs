@@ -14,8 +14,8 @@
 //! 5. For a child of a scope, point 3 holds for the task that awaits the scope, too, and that waits for something.
 //!
 //! Another future of a task may hold a lock of the cycle, and proceed, so all these findings are probable. In a finished
-//! simulation nothing can proceed, however short the waits are, so they are certain there. A task that waits for a lock of
-//! its own is no finding, as healthy tasks do so (`own_lock.rs`).
+//! simulation nothing can proceed, however short the waits are, so they are certain there. Tasks that wait for a lock of
+//! their own are in `own_lock.rs`.
 
 use std::collections::BTreeSet;
 

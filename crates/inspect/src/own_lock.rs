@@ -1,18 +1,86 @@
-//! Notes about tasks and threads that wait for a lock or permit of their own, where healthy ones could do so.
+//! Tasks and threads that wait for a lock or permit of their own, and also for something outside.
 //!
 //! 1. A handler that locks twice waits until its client goes away, as its task is that of the connection, which also
 //!    waits for the socket. But a healthy task looks the same: one of its futures has the lock and reads from the socket,
-//!    and another one waits for the lock. No record says which future of a task has a lock.
+//!    and another one waits for the lock. No record says which future of a task has a lock. In the second case the program
+//!    itself reads under its lock. If the sockets are those of a package, such as hyper, whose code cannot have taken the lock,
+//!    the first case is likely: a finding, after a second.
 //! 2. A permit of a semaphore may have moved to another task, which drops it later, and so may a guard of `lock_owned`.
 //!    An accept loop that gives each connection a permit waits for the permits that it took itself.
 //!
-//! So these are notes in the report, and not findings.
+//! All others are notes in the report.
 
-use blitz_io_observe::{Mode, SOCKET};
+use blitz_io_observe::{Kind, Mode, SOCKET};
 
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter, since_taken};
-use crate::snapshot::{Finding, Snapshot, Task, TaskState, Wait, Waiter};
+use crate::origin::{Origin, origin};
+use crate::snapshot::{Certainty, Finding, Snapshot, Task, TaskState, Wait, Waiter};
+
+/// Adds the handlers that lock twice.
+pub(crate) fn own_locks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
+    let waiters = later.waiters();
+    let is_new = |waiter: &Waiter| !found.iter().any(|finding| finding.waiters.contains(waiter));
+    let own = waiters.filter(is_new).filter_map(|waiter| {
+        let wait = own_wait(later, waiter)?;
+        let has_lasted = earlier.has_lasting(wait) && own_wait(earlier, waiter).is_some();
+        (has_lasted && !is_movable(wait) && is_read_by_a_package(later, wait))
+            .then(|| finding(later, wait))
+    });
+    let own: Vec<Finding> = own.collect();
+    found.extend(own);
+}
+
+/// Returns `true` if the program has taken the lock, and a package waits for the sockets of the task.
+fn is_read_by_a_package(graph: &Graph<'_>, wait: &Wait) -> bool {
+    let taken_at = wait.object.as_ref().map_or("", |object| &object.taken_at);
+    let sockets = graph.waits(wait.waiter).iter();
+    let mut sockets = sockets.filter(|wait| wait.kind == SOCKET).peekable();
+    origin("", taken_at) == Origin::Program
+        && sockets.peek().is_some()
+        && sockets.all(|wait| origin("", &wait.location) == Origin::Package)
+}
+
+fn finding(graph: &Graph<'_>, wait: &Wait) -> Finding {
+    let all = graph.waits(wait.waiter).iter();
+    let further = all.filter(|other| other.id != wait.id);
+    let snapshot = graph.snapshot;
+    let behind = writer_before(snapshot, wait).map(|writer| {
+        let writer = of_waiter(snapshot, writer);
+        format!(" (and {writer}, which waits to write, comes first)")
+    });
+    let summary = format!(
+        "{} waits for {}, which it took itself{}{}, and can go on only if a client goes away, or if another of its futures has it",
+        of_waiter(snapshot, wait.waiter),
+        of_target(snapshot, wait),
+        taken(wait),
+        behind.unwrap_or_default(),
+    );
+    Finding {
+        certainty: Certainty::Probable,
+        kind: "self-wait".into(),
+        summary,
+        waiters: vec![wait.waiter],
+        waits: vec![wait.clone()],
+        further: further.map(|&wait| wait.clone()).collect(),
+    }
+}
+
+/// Returns a writer that waits for a lock which the waiter reads, and wants to read again: readers queue up behind it.
+fn writer_before(snapshot: &Snapshot, wait: &Wait) -> Option<Waiter> {
+    let id = wait.object.as_ref()?.id;
+    let is_it = |other: &&Wait| {
+        other.kind == Kind::Write.name()
+            && other.object.as_ref().is_some_and(|object| object.id == id)
+    };
+    let writer = snapshot.waits.iter().find(is_it)?;
+    (wait.kind == Kind::Read.name()).then_some(writer.waiter)
+}
+
+/// Returns the line at which the lock was taken, with a word before it.
+fn taken(wait: &Wait) -> String {
+    since_taken(wait).replacen(" since ", " at ", 1)
+}
 
 /// Returns the note about each such task or thread that is in no finding.
 pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
@@ -76,11 +144,11 @@ fn note(graph: &Graph<'_>, waiter: Waiter, wait: &Wait) -> String {
         ways.push("another of its futures has it");
         ways.push("a client goes away");
     }
-    let place = since_taken(wait).replacen(" since ", " at ", 1);
     let mut text = format!(
-        "{} waits for {}, which it took itself{place}. This ends only if {}",
+        "{} waits for {}, which it took itself{}. This ends only if {}",
         of_waiter(snapshot, waiter),
         of_target(snapshot, wait),
+        taken(wait),
         ways.join(", or "),
     );
     if !others.is_empty() {
