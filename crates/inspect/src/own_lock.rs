@@ -3,8 +3,8 @@
 //! 1. A handler that locks twice waits until its client goes away, as its task is that of the connection, which also
 //!    waits for the socket. But a healthy task looks the same: one of its futures has the lock and reads from the socket,
 //!    and another one waits for the lock. No record says which future of a task has a lock. In the second case the program
-//!    itself reads under its lock. If the sockets are those of a package, such as hyper, whose code cannot have taken the lock,
-//!    the first case is likely: a finding, after a second.
+//!    itself reads under its lock. If a package, such as axum, has spawned the task, and no line of the program waits for its
+//!    sockets, the first case is likely: a finding, after a second.
 //! 2. A permit of a semaphore may have moved to another task, which drops it later, and so may a guard of `lock_owned`.
 //!    An accept loop that gives each connection a permit waits for the permits that it took itself.
 //!
@@ -31,14 +31,18 @@ pub(crate) fn own_locks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<
     found.extend(own);
 }
 
-/// Returns `true` if the program has taken the lock, and a package waits for the sockets of the task.
+/// Returns `true` if the program has taken the lock, a package has spawned the task, and no line of the program waits for the
+/// task's sockets.
 fn is_read_by_a_package(graph: &Graph<'_>, wait: &Wait) -> bool {
+    let is_of = |place: &str, from: Origin| origin("", place) == from;
     let taken_at = wait.object.as_ref().map_or("", |object| &object.taken_at);
+    let task = wait.waiter.task().and_then(|id| graph.task(id));
     let sockets = graph.waits(wait.waiter).iter();
     let mut sockets = sockets.filter(|wait| wait.kind == SOCKET).peekable();
-    origin("", taken_at) == Origin::Program
+    is_of(taken_at, Origin::Program)
+        && task.is_some_and(|task| is_of(&task.location, Origin::Package))
         && sockets.peek().is_some()
-        && sockets.all(|wait| origin("", &wait.location) == Origin::Package)
+        && sockets.all(|wait| !is_of(&wait.location, Origin::Program))
 }
 
 fn finding(graph: &Graph<'_>, wait: &Wait) -> Finding {

@@ -65,12 +65,14 @@ fn a_connection_that_waits_for_its_own_lock_has_a_note_and_no_finding() {
     }
 }
 
-/// hyper reads from the client, and has not taken the program's lock. So a handler has locked twice.
+/// axum has spawned the task and reads from the client, and has not taken the program's lock. So a handler has locked twice.
 #[test]
 fn a_handler_that_waits_for_its_own_lock_is_a_probable_finding() {
-    let place = "/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/hyper-util-0.1.21/src/rt/tokio.rs:7";
+    let place =
+        "/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/axum-0.8.9/src/serve/mod.rs:7";
     let mut snapshot = own_lock(1);
-    snapshot.waits[1].location = place.into();
+    snapshot.tasks[0].location = place.into();
+    snapshot.waits[1].location.clear();
     let found = findings(&snapshot, &snapshot);
     assert_eq!(found.len(), 1);
     assert_eq!(
@@ -79,15 +81,20 @@ fn a_handler_that_waits_for_its_own_lock_is_a_probable_finding() {
     );
     let says = ", which it took itself at main.rs:1, and can go on only if a client goes away";
     assert!(found[0].summary.contains(says), "{}", found[0].summary);
-    // A lock of a package, such as a pool of connections, which it may hold and read.
-    let mut other = snapshot.clone();
-    let own = other.waits[0].object.as_mut();
-    own.expect("it has one").taken_at = place.into();
-    assert_eq!(findings(&other, &other), []);
+    let changed = |change: fn(&mut Snapshot, &str)| {
+        let mut changed = snapshot.clone();
+        change(&mut changed, place);
+        findings(&changed, &changed)
+    };
+    // The program reads under its lock.
+    assert_eq!(changed(|s, _| s.waits[1].location = "main.rs:2".into()), []);
+    // The lock is that of a package, such as a pool of connections.
+    let of_package = |s: &mut Snapshot, place: &str| {
+        s.waits[0].object.as_mut().expect("it has one").taken_at = place.into();
+    };
+    assert_eq!(changed(of_package), []);
     // It has not lasted.
-    let mut short = snapshot.clone();
-    short.waits[0].waiting_ms = 1;
-    assert_eq!(findings(&short, &short), []);
+    assert_eq!(changed(|s, _| s.waits[0].waiting_ms = 1), []);
 }
 
 /// Another future of the task may have the lock, and wait for the timer, or for something without a record.

@@ -230,7 +230,7 @@ fn each_finding_in_tonic() {
     each_finding(Front::Tonic);
 }
 
-/// The task is that of the connection, and hyper reads from the client. That of a connection of HTTP/2 also waits for things
+/// The task is that of the connection, which axum has spawned, and hyper reads from the client. That of a connection of HTTP/2 also waits for things
 /// without a record, and so has no finding.
 #[test]
 fn a_handler_of_axum_that_locks_twice_is_a_finding() {
