@@ -8,8 +8,9 @@ use blitz_io_observe::collections::HashMap;
 use crate::alike::excerpt;
 use crate::graph::Graph as Waits;
 use crate::names::{
-    of_segment, of_target, of_time, of_waiter, role_of_reader, short, within_process,
+    HELD, of_segment, of_target, of_time, of_waiter, role_of_reader, short, within_process,
 };
+use crate::objects::holder_alone;
 use crate::snapshot::{
     Certainty, Finding, ProcessState, Snapshot, Wait, Waiter, process_and_number,
 };
@@ -93,9 +94,11 @@ fn draw(snapshot: &Snapshot, findings: &[Finding], graph: Graph) -> String {
             continue;
         }
         let Some(object) = &wait.object else { continue };
-        let holder = object.holder.iter().map(|&waiter| ("held by", waiter));
+        let holder = holder_alone(object)
+            .into_iter()
+            .map(|waiter| (HELD, waiter));
         let role = match role_of_reader(wait) {
-            "read by" => "held by",
+            "read by" => HELD,
             member => member,
         };
         let readers = object.readers.iter().map(|&waiter| (role, waiter));

@@ -49,6 +49,11 @@
 //! No record says which task has the sender of a `oneshot`, or a handle of a `Notify`. `makers.rs` says when only tasks
 //! can have it that are stuck. This is probable at most.
 //!
+//! # Permits
+//!
+//! A permit of a semaphore may come back from each of its holders. If all of them wait for another one, `permits.rs` has one
+//! finding about them.
+//!
 //! # Tasks that nothing wakes
 //!
 //! A task that is idle, and has no recorded wait and no waker, is stuck unless a `JoinHandle` aborts it. So it counts as
@@ -82,6 +87,8 @@
 
 use std::collections::BTreeSet;
 
+use blitz_io_observe::Mode;
+
 use crate::all_asleep::all_asleep;
 use crate::graph::{
     Graph, is_for_failure, is_pipeline_worker, is_queued_job, is_task_lock, polls_children,
@@ -94,12 +101,14 @@ use crate::names::{of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
 use crate::other_ends::other_ends;
 use crate::overdue::overdue_timers;
-use crate::own_lock::{is_movable, is_movable_of_owner, own_locks};
+use crate::own_lock::{is_movable, is_movable_of_owner, may_have_given, own_locks};
+use crate::permits::all_taken;
 use crate::pinned_holder::pinned_holders;
 use crate::snapshot::{
     Certainty, Finding, Maker, Object, Snapshot, Spawned, TaskState, Wait, Waiter, id_of_child,
     is_future,
 };
+use crate::spawned_since::of_makers;
 use crate::stays::{Stuck, wait_stays};
 
 /// A woken task that is not polled for this time is a finding, in milliseconds.
@@ -114,10 +123,17 @@ pub fn findings(earlier: &Snapshot, snapshot: &Snapshot) -> Vec<Finding> {
     let (earlier, later) = (Graph::new(earlier), Graph::new(snapshot));
     let mut found = Vec::new();
     let certain = stuck(&earlier, &later, true);
-    chains(&later, &certain, Certainty::Certain, &mut found);
+    chains(
+        &later,
+        &certain,
+        Certainty::Certain,
+        BTreeSet::new(),
+        &mut found,
+    );
     let mut likely = stuck(&earlier, &later, false);
+    let told = all_taken(&later, &likely, &mut found);
     likely.retain(|waiter| !certain.contains(waiter));
-    chains(&later, &likely, Certainty::Probable, &mut found);
+    chains(&later, &likely, Certainty::Probable, told, &mut found);
     pinned_holders(&earlier, &later, &mut found);
     held_cycles(&earlier, &later, &mut found);
     own_locks(&earlier, &later, &mut found);
@@ -185,14 +201,14 @@ fn has_lasted(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
         })
 }
 
-/// Follows the enders from each stuck waiter to the cycle, and reports each cycle once.
+/// Follows the enders from each stuck waiter to the cycle, and reports each cycle once. `seen`: the waiters that have a finding.
 fn chains(
     graph: &Graph<'_>,
     stuck: &BTreeSet<Waiter>,
     certainty: Certainty,
+    mut seen: BTreeSet<Waiter>,
     found: &mut Vec<Finding>,
 ) {
-    let mut seen = BTreeSet::new();
     for &start in stuck {
         let cycle = cycle_from(graph, stuck, start, &mut seen);
         let cycle = cycle.filter(|cycle| !has_given_away(graph, cycle));
@@ -258,10 +274,12 @@ fn next_of<'a>(
         let enders = graph.enders(wait);
         let maker = graph.maker_of(wait).map(|maker| maker.maker);
         let maker = maker.filter(|_| enders.waiters.is_empty());
-        let mut waiters = enders.waiters.into_iter().chain(maker);
-        waiters
-            .find(|ender| stuck.contains(ender))
-            .map(|next| (wait, next))
+        let waiters = enders.waiters.into_iter().chain(maker);
+        let mut waiters: Vec<Waiter> = waiters.filter(|ender| stuck.contains(ender)).collect();
+        // Another holder of permits says more than the waiter itself.
+        let is_permit = wait.semantics.mode == Mode::Permit && !may_have_given(wait);
+        waiters.sort_by_key(|&ender| is_permit && ender == waiter);
+        waiters.first().map(|&next| (wait, next))
     };
     let mut waits: Vec<&Wait> = graph.effective_waits(waiter).collect();
     waits.sort_by_key(|wait| {
@@ -344,42 +362,6 @@ fn of_own(wait: &Wait) -> String {
         place if place.is_empty() => place,
         place => format!(": it has it{place}"),
     }
-}
-
-/// Returns the tasks outside of the cycle that may have what a waiter of the cycle waits for. Its maker has spawned them since,
-/// and they are stuck, too. The second value is the text about them.
-fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> (Vec<Waiter>, String) {
-    /// So many tasks are named.
-    const NAMED: usize = 4;
-    let rests = |wait: &&Wait| graph.enders(wait).waiters.is_empty();
-    let waits = cycle.iter().map(|&(_, wait)| wait).filter(rests);
-    let made: Vec<(&Wait, &Maker)> = waits
-        .filter_map(|wait| Some((wait, graph.maker_of(wait)?)))
-        .collect();
-    let Some(&(first, maker)) = made.first() else {
-        return (Vec::new(), String::new());
-    };
-    let has_one = |spawned: &&Spawned| {
-        let mut made = made.iter();
-        made.any(|(_, maker)| spawned.by == Some(maker.maker) && spawned.number >= maker.number)
-    };
-    let spawned = graph.snapshot.spawned.iter().filter(has_one);
-    let mut later: Vec<Waiter> = spawned.map(|spawned| Waiter::Task(spawned.task)).collect();
-    later.retain(|&task| cycle.iter().all(|&(waiter, _)| waiter != task));
-    later.sort_unstable();
-    let more = match later.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(", and {more} more tasks like these"),
-    };
-    later.truncate(NAMED);
-    let name = |waiter| of_waiter(graph.snapshot, waiter);
-    let text = format!(
-        "{more}: {} waits for {}, which {} made, and only these were spawned with it",
-        name(first.waiter),
-        of_target(graph.snapshot, first),
-        name(maker.maker),
-    );
-    (later, text)
 }
 
 /// Finds locks that were handed to a future which its task does not poll, although the task may proceed.

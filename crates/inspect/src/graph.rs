@@ -309,7 +309,7 @@ impl<'a> Graph<'a> {
 
     /// Returns the number of recorded waits minus that of wakers of an idle task. `None` if it has more
     /// wakers, is not idle, or its futures have other wakers than its own.
-    fn missing_wakers(&self, waiter: Waiter) -> Option<usize> {
+    pub(crate) fn missing_wakers(&self, waiter: Waiter) -> Option<usize> {
         let Waiter::Task(id) = waiter else {
             return None;
         };
@@ -425,11 +425,11 @@ impl<'a> Graph<'a> {
             };
         }
         match wait.semantics.ended_by {
-            EndedBy::LastUser => Enders::likely(match wait.semantics.mode {
-                Mode::Send => object.receiver,
-                Mode::Receive => object.sender,
-                _ => object.holder,
-            }),
+            EndedBy::LastUser => match wait.semantics.mode {
+                Mode::Send => Enders::likely(object.receiver),
+                Mode::Receive => Enders::likely(object.sender),
+                _ => self.enders_of_permits(object),
+            },
             EndedBy::AnyMember | EndedBy::FailedMember | EndedBy::MembersOrFailure => {
                 let waiters = self.all_members(object);
                 Enders {
@@ -472,6 +472,28 @@ impl<'a> Graph<'a> {
             | EndedBy::Jobs
             | EndedBy::RunningJobs => Enders::default(),
         }
+    }
+
+    /// Returns the holders of a semaphore's permits: each may return some. One without guards has lent its permits in another
+    /// way, for example with `forget`, or a future of another runtime has the only one: then it is the last one to acquire some.
+    fn enders_of_permits(&self, object: &Object) -> Enders {
+        match (object.readers.is_empty(), object.unnamed) {
+            (true, 0 | 1) => Enders::likely(object.holder),
+            (false, 0) if !self.has_served(object) => Enders {
+                waiters: object.readers.clone(),
+                is_certain: false,
+                needs_all: true,
+            },
+            _ => Enders::default(),
+        }
+    }
+
+    /// Returns `true` if a release may have chosen a task that waits for the object and has not run since.
+    fn has_served(&self, object: &Object) -> bool {
+        self.waits_for(object.id).iter().any(|wait| {
+            let task = wait.waiter.task().and_then(|id| self.task(id));
+            wait.is_handed || task.is_some_and(|task| task.state != TaskState::Idle)
+        })
     }
 
     /// Returns the jobs that threads of a runtime run.

@@ -23,7 +23,7 @@ use blitz_io_observe::{Kind, Mode, SOCKET};
 
 use crate::graph::{Graph, is_held};
 use crate::names::of_waiter;
-use crate::own_lock::is_movable_of_owner;
+use crate::own_lock::{is_movable_of_owner, may_have_given};
 use crate::snapshot::{Finding, TaskState, Wait, Waiter, is_future};
 use crate::stays::{Stuck, wait_stays};
 
@@ -103,7 +103,7 @@ fn next_of<'a>(
     waiter: Waiter,
 ) -> Option<(&'a Wait, Waiter)> {
     let held = graph.waits(waiter).iter().filter(|wait| is_held(wait));
-    let held = held.filter(|wait| !is_movable_of_owner(graph, wait));
+    let held = held.filter(|wait| !is_movable_of_owner(graph, wait) && !may_have_given(wait));
     held.copied().find_map(|wait| {
         let enders = graph.enders(wait).waiters.into_iter();
         let mut others = enders.filter(|ender| stuck.contains(ender) && *ender != waiter);

@@ -219,13 +219,18 @@ fn of_shutdown(snapshot: &Snapshot, wait: &Wait) -> String {
     }
 }
 
+/// The role of the thread or task that has an object.
+pub(crate) const HELD: &str = "held by";
+
 /// The kinds of waits for the children of a scope.
 const SCOPES: [Kind; 3] = [Kind::Scope, Kind::ParallelScope, Kind::ScopeFailure];
 
 /// Returns the word for a thread or task among the readers of the object of a wait.
 pub(crate) fn role_of_reader(wait: &Wait) -> &'static str {
-    if wait.semantics.mode != Mode::Join {
-        return "read by";
+    match wait.semantics.mode {
+        Mode::Join => {}
+        Mode::Permit => return HELD,
+        _ => return "read by",
     }
     match &*wait.kind {
         kind if SCOPES.iter().any(|scope| scope.name() == kind) => "child",

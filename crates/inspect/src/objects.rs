@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::names::{is_of_channel, is_of_std, short};
-use crate::snapshot::{Object, Resource, Snapshot, process_and_number};
+use crate::snapshot::{Object, Resource, Snapshot, Waiter, process_and_number};
 
 /// Set in the number of an object of a simulation, which has it in the order of the run. Other objects have addresses.
 pub(crate) const NUMBERED_OBJECT: u64 = 1 << 63;
@@ -49,6 +49,13 @@ pub(crate) fn without_name(kind: &str, number: Option<usize>, created_at: Option
 /// Returns `true` if the object has its number in the order of a simulated run.
 pub(crate) fn is_numbered(object: &Object) -> bool {
     object.id & NUMBERED_OBJECT != 0
+}
+
+/// Returns the holder of an object, unless it is also among its readers, as those that have permits of a semaphore are.
+pub(crate) fn holder_alone(object: &Object) -> Option<Waiter> {
+    object
+        .holder
+        .filter(|holder| !object.readers.contains(holder))
 }
 
 /// Returns the place at which an object was created.

@@ -10,12 +10,12 @@
 //!
 //! All others are notes in the report.
 
-use blitz_io_observe::{Kind, Mode, SOCKET};
+use blitz_io_observe::{EndedBy, Kind, Mode, SOCKET};
 
 use crate::graph::{Graph, is_held};
 use crate::names::{of_target, of_waiter, since_taken};
 use crate::origin::{Origin, origin};
-use crate::snapshot::{Certainty, Finding, Snapshot, Task, TaskState, Wait, Waiter};
+use crate::snapshot::{Certainty, Finding, Object, Snapshot, Task, TaskState, Wait, Waiter};
 
 /// Adds the handlers that lock twice.
 pub(crate) fn own_locks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
@@ -106,7 +106,14 @@ fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
     let (first, second) = (held.next()?, held.next());
     let object = first.object.as_ref()?;
     let reads_alone = object.unnamed == 0 && object.readers == [waiter];
-    let is_own = object.holder.map_or(reads_alone, |holder| holder == waiter);
+    let is_own = match object.holder {
+        // Others may have permits, too.
+        Some(_) if first.semantics.mode == Mode::Permit && !object.readers.is_empty() => {
+            reads_alone
+        }
+        Some(holder) => holder == waiter,
+        None => reads_alone,
+    };
     let is_outside = |wait: &Wait| wait.kind == SOCKET || wait.semantics.mode == Mode::Closed;
     let mut others = waits.iter().filter(|wait| wait.id != first.id);
     let task = waiter.task().and_then(|id| graph.task(id));
@@ -124,8 +131,11 @@ fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
 
 /// Returns `true` if the wait is for something whose guard or permit may have moved to another task.
 pub(crate) fn is_movable(wait: &Wait) -> bool {
-    let object = wait.object.as_ref();
-    object.is_some_and(|object| object.is_movable && !object.is_beside_readers)
+    let may_move = |object: &Object| {
+        // That of a permit may, also if it is not known who took one last.
+        is_for_permit(wait) || object.is_movable && !object.is_beside_readers
+    };
+    wait.object.as_ref().is_some_and(may_move)
 }
 
 /// Returns `true` if a child of a scope waits for such a lock or permit, which its task has taken.
@@ -133,6 +143,19 @@ pub(crate) fn is_movable_of_owner(graph: &Graph<'_>, wait: &Wait) -> bool {
     let holder = wait.object.as_ref().and_then(|object| object.holder);
     let mut owners = graph.families.owners(wait.waiter);
     is_movable(wait) && owners.any(|owner| Some(owner) == holder)
+}
+
+/// Returns `true` if the wait is for a permit of a semaphore of one process.
+fn is_for_permit(wait: &Wait) -> bool {
+    wait.semantics.mode == Mode::Permit && wait.semantics.ended_by == EndedBy::LastUser
+}
+
+/// Returns `true` if the wait is for permits, and the waiter has some that it may have given to another task: several accept
+/// loops that give each connection a permit of one semaphore wait for the permits that they took.
+pub(crate) fn may_have_given(wait: &Wait) -> bool {
+    let object = wait.object.as_ref();
+    let has_some = |object: &Object| !object.are_kept && object.readers.contains(&wait.waiter);
+    is_for_permit(wait) && object.is_some_and(has_some)
 }
 
 fn note(graph: &Graph<'_>, waiter: Waiter, wait: &Wait) -> String {

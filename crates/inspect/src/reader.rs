@@ -250,7 +250,7 @@ fn of_records(
             kind: kind.into(),
             semantics: record.kind.semantics(),
             is_handed,
-            object: record.object.map(object),
+            object: (record.object).map(|facts| object_of_wait(record.kind, facts)),
             task: (record.kind.semantics().ended_by == records::EndedBy::Task)
                 .then_some(record.number),
             runtime: (record.kind == Kind::Shutdown).then_some(record.number),
@@ -506,6 +506,23 @@ fn contention(totals: records::Contention) -> Contention {
     }
 }
 
+/// Returns the object of a wait of this kind.
+fn object_of_wait(kind: Kind, facts: records::Facts) -> Object {
+    let are_kept = facts.are_kept;
+    let mut object = object(facts);
+    if kind.semantics().mode == records::Mode::Permit && !object.readers.is_empty() {
+        // A waiter may have several guards.
+        object.readers.sort_unstable();
+        object.readers.dedup();
+        object.are_kept = are_kept && object.unnamed == 0;
+        // The last one to acquire permits may have returned them. One that is not named may be the last one.
+        let is_it = |holder: &Waiter| object.unnamed != 0 || object.readers.contains(holder);
+        object.holder = object.holder.filter(is_it);
+        object.is_given &= object.holder.is_some();
+    }
+    object
+}
+
 fn object(facts: records::Facts) -> Object {
     Object {
         id: facts.id,
@@ -516,6 +533,7 @@ fn object(facts: records::Facts) -> Object {
         is_given: facts.is_given,
         readers: facts.readers.into_iter().map(waiter).collect(),
         unnamed: facts.unnamed,
+        are_kept: false,
         parties: Some(facts.parties).filter(|&parties| parties != 0),
         taken_at: facts.taken_at.map(place).unwrap_or_default(),
         created_at: facts.created_at.map(place).unwrap_or_default(),

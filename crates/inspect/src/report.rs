@@ -12,10 +12,10 @@ use crate::connections::without_own_of_connections;
 use crate::graph::Graph;
 use crate::lines::Lines;
 use crate::names::{
-    of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short, since_taken,
+    HELD, of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short, since_taken,
     with_role, within_process,
 };
-use crate::objects::{created_at, is_numbered};
+use crate::objects::{created_at, holder_alone, is_numbered};
 use crate::origin::{Origin, origin};
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, TaskState, Wait, Waiter,
@@ -29,8 +29,6 @@ const EACH: usize = 16;
 const FURTHER: usize = 8;
 /// So many notes are shown.
 const NOTES: usize = 8;
-/// The role of the thread or task that has an object.
-const HELD: &str = "held by";
 
 /// Writes the report: the findings, then all waits. No line is broken.
 ///
@@ -432,7 +430,7 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
         _ => (sender, receiver),
     };
     let own = (own.0, own.1.filter(|&user| user != wait.waiter));
-    let roles = [(HELD, object.holder), other, own];
+    let roles = [(HELD, holder_alone(object)), other, own];
     for (role, waiter) in roles {
         if let Some(waiter) = waiter {
             let since = match role {
@@ -455,7 +453,12 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     let role = role_of_reader(wait);
     for &reader in &object.readers {
         let name = of_waiter(snapshot, reader);
-        text.line("    ", &with_role(role, &name));
+        // Of several with permits, it is known only of the last one where it has taken them.
+        let since = match role {
+            HELD if object.holder == Some(reader) => since_taken(wait),
+            _ => String::new(),
+        };
+        text.line("    ", &(with_role(role, &name) + &since));
     }
     if object.holder.is_none() && !object.readers.is_empty() && !object.taken_at.is_empty() {
         text.line(
@@ -465,6 +468,7 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     }
     let readers = match wait.semantics.mode {
         Mode::Join => "more",
+        Mode::Permit => "with permits that are not known",
         _ => "readers that are not known",
     };
     // The number of all members is above.

@@ -597,7 +597,8 @@ pub struct Object {
     pub id: u64,
     /// Its name, if the program gave it one.
     pub name: Option<String>,
-    /// The thread or task that has it exclusively; of a semaphore, the last thread or task that acquired it.
+    /// The thread or task that has it exclusively; of a semaphore, the last thread or task that acquired permits, unless it has
+    /// returned them.
     pub holder: Option<Waiter>,
     /// The holder's guard may have moved to another task since.
     pub is_movable: bool,
@@ -608,10 +609,13 @@ pub struct Object {
     /// The holder has ended with a value that may have the guard or permit.
     #[serde(default)]
     pub is_given: bool,
-    /// The readers that are known; of a `JoinSet`, scope or pipeline, its members.
+    /// The readers that are known; of a `JoinSet`, scope or pipeline, its members; of a semaphore, those that have permits.
     pub readers: Vec<Waiter>,
-    /// The number of readers or members that are not known.
+    /// The number of readers or members that are not known; of a semaphore, of guards.
     pub unnamed: u32,
+    /// Of a semaphore: the permits of `readers` are in guards that borrow it, so they have hardly moved to other tasks.
+    #[serde(default)]
+    pub are_kept: bool,
     /// The number of tasks or threads that meet at a barrier, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parties: Option<u32>,
@@ -642,7 +646,7 @@ pub enum Certainty {
 pub struct Finding {
     /// How sure it is.
     pub certainty: Certainty,
-    /// `deadlock`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `all-asleep`,
+    /// `deadlock`, `permits`, `self-wait`, `futurelock`, `pool-starvation`, `lost-holder`, `all-asleep`,
     /// `never-woken`, `stopped-peer`, `long-poll`, `not-polled`, `not-driven` or `long-wait`.
     pub kind: String,
     /// One sentence.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::graph::Graph;
-use crate::names::{of_target, of_time, of_waiter, role_of_reader, short, with_role};
+use crate::names::{HELD, of_target, of_time, of_waiter, role_of_reader, short, with_role};
+use crate::objects::holder_alone;
 use crate::snapshot::{Snapshot, Waiter};
 
 /// Writes the chain of waits of a thread or task: what it waits for, which threads or tasks have that,
@@ -65,7 +66,7 @@ impl Tree<'_> {
             }
             let Some(object) = &wait.object else { continue };
             let roles = [
-                ("held by", object.holder),
+                (HELD, holder_alone(object)),
                 ("sent to last by", object.sender),
                 ("received from last by", object.receiver),
             ];

@@ -28,10 +28,10 @@ macro_rules! errors {
 }
 
 /// Implements the methods of permits for a type that has a pointer to its semaphore, and a number
-/// of `permits`.
+/// of `permits`. `$may_move`: it borrows nothing, so it may move to another task.
 macro_rules! permits {
     (
-        $permit:ident $(<$lifetime:lifetime>)?, $semaphore:ident: $pointer:ty;
+        $permit:ident $(<$lifetime:lifetime>)?, $semaphore:ident: $pointer:ty, may_move: $may_move:literal;
         $(#[$merge:meta])* merge;
         $(#[$split:meta])* split;
     ) => {
@@ -56,6 +56,7 @@ macro_rules! permits {
             $(#[$split])*
             pub fn split(&mut self, n: usize) -> Option<Self> {
                 self.permits = self.permits.checked_sub(n)?;
+                self.$semaphore.note_guard(Acquirer::at_once(), $may_move);
                 Some(Self::new(Clone::clone(&self.$semaphore), n))
             }
 
@@ -69,7 +70,7 @@ macro_rules! permits {
         impl $(<$lifetime>)? Drop for $permit $(<$lifetime>)? {
             #[inline]
             fn drop(&mut self) {
-                self.$semaphore.give_back(self.permits);
+                self.$semaphore.give_back(self.permits, $may_move);
             }
         }
     };

@@ -433,8 +433,12 @@ const PROGRAMS: &[(&str, Program)] = &[
         Tasks(|| Box::pin(owners::permits_collected())),
     ),
     (
-        "two_permits_each",
-        Tasks(|| Box::pin(owners::two_permits_each())),
+        "one_permit_each",
+        Tasks(|| Box::pin(owners::one_permit_each())),
+    ),
+    (
+        "idle_permits_are_given",
+        Tasks(|| Box::pin(owners::permits_are_given())),
     ),
     (
         "permits_leaked_one_by_one",

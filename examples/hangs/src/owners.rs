@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use blitz_io::inspect::Named;
-use blitz_io::sync::{Barrier, Mutex, OnceCell, RwLock, Semaphore, oneshot, watch};
-use blitz_io::task;
+use blitz_io::sync::{
+    Barrier, Mutex, OnceCell, OwnedSemaphorePermit, RwLock, Semaphore, mpsc, oneshot, watch,
+};
+use blitz_io::{task, time};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::{is_apart, meeting, spawn};
@@ -108,21 +111,51 @@ pub async fn permits_collected() {
     .await;
 }
 
-/// Each of two tasks has one of two permits, and wants another one.
-pub async fn two_permits_each() {
-    let limit = Arc::new(Semaphore::new(2).named("limit"));
-    let both = Arc::new(Barrier::new(2));
-    let tasks = ["upload", "download"].map(|name| {
-        let (limit, both) = (limit.clone(), both.clone());
+/// Each of these tasks has one of as many permits, and wants another one. A fourth task has none, and waits behind them.
+pub async fn one_permit_each() {
+    let names = ["upload", "download", "index"];
+    let limit = Arc::new(Semaphore::new(names.len()).named("limit"));
+    let all = Arc::new(Barrier::new(names.len() + 1));
+    let tasks = names.map(|name| {
+        let (limit, all) = (limit.clone(), all.clone());
         spawn(name, async move {
             let first = limit.acquire().await;
-            both.wait().await;
+            all.wait().await;
             let second = limit.acquire().await;
             drop((first, second));
         })
     });
+    all.wait().await;
+    let behind = spawn("late", async move { drop(limit.acquire().await) });
     for task in tasks {
         _ = task.await;
+    }
+    _ = behind.await;
+}
+
+/// Each of two accept loops has given its permit to a connection, and waits for another one, which is healthy.
+pub async fn permits_are_given() {
+    let limit = Arc::new(Semaphore::new(2).named("limit"));
+    let both = Arc::new(Barrier::new(2));
+    let loops = ["accepts", "accepts too"].map(|name| {
+        let (limit, both) = (limit.clone(), both.clone());
+        let (connections, mut accepted) = mpsc::channel(1);
+        drop(spawn("connection", async move {
+            while let Some(permit) = accepted.recv().await {
+                time::sleep(Duration::from_secs(3600)).await;
+                drop::<OwnedSemaphorePermit>(permit);
+            }
+        }));
+        spawn(name, async move {
+            loop {
+                let permit = limit.clone().acquire_owned().await;
+                _ = connections.send(permit.expect("it is open")).await;
+                both.wait().await;
+            }
+        })
+    });
+    for accepts in loops {
+        _ = accepts.await;
     }
 }
 

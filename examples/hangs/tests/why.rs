@@ -1236,14 +1236,40 @@ fn clients_that_wait_for_answers_have_a_note() {
     assert!(text.contains("note: 3 tasks wait"), "{text}");
 }
 
-/// The records are those of tasks that have given the permits away. But alone, no thread is left that could wake one.
 #[test]
-fn a_task_that_collects_permits_has_a_note() {
-    for program in ["permits_collected", "two_permits_each"] {
-        let answer = noted(program, "which it took itself at src/");
-        let mut findings = answer.findings.iter();
-        assert!(findings.all(|finding| finding.kind == "all-asleep"));
+fn tasks_that_hold_all_permits_and_want_more_are_one_finding() {
+    let (answer, finding) = finds("one_permit_each", Certainty::Probable, "permits", 3);
+    let says = "3 tasks wait for Semaphore \"limit\", and hold all its permits";
+    assert!(finding.summary.starts_with(says), "{finding:#?}");
+    let text = report(&answer.snapshot, &answer.findings);
+    for name in ["upload", "download", "index"] {
+        let holder = |line: &str| {
+            let held = line.trim_start().strip_prefix("held by task ");
+            held.is_some_and(|name_of| name_of.contains(&format!("\"{name}\"")))
+        };
+        // Each of the four waits has all three.
+        assert_eq!(
+            text.lines().filter(|line| holder(line)).count(),
+            4,
+            "{text}"
+        );
     }
+    let (_, finding) = finds("permits_collected", Certainty::Probable, "permits", 1);
+    let says = "\"collects\" waits for Semaphore \"limit\", and holds all its permits since src/owners.rs:";
+    assert!(finding.summary.contains(says), "{finding:#?}");
+}
+
+/// The connections have the permits by now.
+#[test]
+fn tasks_that_have_given_away_all_permits_are_no_finding() {
+    let mut program = Program::start("idle_permits_are_given");
+    let answer = program.until(|answer| {
+        let waits = answer.snapshot.waits.iter();
+        waits.filter(|wait| wait.kind == "Semaphore").count() == 2
+    });
+    assert_eq!(answer.findings, []);
+    let text = report(&answer.snapshot, &answer.findings);
+    assert!(!text.contains("note: "), "{text}");
 }
 
 /// Waits for a note, which says this.

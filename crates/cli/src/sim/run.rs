@@ -250,7 +250,7 @@ fn finish(
         ..Row::not_run(target.name)
     };
     let Some((plan, outcome)) = searched.failure else {
-        if searched.no_test && target.test.is_some() {
+        if searched.no_test {
             row.verdict = End::NoTest;
         }
         if !searched.report.is_empty() {

@@ -100,6 +100,41 @@ fn the_tasks_that_may_have_the_other_end_are_named() {
     assert!(found.iter().any(has_wait), "{found:#?}");
 }
 
+/// Tasks 4 and 5 were spawned later, too, and have a deadlock of their own.
+#[test]
+fn tasks_that_are_stuck_for_another_reason_are_no_part_of_the_cycle() {
+    let mut snapshot = sender_kept();
+    for (id, other) in [(4, 5), (5, 4)] {
+        snapshot.tasks.push(task(id, 1));
+        let mut join = wait(id, T(id), Kind::Join);
+        join.task = Some(other);
+        snapshot.waits.push(join);
+        snapshot.spawned.push(spawned(id, T(1), 2 + id));
+    }
+    let found = of(&snapshot);
+    let said: Vec<&str> = found.iter().map(|f| f.summary.as_str()).collect();
+    let [joins, made] = &said[..] else {
+        panic!("{said:?}")
+    };
+    assert!(
+        joins.contains("task 4") && joins.contains("task 5"),
+        "{joins}"
+    );
+    let (members, reason) = made.split_once(" wait for each other: ").unwrap();
+    assert!(
+        !members.contains("task 4") && !members.contains("task 5"),
+        "{made}"
+    );
+    let beside = ", and only these were spawned with it, beside task 4";
+    assert!(reason.contains(beside), "{made}");
+    assert!(
+        reason.contains(", stuck for another reason, and can go on only if "),
+        "{made}"
+    );
+    let of_others = |wait: &Wait| wait.waiter > T(2);
+    assert!(!found[1].waits.iter().any(of_others), "{found:#?}");
+}
+
 /// A child of a scope got the receiver from its task, and another task the sender.
 #[test]
 fn a_child_may_wait_for_what_its_task_has_made() {

@@ -161,6 +161,14 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn permits_acquired(&self, _by: Acquirer, _may_move: bool) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn permits_released(&self, _may_move: bool) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn acquired_shared_by(&self, _by: Acquirer) {}
 
     /// Does nothing.

@@ -22,7 +22,7 @@ pub const NAMES: usize = 8;
 /// See `slot.rs`.
 pub(super) static READER: Reader = Reader::new();
 
-/// Set in `holder` if the guard may have moved to another task since.
+/// Set in `holder`, or in the word of one of `readers` that has permits, if the guard may have moved to another task since.
 pub(super) const MOVABLE: u64 = 1 << 63;
 /// Set in `holder`, beside `MOVABLE`, if the holder keeps writers out, but not readers.
 pub(super) const BESIDE_READERS: u64 = 1 << 61;
@@ -103,8 +103,10 @@ pub struct Facts {
     pub created_at: Option<&'static Location<'static>>,
     /// The address in the waker of the future that the object was handed to; 0 if there is none.
     handed: usize,
-    /// The readers that are known; of a set of tasks, its members.
+    /// The readers that are known; of a set of tasks, its members; of a semaphore, a waiter for each guard with permits.
     pub readers: Vec<Waiter>,
+    /// Each of them keeps its guard, if it is a semaphore's: a guard with permits that may have moved is not among them.
+    pub are_kept: bool,
     /// Number of readers, or members of a set, that are not known.
     pub unnamed: u32,
     /// Number of tasks or threads that meet at a barrier, or 0.
@@ -284,6 +286,9 @@ impl Block {
     pub(super) fn facts(&'static self) -> Facts {
         let holder = self.holder.load(Ordering::Relaxed);
         let waiter = |word: &AtomicU64| Waiter::from_word(word.load(Ordering::Relaxed));
+        let readers = self.readers.iter();
+        let readers: Vec<u64> = readers.map(|word| word.load(Ordering::Relaxed)).collect();
+        let reader = |word: &u64| Waiter::from_word(word & !MOVABLE);
         let name = self.name.load(Ordering::Acquire);
         // Orders the number, which is written first.
         let maker = self.maker.load(Ordering::Acquire);
@@ -298,7 +303,8 @@ impl Block {
             taken_at: self.taken_at(),
             created_at: self.created_at(),
             handed: self.handed.load(Ordering::Relaxed),
-            readers: self.readers.iter().filter_map(waiter).collect(),
+            are_kept: readers.iter().all(|word| word & MOVABLE == 0),
+            readers: readers.iter().filter_map(reader).collect(),
             unnamed: self.unnamed.load(Ordering::Relaxed),
             parties: self.parties.load(Ordering::Relaxed),
             sender: waiter(&self.sender),

@@ -315,6 +315,35 @@ impl Object {
         }
     }
 
+    /// Records that the acquirer has permits of this semaphore, in one guard. `may_move`: the guard borrows nothing, so it
+    /// may move to another task.
+    #[inline]
+    pub fn permits_acquired(&self, by: Acquirer, may_move: bool) {
+        self.acquired_movable_by(by);
+        if by.may_be_foreign() {
+            return self.acquired_shared_movable();
+        }
+        let (block, word) = (self.block(), of_guard(by.waiter, may_move));
+        let own = block.place_of(by.waiter);
+        if own.load(Ordering::Relaxed) == 0 {
+            own.store(word, Ordering::Relaxed);
+        } else {
+            block.add_reader(word);
+        }
+    }
+
+    /// Records that the current task or thread is about to drop such a guard, or has forgotten it.
+    #[inline]
+    pub fn permits_released(&self, may_move: bool) {
+        let (block, waiter) = self.block_and_waiter();
+        let (own, word) = (block.place_of(waiter), of_guard(waiter, may_move));
+        if own.load(Ordering::Relaxed) == word {
+            own.store(0, Ordering::Relaxed);
+        } else {
+            block.remove_reader(word);
+        }
+    }
+
     /// Records that the exclusive holder of the object, or else a reader, is about to release it.
     #[inline]
     pub fn released_by_any(&self) {
@@ -430,6 +459,12 @@ impl Object {
             unsafe { fill.clear(&READER) };
         }
     }
+}
+
+/// Returns the word among the readers of the holder of a semaphore's permits.
+#[inline]
+fn of_guard(waiter: Waiter, may_move: bool) -> u64 {
+    waiter.word() | if may_move { MOVABLE } else { 0 }
 }
 
 /// Writes only a change: the ends of a channel are often in two threads, and share the cache line.

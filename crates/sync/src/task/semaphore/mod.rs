@@ -724,7 +724,7 @@ impl Semaphore {
     /// Returns the guard of permits that have been taken.
     #[inline]
     fn permit(&self, n: usize, caller: Caller, by: Acquirer) -> SemaphorePermit<'_> {
-        self.acquired(n, caller, by);
+        self.acquired(n, caller, by, false);
         SemaphorePermit::new(self, n)
     }
 
@@ -736,17 +736,17 @@ impl Semaphore {
         caller: Caller,
         by: Acquirer,
     ) -> OwnedSemaphorePermit {
-        self.acquired(n, caller, by);
+        self.acquired(n, caller, by, true);
         OwnedSemaphorePermit::new(self, n)
     }
 
     /// Records that permits have been taken, and where the semaphore was created.
     #[inline]
-    fn acquired(&self, n: usize, caller: Caller, by: Acquirer) {
+    fn acquired(&self, n: usize, caller: Caller, by: Acquirer, may_move: bool) {
         let observed = &self.permits.observed;
         observed.object.created_at(observed.made_at());
         observed.object.permits_taken(n, caller, by);
-        observed.object.acquired_movable_by(by);
+        self.note_guard(by, may_move);
         observed.object.took_permits();
     }
 
@@ -770,10 +770,23 @@ impl Semaphore {
         observed.object.added_permits(Kind::Semaphore, made_at);
     }
 
+    /// The acquirer has one more guard of permits. `may_move`: it may move to another task.
+    #[inline]
+    fn note_guard(&self, by: Acquirer, may_move: bool) {
+        self.permits.observed.object.permits_acquired(by, may_move);
+    }
+
+    /// The current task or thread drops or forgets a guard of permits.
+    #[inline]
+    fn note_no_guard(&self, may_move: bool) {
+        self.permits.observed.object.permits_released(may_move);
+    }
+
     /// Returns the permits of a guard.
     #[inline]
-    fn give_back(&self, n: usize) {
+    fn give_back(&self, n: usize, may_move: bool) {
         self.permits.observed.object.permits_returned(n);
+        self.note_no_guard(may_move);
         self.permits.give_back_checked(n);
     }
 }

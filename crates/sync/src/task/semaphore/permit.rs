@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use blitz_io_observe::Caller;
+use blitz_io_observe::{Acquirer, Caller};
 
 use super::Semaphore;
 use crate::semaphores::permits;
@@ -59,6 +59,7 @@ impl SemaphorePermit<'_> {
     #[track_caller]
     pub fn forget(self) {
         self.sem.forgot(self.permits, Caller::here());
+        self.sem.note_no_guard(false);
         mem::forget(self);
     }
 
@@ -96,7 +97,7 @@ impl OwnedSemaphorePermit {
 }
 
 permits! {
-    SemaphorePermit<'a>, sem: &'a Semaphore;
+    SemaphorePermit<'a>, sem: &'a Semaphore, may_move: false;
 
     /// Takes over the permits of `other`.
     ///
@@ -131,7 +132,7 @@ permits! {
 }
 
 permits! {
-    OwnedSemaphorePermit, sem: Arc<Semaphore>;
+    OwnedSemaphorePermit, sem: Arc<Semaphore>, may_move: true;
 
     /// Takes over the permits of `other`.
     ///

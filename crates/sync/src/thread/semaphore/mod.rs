@@ -311,7 +311,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         std::mem::forget(self.acquire_many(n)?);
-        Ok(OwnedSemaphorePermit::new(self, n as usize))
+        Ok(self.owned_permit(n))
     }
 
     /// Takes one permit that keeps the semaphore alive, if there is one.
@@ -333,7 +333,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         std::mem::forget(self.try_acquire_many(n)?);
-        Ok(OwnedSemaphorePermit::new(self, n as usize))
+        Ok(self.owned_permit(n))
     }
 
     /// Adds `n` permits.
@@ -455,10 +455,31 @@ impl Semaphore {
         TryAcquireError::Closed
     }
 
+    /// Returns the guard that takes over the permits of one that borrows the semaphore.
+    #[inline]
+    fn owned_permit(self: Arc<Self>, n: u32) -> OwnedSemaphorePermit {
+        self.note_no_guard(false);
+        self.note_guard(Acquirer::current(), true);
+        OwnedSemaphorePermit::new(self, n as usize)
+    }
+
+    /// The acquirer has one more guard of permits. `may_move`: it may move to another task.
+    #[inline]
+    fn note_guard(&self, by: Acquirer, may_move: bool) {
+        self.object.permits_acquired(by, may_move);
+    }
+
+    /// The current task or thread drops or forgets a guard of permits.
+    #[inline]
+    fn note_no_guard(&self, may_move: bool) {
+        self.object.permits_released(may_move);
+    }
+
     /// Takes permits back that were taken from here, so there is room for them.
     #[inline]
-    fn give_back(&self, n: usize) {
+    fn give_back(&self, n: usize, may_move: bool) {
         self.object.permits_returned(n);
+        self.note_no_guard(may_move);
         let before = self.state.fetch_add(n as u64 * PERMIT, Ordering::AcqRel);
         if before & WAKE_NEEDED != 0 {
             self.serve_queue();
@@ -470,7 +491,7 @@ impl Semaphore {
     fn permit(&self, n: u32, caller: Caller) -> SemaphorePermit<'_> {
         self.object
             .permits_taken(n as usize, caller, Acquirer::current());
-        self.object.acquired_movable();
+        self.note_guard(Acquirer::current(), false);
         self.object.took_permits();
         SemaphorePermit::new(self, n as usize)
     }

@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use blitz_io_observe::Caller;
+use blitz_io_observe::{Acquirer, Caller};
 
 use super::Semaphore;
 use crate::semaphores::permits;
@@ -30,6 +30,7 @@ impl SemaphorePermit<'_> {
     #[track_caller]
     pub fn forget(self) {
         self.semaphore.forgot(self.permits, Caller::here());
+        self.semaphore.note_no_guard(false);
         mem::forget(self);
     }
 }
@@ -51,7 +52,7 @@ impl OwnedSemaphorePermit {
 }
 
 permits! {
-    SemaphorePermit<'a>, semaphore: &'a Semaphore;
+    SemaphorePermit<'a>, semaphore: &'a Semaphore, may_move: false;
 
     /// Takes over the permits of `other`.
     ///
@@ -66,7 +67,7 @@ permits! {
 }
 
 permits! {
-    OwnedSemaphorePermit, semaphore: Arc<Semaphore>;
+    OwnedSemaphorePermit, semaphore: Arc<Semaphore>, may_move: true;
 
     /// Takes over the permits of `other`.
     ///
