@@ -105,8 +105,7 @@ use crate::own_lock::{is_movable, is_movable_of_owner, may_have_given, own_locks
 use crate::permits::all_taken;
 use crate::pinned_holder::pinned_holders;
 use crate::snapshot::{
-    Certainty, Finding, Maker, Object, Snapshot, Spawned, TaskState, Wait, Waiter, id_of_child,
-    is_future,
+    Certainty, Finding, Object, Snapshot, TaskState, Wait, Waiter, id_of_child, is_future,
 };
 use crate::spawned_since::of_makers;
 use crate::stays::{Stuck, wait_stays};

@@ -30,7 +30,10 @@ pub fn of_object(snapshot: &Snapshot, kind: &str, object: &Object) -> String {
     match &object.name {
         Some(name) => format!("{kind} \"{name}\""),
         None if is_numbered(object) => format!("{kind} #{}", object.id & !NUMBERED_OBJECT),
-        None => without_name(kind, number(snapshot, kind, object), created_at(object)),
+        None => {
+            let place = creation(snapshot, object);
+            without_name(kind, number(snapshot, kind, object), place.as_deref())
+        }
     }
 }
 
@@ -61,6 +64,22 @@ pub(crate) fn holder_alone(object: &Object) -> Option<Waiter> {
 /// Returns the place at which an object was created.
 pub(crate) fn created_at(object: &Object) -> Option<&str> {
     of_creation(&object.created_at)
+}
+
+/// Returns the same place, with its column if the waits of the snapshot have another object of that line with another one.
+pub(crate) fn creation(snapshot: &Snapshot, object: &Object) -> Option<String> {
+    let place = created_at(object)?;
+    let mut others = snapshot
+        .waits
+        .iter()
+        .filter_map(|wait| wait.object.as_ref());
+    let differs = |other: &Object| {
+        other.created_at == object.created_at && other.created_column != object.created_column
+    };
+    Some(match object.created_column {
+        column @ 1.. if others.any(differs) => format!("{place}:{column}"),
+        _ => place.to_owned(),
+    })
 }
 
 /// Returns the place of a creation, unless it is not known or one of std: `Arc::default` creates what it contains.
@@ -108,7 +127,8 @@ pub(crate) fn type_of(kind: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::Contention;
+    use crate::snapshot::{Contention, Wait};
+    use blitz_io_observe::Kind;
 
     fn object(id: u64, created_at: &str) -> Object {
         Object {
@@ -188,6 +208,35 @@ mod tests {
         assert_eq!(name("RwLock (write)", 2), "RwLock (write)");
         assert_eq!(name("mpsc::Sender", 3), "mpsc::Sender #1");
         assert_eq!(name("channel", 4), "channel #2");
+    }
+
+    /// Two locks of one line: their columns tell them apart. Those of one call in a loop have numbers only.
+    #[test]
+    fn objects_of_one_line_have_columns_if_these_differ() {
+        let at = |id, created_column| Object {
+            created_column,
+            ..object(id, "a.rs:1")
+        };
+        let wait = |object: Object| {
+            let mut wait = Wait::example(object.id, Waiter::Task(object.id), Kind::Mutex);
+            wait.object = Some(object);
+            wait
+        };
+        let name = |columns: [u32; 2]| {
+            let objects = [at(1, columns[0]), at(2, columns[1])];
+            let snapshot = Snapshot {
+                waits: objects.clone().map(wait).to_vec(),
+                ..Snapshot::default()
+            };
+            objects.map(|object| of_object(&snapshot, "Mutex", &object))
+        };
+        let with_columns = [
+            "Mutex #1 created at a.rs:1:9",
+            "Mutex #2 created at a.rs:1:31",
+        ];
+        assert_eq!(name([9, 31]), with_columns);
+        let alike = ["Mutex #1 created at a.rs:1", "Mutex #2 created at a.rs:1"];
+        assert_eq!(name([9, 9]), alike);
     }
 
     /// The report of a simulation has the same numbers as the events.

@@ -132,8 +132,9 @@ fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
 /// Returns `true` if the wait is for something whose guard or permit may have moved to another task.
 pub(crate) fn is_movable(wait: &Wait) -> bool {
     let may_move = |object: &Object| {
-        // That of a permit may, also if it is not known who took one last.
-        is_for_permit(wait) || object.is_movable && !object.is_beside_readers
+        // Permits may move, also if it is not known who took one last.
+        let is_of_unknown = is_for_permit(wait) && object.holder.is_none();
+        is_of_unknown || object.is_movable && !object.is_beside_readers
     };
     wait.object.as_ref().is_some_and(may_move)
 }

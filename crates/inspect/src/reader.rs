@@ -537,6 +537,7 @@ fn object(facts: records::Facts) -> Object {
         parties: Some(facts.parties).filter(|&parties| parties != 0),
         taken_at: facts.taken_at.map(place).unwrap_or_default(),
         created_at: facts.created_at.map(place).unwrap_or_default(),
+        created_column: facts.created_at.map_or(0, |location| location.column()),
         sender: facts.sender.map(waiter),
         receiver: facts.receiver.map(waiter),
     }

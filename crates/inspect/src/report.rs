@@ -15,7 +15,7 @@ use crate::names::{
     HELD, of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short, since_taken,
     with_role, within_process,
 };
-use crate::objects::{created_at, holder_alone, is_numbered};
+use crate::objects::{created_at, creation, holder_alone, is_numbered};
 use crate::origin::{Origin, origin};
 use crate::snapshot::{
     Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, TaskState, Wait, Waiter,
@@ -403,10 +403,12 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
     let object = wait.object.as_ref();
     // Its number in the run of a simulation is its name; other names have the place.
     let numbered = object.filter(|object| object.name.is_none() && is_numbered(object));
-    let created = numbered.and_then(created_at);
+    let created = numbered.and_then(|object| creation(snapshot, object));
+    let line_of_creation = numbered.and_then(created_at);
     let place = Some(short(&wait.location)).filter(|place| !place.is_empty());
     // The name of a `block_on` is its location.
-    if let Some(place) = place.filter(|place| !target.ends_with(place) && created != Some(place)) {
+    let is_new = |place: &&str| !target.ends_with(place) && line_of_creation != Some(place);
+    if let Some(place) = place.filter(is_new) {
         text.line("    ", &format!("at {place}"));
     }
     if let Some(place) = of_stack(snapshot, wait) {

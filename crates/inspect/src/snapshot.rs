@@ -625,6 +625,9 @@ pub struct Object {
     /// The location at which the object was created, or an empty string.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub created_at: String,
+    /// The column of that location, or 0.
+    #[serde(default)]
+    pub created_column: u32,
     /// The last thread or task that sent to a channel.
     pub sender: Option<Waiter>,
     /// The last thread or task that received from it.

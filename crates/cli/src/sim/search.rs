@@ -117,6 +117,10 @@ pub fn search(
             .filter(|line| line.starts_with("outside: "))
             .map(|line| format!("{line}\n"))
             .collect();
+        // The filter selects none with the next seed either.
+        if searched.no_test {
+            break;
+        }
         if searched.only_one {
             searched.complete = true;
             break;

@@ -473,6 +473,21 @@ fn tests_are_selected_as_their_harness_does() {
     );
 }
 
+/// A program of tests that is given itself, with a filter that none of them has.
+#[test]
+fn a_program_that_runs_no_test_has_not_passed() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = folder.path().to_str().unwrap();
+    let result = "echo 'test result: ok. 0 passed; 0 failed; 2 filtered out'";
+    let run = ["sim", "run", "--traces", traces, "--", "sh", "-c", result];
+    let ran = expect(1, &run);
+    let last = "\n0 passed, 0 failed, 1 not simulated to the end; 1 schedule\n";
+    assert!(
+        ran.out.contains("no test has run") && ran.out.ends_with(last),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn what_cannot_be_simulated_is_told() {
     let folder = tempfile::tempdir().unwrap();

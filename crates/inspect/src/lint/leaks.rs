@@ -73,7 +73,10 @@ fn is_leak(finding: &Finding, snapshot: &Snapshot) -> bool {
         let mut tasks = snapshot.tasks.iter();
         tasks.any(|task| Some(task.id) == waiter.task() && !task.is_root)
     };
-    let is_cycle = matches!(&*finding.kind, "deadlock" | "self-wait" | "futurelock");
+    let is_cycle = matches!(
+        &*finding.kind,
+        "deadlock" | "permits" | "self-wait" | "futurelock"
+    );
     let is_certain = finding.certainty == Certainty::Certain;
     is_cycle && is_certain && finding.waiters.iter().any(is_task)
 }
