@@ -474,8 +474,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Returns the holders of a semaphore's permits: each may return some. One without guards has lent its permits in another
-    /// way, for example with `forget`, or a future of another runtime has the only one: then it is the last one to acquire some.
+    /// Returns the holders of a semaphore's permits, each of which may return some. If there is no guard, or only that of a future
+    /// of another runtime, the ender is the last one to acquire permits. It may have called `forget`.
     fn enders_of_permits(&self, object: &Object) -> Enders {
         match (object.readers.is_empty(), object.unnamed) {
             (true, 0 | 1) => Enders::likely(object.holder),

@@ -151,8 +151,8 @@ fn is_for_permit(wait: &Wait) -> bool {
     wait.semantics.mode == Mode::Permit && wait.semantics.ended_by == EndedBy::LastUser
 }
 
-/// Returns `true` if the wait is for permits, and the waiter has some that it may have given to another task: several accept
-/// loops that give each connection a permit of one semaphore wait for the permits that they took.
+/// Returns `true` if the wait is for permits, and the waiter has some that it may have given to another task. Several accept
+/// loops do so that share one semaphore: each gives its permits to connections.
 pub(crate) fn may_have_given(wait: &Wait) -> bool {
     let object = wait.object.as_ref();
     let has_some = |object: &Object| !object.are_kept && object.readers.contains(&wait.waiter);

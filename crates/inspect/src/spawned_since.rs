@@ -1,7 +1,7 @@
-//! The tasks of a probable cycle that may have an end which the maker of an object has given away (`makers.rs`).
+//! Tasks that may have the other end of what a waiter of a probable cycle waits for (`makers.rs`).
 //!
-//! The maker has spawned them since, and they are stuck. Those that wait for a member of the cycle in turn are members, too. The
-//! others are stuck for a reason of their own, such as another deadlock: they are no part of the cycle, and only mentioned.
+//! The maker of the object has spawned them later, and they are stuck. A task that waits for a member of the cycle is a member,
+//! too. The others are stuck for another reason, such as another deadlock. The text mentions them, but they are no members.
 
 use std::collections::BTreeSet;
 
