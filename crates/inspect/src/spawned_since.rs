@@ -1,7 +1,7 @@
 //! Tasks that may have the other end of what a waiter of a probable cycle waits for (`makers.rs`).
 //!
 //! The maker of the object has spawned them later, and they are stuck. A task that waits for a member of the cycle is a member,
-//! too. The others are stuck for another reason, such as another deadlock. The text mentions them, but they are no members.
+//! too. The other ones have, for example, a deadlock among themselves: the text mentions them, but they are no members.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::snapshot::{Maker, Spawned, Wait, Waiter};
 /// So many tasks of a kind are named.
 const NAMED: usize = 4;
 
-/// Returns the members outside of the cycle, and the text about them and the others.
+/// Returns the members outside of the cycle, and the text about all these tasks.
 pub(crate) fn of_makers(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> (Vec<Waiter>, String) {
     let rests = |wait: &&Wait| graph.enders(wait).waiters.is_empty();
     let waits = cycle.iter().map(|&(_, wait)| wait).filter(rests);
