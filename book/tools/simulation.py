@@ -17,7 +17,8 @@ FILES = {
     f"{SIM}/failure.rs": 8,
     f"{SIM}/faults.rs": 15,
     f"{SIM}/files.rs": 4,
-    f"{SIM}/hosts.rs": 24,
+    f"{SIM}/host.rs": 18,
+    f"{SIM}/paths.rs": 6,
     f"{SIM}/properties.rs": 3,
     "crates/net/src/simulation/link.rs": 6,
     "crates/os/src/simulation/disk.rs": 5,
@@ -54,7 +55,7 @@ def main():
     known = re.findall(r'\("(\w+)", Value::', macro) + re.findall(r'^            \("(\w+)", _, Lit', macro, re.M) + ["threads"]
     known = set(known)
     schedules = re.findall(r'"([\w-]+)"', re.search(r"SCHEDULES: [^=]*= \[(.*?)\]", macro, re.S)[1]) + ["pct:", "exhaustive:"]
-    variables = set(re.findall(r'"(BLITZ_SIM_\w+)"', read(f"{SIM}/builder.rs") + read(f"{SIM}/events.rs")))
+    variables = set(re.findall(r'"(BLITZ_SIM_\w+)"', read(f"{SIM}/builder.rs") + read(f"{SIM}/events/shown.rs")))
     causes = re.findall(r"^    ([A-Z]\w+)[,({ ]", re.search(r"pub enum Cause \{(.*?)^\}", read(f"{SIM}/failure.rs"), re.S | re.M)[1], re.M)
     for what, found, least in (("options", known, 14), ("schedules", schedules, 9), ("variables", variables, 6), ("causes", causes, 13)):
         if len(found) < least:

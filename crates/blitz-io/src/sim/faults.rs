@@ -7,9 +7,7 @@ use blitz_io_observe::decisions;
 
 #[cfg(feature = "fs")]
 use super::disks::{self, Trouble};
-use super::host::Host;
-#[cfg(feature = "fs")]
-use super::host::ToHost;
+use super::host::{Host, ToHost};
 use super::schedule::OF_A_KIND;
 use super::{hosts, paths};
 use crate::time::{Instant, sleep};
@@ -61,6 +59,8 @@ pub struct Faults {
     interval: (Duration, Duration),
     length: (Duration, Duration),
     until: Duration,
+    /// The numbers of the hosts that [`on`](Self::on) has chosen.
+    on: Option<Vec<u32>>,
 }
 
 impl Kind {
@@ -95,6 +95,7 @@ impl Faults {
             interval: times,
             length: times,
             until: Duration::from_secs(30),
+            on: None,
         }
     }
 
@@ -199,6 +200,36 @@ impl Faults {
         self.until = time;
         self
     }
+
+    /// Chooses the hosts that have faults. The others have none, but a chosen one may be cut off from them, and the links to it
+    /// may be bad. By default all hosts have faults that there are when [`inject`] is called.
+    ///
+    /// # Panics
+    ///
+    /// If there is no host of such a name, and for a name outside of a simulation.
+    ///
+    /// ```
+    /// use std::future::pending;
+    ///
+    /// use blitz_io::sim::{self, Faults};
+    ///
+    /// sim::Builder::new().seeds(3).run(|| async {
+    ///     let servers = sim::hosts(3, |_me| pending::<()>());
+    ///     sim::host("client", |_me| async {});
+    ///     sim::inject(Faults::new().crashes().on(&servers));
+    ///     sim::inject(Faults::new().partitions().on(["host-0", "client"]));
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn on(mut self, hosts: impl IntoIterator<Item = impl ToHost>) -> Self {
+        let mut on = Vec::new();
+        // A closure would not have the caller's location.
+        for host in hosts {
+            on.push(host.number());
+        }
+        self.on = Some(on);
+        self
+    }
 }
 
 impl Default for Faults {
@@ -207,11 +238,12 @@ impl Default for Faults {
     }
 }
 
-/// Begins to inject faults into the hosts that there are then.
+/// Begins to inject faults into the hosts that there are then, or those of them that [`Faults::on`] chooses. A host that is added
+/// later has none. Neither has a host whose code has returned, as long as no task of it is left: there is nothing to stop.
 ///
 /// # Panics
 ///
-/// Outside of a simulation.
+/// If there is no host yet, and outside of a simulation.
 ///
 /// # Examples
 ///
@@ -242,8 +274,41 @@ impl Default for Faults {
 /// ```
 #[track_caller]
 pub fn inject(faults: Faults) {
+    let all = hosts::all();
+    assert!(
+        !all.is_empty(),
+        "there is no host to inject faults into: call `sim::host` before"
+    );
     for (number, kind) in (0..).zip(&faults.kinds) {
-        hosts::help(run(*kind, number * OF_A_KIND, faults.clone()));
+        let targets = Targets::new(&faults, &all);
+        hosts::help(run(*kind, number * OF_A_KIND, targets, faults.clone()));
+    }
+}
+
+/// The hosts that faults concern.
+struct Targets {
+    /// Those that have faults.
+    chosen: Vec<Host>,
+    /// All that there were at the call of [`inject`], from which others may be cut off.
+    all: Vec<Host>,
+}
+
+impl Targets {
+    fn new(faults: &Faults, all: &[Host]) -> Self {
+        let is_chosen = |host: &&Host| {
+            let on = faults.on.as_ref();
+            on.is_none_or(|on| on.contains(&host.number()))
+        };
+        Self {
+            chosen: all.iter().filter(is_chosen).cloned().collect(),
+            all: all.to_vec(),
+        }
+    }
+
+    /// Returns those that may have a fault now.
+    fn now(&self) -> Vec<Host> {
+        let chosen = self.chosen.iter();
+        chosen.filter(|host| !host.is_done()).cloned().collect()
     }
 }
 
@@ -271,7 +336,7 @@ fn draw_difference() -> i32 {
 }
 
 /// Injects faults of one kind. Its switch has the number `first`, and its faults those behind it.
-async fn run(kind: Kind, first: u32, faults: Faults) {
+async fn run(kind: Kind, first: u32, targets: Targets, faults: Faults) {
     let is_on = hosts::decide_fault(first, || draw(2) != 0);
     hosts::injects(kind.name(), is_on);
     if !is_on {
@@ -281,12 +346,16 @@ async fn run(kind: Kind, first: u32, faults: Faults) {
     for number in first + 1.. {
         // All of a fault is decided under its number, so that a shorter trace may have it without the faults before it.
         sleep(hosts::decide_fault(number, || draw_time(faults.interval))).await;
-        let all = hosts::all();
-        if Instant::now() >= end || all.is_empty() {
+        if Instant::now() >= end {
             return;
         }
+        let now = targets.now();
+        if now.is_empty() {
+            continue;
+        }
         let begun = hosts::decide_fault(number, || {
-            (draw(2) == 1).then(|| (begin(kind, &all), draw_time(faults.length)))
+            let begin = || (begin(kind, &now, &targets.all), draw_time(faults.length));
+            (draw(2) == 1).then(begin)
         });
         if let Some((undo, length)) = begun {
             sleep(length).await;
@@ -296,12 +365,12 @@ async fn run(kind: Kind, first: u32, faults: Faults) {
     }
 }
 
-/// Begins a fault. Returns what ends it.
-fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
-    let host = all[draw(all.len())].clone();
+/// Begins a fault of some of the hosts `of`, of which there is one. Returns what ends it.
+fn begin(kind: Kind, of: &[Host], all: &[Host]) -> Box<dyn FnOnce()> {
+    let host = of[draw(of.len())].clone();
     match kind {
         Kind::Crash | Kind::Kill => stop(kind, vec![host]),
-        Kind::Blackout => stop(kind, all.to_vec()),
+        Kind::Blackout => stop(kind, of.to_vec()),
         Kind::Pause => {
             host.pause();
             Box::new(move || host.resume())
@@ -318,8 +387,10 @@ fn begin(kind: Kind, all: &[Host]) -> Box<dyn FnOnce()> {
         Kind::Loss => {
             let (least, most) = (Duration::from_millis(1), Duration::from_millis(500));
             let bad = Link::new().latency(least, most).loss(0.05);
-            paths::set_all_links(bad.duplication(0.05).resets(0.02).splits(0.2));
-            Box::new(|| paths::set_all_links(Link::new()))
+            let bad = bad.duplication(0.05).resets(0.02).splits(0.2);
+            let (of, all) = (of.to_vec(), all.to_vec());
+            paths::set_links_of(&of, &all, bad);
+            Box::new(move || paths::set_links_of(&of, &all, Link::new()))
         }
         Kind::ClockSkew => {
             host.set_clock_skew(draw_difference().into());

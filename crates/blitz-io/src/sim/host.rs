@@ -346,6 +346,14 @@ impl Host {
         life.wait()
     }
 
+    /// Returns `true` if its code has returned, and no task of it is left.
+    pub(super) fn is_done(&self) -> bool {
+        let hosts = current();
+        hosts
+            .run
+            .with_members(|members| members.is_done(self.number))
+    }
+
     /// Returns `true` until it is stopped, and again after a restart.
     ///
     /// # Panics

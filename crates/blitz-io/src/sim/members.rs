@@ -49,6 +49,8 @@ struct State {
     life: u32,
     is_running: bool,
     is_paused: bool,
+    /// Number of its tasks that have not ended, of all its lives.
+    tasks: u32,
     clock: Clock,
 }
 
@@ -201,7 +203,25 @@ impl Members {
     fn add_task(&mut self, task: u32, spawner: Member) {
         self.tasks.resize(task as usize, Member::TEST);
         self.tasks.push(spawner);
+        if let Some(state) = self.state_mut(spawner.host) {
+            state.tasks += 1;
+        }
         self.has_orphans |= self.standing(task) == Standing::Gone;
+    }
+
+    /// A task has ended, or its future was dropped.
+    pub(super) fn task_ended(&mut self, task: u32) {
+        if let Some(state) = self.state_mut(self.of(task).host) {
+            state.tasks = state.tasks.saturating_sub(1);
+        }
+    }
+
+    /// Returns `true` if nothing of a host's program is left, although nothing has stopped it: its code has returned, and so have
+    /// all tasks that this has spawned.
+    #[cfg(feature = "net")]
+    pub(super) fn is_done(&self, host: u32) -> bool {
+        self.state(host)
+            .is_some_and(|state| state.is_running && state.tasks == 0)
     }
 
     /// Returns `true` once if tasks are to end that were spawned after the end of their host's life.

@@ -2,7 +2,7 @@
 
 use blitz_io_net::simulation::{self, Link};
 
-use super::host::ToHost;
+use super::host::{Host, ToHost};
 use super::hosts::current;
 use super::notes::Fault;
 
@@ -122,6 +122,32 @@ pub fn set_link(one: impl ToHost, other: impl ToHost, link: Link) {
 pub fn set_all_links(link: Link) {
     current().note(changes(&link), &[], || format!("all links have {link}"));
     simulation::set_all_links(link);
+}
+
+/// Sets the links between these hosts and all of `among`, and the test.
+#[track_caller]
+pub(super) fn set_links_of(of: &[Host], among: &[Host], link: Link) {
+    let hosts = current();
+    let numbers: Vec<u32> = of.iter().map(ToHost::number).collect();
+    let concerned = if of.len() < among.len() {
+        &numbers[..]
+    } else {
+        &[]
+    };
+    hosts.note(changes(&link), concerned, || {
+        if concerned.is_empty() {
+            return format!("all links have {link}");
+        }
+        let names: Vec<&str> = of.iter().map(Host::name).collect();
+        format!("all links of {} have {link}", names.join(", "))
+    });
+    for &one in &numbers {
+        let others = among.iter().map(ToHost::number).chain([0]);
+        for other in others.filter(|other| *other != one) {
+            simulation::set_link(one, other, link);
+            simulation::set_link(other, one, link);
+        }
+    }
 }
 
 /// Returns the fault if links are not those that they are by default.

@@ -595,6 +595,9 @@ impl Decider for Run {
             state.member = Member::TEST;
             if task != NONE {
                 state.keep_unfinished(task, unfinished);
+                if has_ended {
+                    state.members.task_ended(task);
+                }
             }
             // A task that was preempted has not begun its last operation.
             if last != 0 && task != NONE && state.preset.is_none() {

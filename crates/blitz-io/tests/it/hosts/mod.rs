@@ -8,6 +8,7 @@ mod faults;
 mod file_events;
 #[cfg(feature = "fs")]
 mod files;
+mod injected;
 mod left;
 #[cfg(feature = "fs")]
 mod replicated;
