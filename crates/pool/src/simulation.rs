@@ -43,7 +43,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use blitz_io_core::{OnDrop, coop, fibers};
-use blitz_io_observe::decisions;
+use blitz_io_observe::{counted, decisions};
 
 use crate::job_ref::JobRef;
 use crate::registry::{Handlers, Registry};
@@ -128,18 +128,26 @@ pub(crate) fn global() -> &'static Arc<Registry> {
     })
 }
 
-/// Lets the simulation choose one of several alternatives.
-fn choose(of: usize) -> usize {
+/// Lets the simulation choose one of several alternatives. `text` says what one means that is not 0.
+fn choose(of: usize, text: impl FnOnce(usize) -> String) -> usize {
     if of < 2 {
         return 0;
     }
-    decisions::job(of as u32) as usize
+    decisions::meaning(
+        || decisions::job(of as u32) as usize,
+        |&choice| text(choice),
+    )
 }
 
 /// Returns a worker: alternative 0 is this one.
 fn choose_worker(registry: &Registry, first: usize) -> usize {
     let threads = registry.num_threads();
-    (first + choose(threads)) % threads
+    let other = |by| (first + by) % threads;
+    let text = |by| {
+        let worker = other(by);
+        format!("worker {worker} of the fork-join pool runs a job, not worker {first}")
+    };
+    other(choose(threads, text))
 }
 
 /// Returns another worker than this one, if there is one.
@@ -148,7 +156,10 @@ fn choose_other(registry: &Registry, than: usize) -> usize {
     if others == 0 {
         return than;
     }
-    (than + 1 + choose(others)) % registry.num_threads()
+    let other = |by| (than + 1 + by) % registry.num_threads();
+    other(choose(others, |by| {
+        format!("worker {} of the fork-join pool steals a job", other(by))
+    }))
 }
 
 /// Runs `op` on a worker of this pool: the current one, or else one that the simulation decides.
@@ -207,7 +218,14 @@ fn take(number: u64) -> Option<Pending> {
 /// Takes one of the jobs for which `is_one` returns `true`: the newest one, or another one that the simulation decides.
 fn take_one(threads: usize, is_one: impl Fn(&Pending) -> bool) -> Option<Pending> {
     let count = PENDING.with_borrow(|list| list.iter().filter(|pending| is_one(pending)).count());
-    let choice = if threads == 1 { 0 } else { choose(count) };
+    let choice = if threads == 1 {
+        0
+    } else {
+        choose(count, |newer| {
+            let newer = counted(newer as u64, "newer job");
+            format!("a job of the fork-join pool runs before {newer}")
+        })
+    };
     PENDING.with_borrow_mut(|list| {
         let found = list.iter().enumerate().rev();
         let mut found = found.filter(|(_, pending)| is_one(pending));
@@ -238,7 +256,10 @@ where
 {
     let (registry, index) = (worker.registry(), worker.index());
     // The second one is not stolen, or stolen and first, or stolen and last.
-    let choice = choose(registry.num_threads().min(2) * 2 - 1);
+    let choice = choose(registry.num_threads().min(2) * 2 - 1, |choice| {
+        let order = if choice == 1 { "before" } else { "after" };
+        format!("the second closure of a `join` is stolen, and runs {order} the first one")
+    });
     let thief = match choice {
         0 => index,
         _ => choose_other(registry, index),

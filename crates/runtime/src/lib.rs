@@ -36,7 +36,7 @@ pub mod kernel;
 #[cfg(not(loom))]
 pub use api::*;
 #[doc(hidden)]
-pub use kernel::context::random as thread_rng_n;
+pub use kernel::context::thread_rng_n;
 
 /// Primitives for tasks, beside those of `blitz_io_sync`.
 pub mod sync {

@@ -57,7 +57,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use blitz_io_inspect::OwnStack;
-use blitz_io_observe::decisions::{Decider, Idle, Next, Note, WORKERS};
+use blitz_io_observe::decisions::{Decider, Idle, Next, Note, WORKERS, number_of_child};
 use blitz_io_observe::{Kind, trace};
 use blitz_io_runtime::internals::abort_tasks;
 
@@ -107,6 +107,8 @@ pub(super) struct Run {
     network_first: Cell<bool>,
     /// A decision moves the clock to the next timer although a task is ready.
     moves_early: Cell<bool>,
+    /// The moment of that decision, until the next task is ready.
+    early_timer: Cell<Option<Moment>>,
     /// The run is over. The future of `block_on` is ready then.
     over: Cell<bool>,
     /// The reason why it has failed: the first one.
@@ -149,6 +151,7 @@ impl Run {
             properties: Rc::default(),
             network_first: Cell::new(false),
             moves_early: Cell::new(false),
+            early_timer: Cell::new(None),
             over: Cell::new(false),
             cause: RefCell::new(None),
             main_ended: Cell::new(false),
@@ -365,6 +368,35 @@ impl Run {
         });
     }
 
+    /// The order of the run differs from the plain one in this way, which is not a task that runs instead of another one.
+    #[cold]
+    fn note_order(&self, text: impl FnOnce() -> String) {
+        let drawn = &mut self.notes.borrow_mut().drawn;
+        drawn.add(self.moment(), None, text);
+    }
+
+    /// A timer has fired early, if a decision has moved the clock. `woken`: the first task that has become ready by that.
+    #[inline]
+    fn note_early_timer(&self, state: &mut State, woken: Option<u32>) {
+        if self.limits.explains {
+            if let Some(moment) = self.early_timer.take() {
+                self.add_early_timer(state, moment, woken);
+            }
+        }
+    }
+
+    #[cold]
+    fn add_early_timer(&self, state: &mut State, moment: Moment, woken: Option<u32>) {
+        let whose = woken.map_or(String::new(), |task| format!(" of task {}", task + 1));
+        // Without one, all hosts with ready tasks are paused.
+        let ready = (state.find_runnable() > 0).then(|| state.lists.ready[state.index(0)]);
+        let although = ready.map_or(String::new(), |task| {
+            format!(" although task {} is ready", task + 1)
+        });
+        let drawn = &mut self.notes.borrow_mut().drawn;
+        drawn.add(moment, None, || format!("a timer{whose} fires{although}"));
+    }
+
     /// The current code has drawn a random number that is not the harmless one.
     #[cold]
     fn note_drawn(&self, state: &State, does: impl FnOnce() -> String) {
@@ -458,7 +490,11 @@ impl Run {
 
     /// Decides whether the network delivers before the timers that are due at the same moment.
     fn is_network_first(&self) -> bool {
-        self.state.borrow_mut().decide(What::Network, 2) == 1
+        let is_first = self.state.borrow_mut().decide(What::Network, 2) == 1;
+        if self.limits.explains && is_first {
+            self.note_order(|| "a packet arrives before a timer that is due, too".to_owned());
+        }
+        is_first
     }
 
     /// Lets the network deliver what is due, unless a timer is due as well and comes first.
@@ -502,6 +538,7 @@ impl Decider for Run {
     fn ready(&self, task: u64) {
         let state = &mut *self.state.borrow_mut();
         let task = state.index_of(task);
+        self.note_early_timer(state, Some(task));
         state.lists.ready.push(task);
         state.members.is_ready(task, state.member);
         let yields = task == state.current && state.preset.is_none();
@@ -511,6 +548,7 @@ impl Decider for Run {
     #[inline]
     fn next(&self, has_timer: bool) -> Next {
         let state = &mut *self.state.borrow_mut();
+        self.note_early_timer(state, None);
         let index = match state.preset.take() {
             Some(index) => index,
             None => {
@@ -521,6 +559,7 @@ impl Decider for Run {
                 let may_move = has_timer && self.limits.early_timers;
                 if may_move && state.decide(What::Timer, 2) == 1 {
                     self.moves_early.set(true);
+                    self.early_timer.set(Some(self.moment()));
                     return Next::Advance;
                 }
                 match state.select() {
@@ -574,10 +613,12 @@ impl Decider for Run {
         choice != 0
     }
 
-    fn passes_to_sibling(&self) -> bool {
+    fn passes_to_sibling(&self, child: u64) -> bool {
         let state = &mut *self.state.borrow_mut();
         let passes = state.decide(What::Value, 2) == 1;
         if self.limits.explains && passes {
+            let child = number_of_child(child).unwrap_or(child);
+            self.note_order(|| format!("another child of the scope preempts child {child}"));
             state.last_steps.preempted();
         }
         passes
@@ -705,12 +746,20 @@ impl Decider for Run {
         let known = state.worker;
         known.unwrap_or_else(|| {
             let number = state.decide(What::Worker, WORKERS as usize) as u32;
+            if self.limits.explains && number != 0 {
+                self.note_drawn(state, || format!("runs on worker {number}, not on 0"));
+            }
             *state.worker.insert(number)
         })
     }
 
     fn job(&self, of: u32) -> u32 {
-        self.state.borrow_mut().decide(What::Job, of as usize) as u32
+        let state = &mut *self.state.borrow_mut();
+        let choice = state.decide(What::Job, of as usize) as u32;
+        if self.limits.explains && choice != 0 {
+            self.note_drawn(state, || "runs a job of the fork-join pool".to_owned());
+        }
+        choice
     }
 
     fn run_later(&self, job: Box<dyn FnOnce()>) {

@@ -2,6 +2,7 @@
 
 mod attribute;
 mod counts;
+mod decisions;
 mod endings;
 mod events;
 mod failures;

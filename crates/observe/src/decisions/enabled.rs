@@ -26,8 +26,8 @@ thread_local! {
     static TOUCHED: Cell<u32> = const { Cell::new(0) };
     /// The operations of this poll.
     static OPERATIONS: Cell<Operations> = const { Cell::new(Operations::after(0)) };
-    /// The thread polls a child of a scope, and other children of that scope are ready.
-    static HAS_SIBLINGS: Cell<bool> = const { Cell::new(false) };
+    /// The id of the child of a scope that the thread polls, if other children of that scope are ready.
+    static HAS_SIBLINGS: Cell<Option<u64>> = const { Cell::new(None) };
     /// The ids of the children of scopes that the run has spawned, in their order.
     static CHILDREN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     /// The thread calls the system on purpose.
@@ -112,8 +112,29 @@ impl Operations {
 }
 
 /// The number of operations that a child of a scope has begun and not completed.
-#[derive(Debug, Default)]
-pub struct Unfinished(Cell<u32>);
+#[derive(Debug)]
+pub struct Unfinished {
+    count: Cell<u32>,
+    /// The id of the child.
+    child: u64,
+}
+
+impl Unfinished {
+    /// Returns those of the child with this id, which has begun none.
+    #[must_use]
+    pub const fn of_child(id: u64) -> Self {
+        Self {
+            count: Cell::new(0),
+            child: id,
+        }
+    }
+
+    /// Returns the number of the child among those of the run, or else its id.
+    #[must_use]
+    pub fn child(&self) -> u64 {
+        number_of_child(self.child).unwrap_or(self.child)
+    }
+}
 
 /// Resets the cells when it is dropped.
 struct Reset(Pointer, u32, Vec<u64>);
@@ -187,7 +208,9 @@ pub fn preempts(has_acted: bool) -> bool {
         OPERATIONS.set(operations);
         begins
             && (decider.preempts(TOUCHED.get())
-                || HAS_SIBLINGS.get() && decider.passes_to_sibling())
+                || HAS_SIBLINGS
+                    .get()
+                    .is_some_and(|child| decider.passes_to_sibling(child)))
     })
     .unwrap_or(false)
 }
@@ -209,17 +232,20 @@ pub fn has_begun() -> bool {
 /// returns `true` if an operation has been completed since the last one has begun.
 #[inline]
 pub fn poll_child(has_siblings: bool, of: &Unfinished, poll: impl FnOnce() -> bool) {
-    struct Reset(bool, Operations);
+    struct Reset(Option<u64>, Operations);
     impl Drop for Reset {
         fn drop(&mut self) {
             HAS_SIBLINGS.set(self.0);
             OPERATIONS.set(self.1);
         }
     }
-    let operations = OPERATIONS.replace(Operations::after(of.0.get()));
-    let _reset = Reset(HAS_SIBLINGS.replace(has_siblings), operations);
+    let operations = OPERATIONS.replace(Operations::after(of.count.get()));
+    let _reset = Reset(
+        HAS_SIBLINGS.replace(has_siblings.then_some(of.child)),
+        operations,
+    );
     let has_acted = poll();
-    of.0.set(OPERATIONS.get().unfinished(has_acted));
+    of.count.set(OPERATIONS.get().unfinished(has_acted));
 }
 
 /// The poll of a task has ended, and the task with it if `has_ended`. `has_acted`: it has completed an operation since the last

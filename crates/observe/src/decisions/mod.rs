@@ -143,8 +143,9 @@ pub trait Decider {
     /// the operation has the number `object` in this run; 0 if the object is not known.
     fn preempts(&self, object: u32) -> bool;
 
-    /// Returns `true` if another child of a scope is to run before the operation that the current one begins, in the same task.
-    fn passes_to_sibling(&self) -> bool {
+    /// Returns `true` if another child of a scope is to run before the operation that the child with this id begins, in the same
+    /// task.
+    fn passes_to_sibling(&self, _child: u64) -> bool {
         self.random(2) == 1
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blitz_io_observe::decisions::{happens, one_in, time_between};
+use blitz_io_observe::decisions::{happens, meaning, one_in, time_between};
 
 /// The settings of a simulated host's disk: how long its operations take, and how often they fail.
 ///
@@ -78,11 +78,17 @@ impl Disk {
     }
 
     pub(super) fn fails(&self) -> bool {
-        happens(self.errors)
+        meaning(
+            || happens(self.errors),
+            |_| "an operation of a disk fails".to_owned(),
+        )
     }
 
     pub(super) fn is_full(&self) -> bool {
-        happens(self.full)
+        meaning(
+            || happens(self.full),
+            |_| "a write finds the disk full".to_owned(),
+        )
     }
 
     /// Returns the settings of a disk that is in trouble.

@@ -114,7 +114,12 @@ fn write(disks: &mut Disks, host: u32, node: Id, at: u64, mut bytes: &[u8]) -> R
         return Err(Failure::Device);
     }
     if settings.is_full() {
-        if bytes.len() < 2 || decisions::random(2) != Some(1) {
+        let has_room = bytes.len() >= 2
+            && decisions::meaning(
+                || decisions::random(2) == Some(1),
+                |_| "the disk has room for the first half of a write".to_owned(),
+            );
+        if !has_room {
             return Err(Failure::Full);
         }
         bytes = &bytes[..bytes.len() / 2];

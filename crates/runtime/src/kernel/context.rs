@@ -16,6 +16,7 @@
 
 use std::cell::Cell;
 use std::mem;
+use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::thread;
 use std::thread::ThreadId;
@@ -267,7 +268,25 @@ pub fn with<R>(with: impl FnOnce(&Context) -> R) -> R {
     with(unsafe { &*context })
 }
 
-/// Returns a number below `below`, from this thread's sequence. (For `select!`, too.)
+/// Returns the number of the branch with which `select!` begins, of `branches`.
+#[inline]
+#[track_caller]
+pub fn thread_rng_n(branches: u32) -> u32 {
+    if !decisions::is_on() {
+        return with(|context| context.random(branches));
+    }
+    let place = Location::caller();
+    decisions::meaning(|| random(branches), |first| begins_with(*first, place))
+}
+
+/// Says with which branch `select!` begins, for the report of a simulation.
+#[cold]
+fn begins_with(first: u32, place: &Location<'_>) -> String {
+    let (file, line, branch) = (place.file(), place.line(), first + 1);
+    format!("`select!` at {file}:{line} begins with branch {branch}")
+}
+
+/// Returns a number below `below`, from this thread's sequence.
 #[inline]
 pub fn random(below: u32) -> u32 {
     if let Some(decided) = decisions::random(below) {

@@ -84,7 +84,7 @@ impl Child {
             aborted: AtomicBool::new(false),
             future: UnsafeCell::new(Some(future)),
             place: Cell::new(NEW),
-            unfinished: Unfinished::default(),
+            unfinished: Unfinished::of_child(id.as_u64()),
             state: ChildState::new(id.as_u64(), members),
         });
         if !child.push() {
@@ -200,8 +200,11 @@ impl Children<'_> {
         let mut ready = Ready(batch.collect());
         while !ready.0.is_empty() && !coop::is_preempting() {
             let count = u32::try_from(ready.0.len()).unwrap_or(u32::MAX);
-            let next = decisions::random(count).unwrap_or(0);
-            let child = ready.0.remove(next as usize);
+            let next = decisions::meaning(
+                || decisions::random(count).unwrap_or(0) as usize,
+                |&next| ready.order(next),
+            );
+            let child = ready.0.remove(next);
             let has_siblings = !ready.0.is_empty();
             decisions::poll_child(has_siblings, &child.unfinished, || {
                 self.poll_child(&child);
@@ -292,6 +295,14 @@ impl Drop for Batch {
 
 /// Children that are ready. Those that are left are put back.
 struct Ready(Vec<Arc<Child>>);
+
+impl Ready {
+    /// Says that the child with this index is polled before the first one.
+    fn order(&self, next: usize) -> String {
+        let [next, first] = [next, 0].map(|index| self.0[index].unfinished.child());
+        format!("child {next} is polled before child {first}")
+    }
+}
 
 impl Drop for Ready {
     fn drop(&mut self) {
