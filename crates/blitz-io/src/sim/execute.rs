@@ -4,12 +4,14 @@ use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
 use blitz_io_observe::decisions;
 use blitz_io_runtime::internals::restart;
 
 use super::events::Recorder;
 use super::failure::Cause;
+use super::fault_counts::FaultCounts;
 #[cfg(feature = "net")]
 use super::hosts;
 #[cfg(not(feature = "net"))]
@@ -84,6 +86,9 @@ pub(super) struct Executed {
     pub(super) chooser: Chooser,
     pub(super) lists: Lists,
     pub(super) steps: u64,
+    /// The simulated time.
+    pub(super) time: Duration,
+    pub(super) faults: FaultCounts,
     /// The entropy of the run, if it has used that; otherwise 0.
     pub(super) entropy: u32,
     /// The explanation of a failure. Only if the limits request one, it has more than what the code has asked of the system.
@@ -154,6 +159,8 @@ where
         chooser,
         lists,
         steps: run.steps(),
+        time: run.time(),
+        faults: run.take_faults(),
         entropy: run.system().used_entropy(),
         explained,
     };

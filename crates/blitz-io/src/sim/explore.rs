@@ -251,6 +251,7 @@ fn fail(
         trace,
         decisions: executed.lists.decisions.len(),
         steps: executed.steps,
+        time: executed.time,
         // A replay may go elsewhere.
         explained: executed.explained,
         test: std::thread::current().name().map(str::to_owned),
@@ -323,24 +324,31 @@ fn shorten(
     if !first.cause.as_ref().is_some_and(is_like) {
         return;
     }
-    let first = Candidate {
-        entropy: first.entropy,
-        taken: first.chooser.into_taken(),
-    };
+    let first = candidate(first);
     let mut best = failure.trace.clone();
+    let mut faults = first.faults.clone();
     let run = |tried: Tried<'_>| {
         let executed = once(&execution, Plan::of(tried), test);
         let fails = executed.cause.as_ref().is_some_and(is_like);
-        fails.then(|| {
+        // A fault is more than any number of other decisions. Without a decision before it, one may come that has not come so far.
+        let is_simpler = fails && executed.faults.is_within(&faults);
+        is_simpler.then(|| {
             best = executed.trace();
-            Candidate {
-                entropy: executed.entropy,
-                taken: executed.chooser.into_taken(),
-            }
+            faults = executed.faults.clone();
+            candidate(executed)
         })
     };
     failure.shrunk = shrink(first, run, is_time);
     failure.trace = best;
+}
+
+/// Returns what shrinking needs to know of a run.
+fn candidate(executed: Executed) -> Candidate {
+    Candidate {
+        entropy: executed.entropy,
+        faults: executed.faults,
+        taken: executed.chooser.into_taken(),
+    }
 }
 
 fn shrink_and_explain(failure: &mut Failure, settings: &Settings, test: &impl Runs) {

@@ -20,6 +20,12 @@ const NAMED: usize = 8;
 /// The line of a report about a test that no decisions repeat.
 const AGAIN: &str = "  no decisions repeat it: run the test again, and two runs with the same decisions are compared anew\n";
 
+/// The line of a report about a run that has not ended, while its clock has moved.
+const SOONER: &str =
+    "  `max_time = \"60s\"` ends it earlier, by simulated time, and a shorter run is also shrunk";
+/// The time in that line.
+const SHORT: Duration = Duration::from_secs(60);
+
 /// The reason why a run has failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -243,6 +249,8 @@ pub struct Failure {
     /// It is a replay of a trace, which has no seed and no schedule.
     pub(super) is_replay: bool,
     pub(super) steps: u64,
+    /// The simulated time.
+    pub(super) time: Duration,
     /// Number of decisions of the run.
     pub(super) decisions: usize,
     pub(super) trace: Trace,
@@ -369,6 +377,11 @@ impl Failure {
         }
     }
 
+    /// Returns `true` if the run was too long to be shortened, and its clock has moved by more than [`SOONER`] needs.
+    fn is_long(&self) -> bool {
+        self.shrunk == Shrunk::No && !self.is_replay && self.time > SHORT
+    }
+
     /// Returns a line about the run, which is about to be shortened.
     pub(super) fn announce(&mut self) -> String {
         let (runs, seed) = (self.runs, self.seed);
@@ -487,8 +500,17 @@ impl fmt::Display for Failure {
             Cause::Leak { .. } | Cause::LeakedSockets(_) => {
                 f.write_str("  to allow that: `allow_leaks = true`\n")?;
             }
-            Cause::Steps(_) => f.write_str("  to set this limit: `max_steps`\n")?,
-            Cause::Time(_) => f.write_str("  to set this limit: `max_time`\n")?,
+            Cause::Steps(_) => {
+                f.write_str(&self.explained.own_wait)?;
+                f.write_str("  to set this limit: `max_steps`\n")?;
+                if self.is_long() {
+                    writeln!(f, "{SOONER}")?;
+                }
+            }
+            Cause::Time(_) => {
+                f.write_str(&self.explained.own_wait)?;
+                f.write_str("  to set this limit: `max_time`\n")?;
+            }
             _ => {}
         }
         match self.variables() {

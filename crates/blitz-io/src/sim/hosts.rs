@@ -119,7 +119,9 @@ pub(super) fn injects(kind: &'static str, is_on: bool) {
 
 /// A blackout begins, which has just made so many hosts crash.
 pub(super) fn blackout(crashes: u32) {
-    current().run.with_notes(|notes, _| notes.blackout(crashes));
+    let hosts = current();
+    hosts.run.count_fault(Fault::Blackout);
+    hosts.run.with_notes(|notes, _| notes.blackout(crashes));
 }
 
 /// Calls `decide`, whose decisions are parts of this fault of [`Faults`](super::Faults).
@@ -168,6 +170,9 @@ impl Hosts {
     pub(super) fn note(&self, fault: Option<Fault>, of: &[u32], text: impl FnOnce() -> String) {
         let at = Location::caller();
         let injected = self.run.fault();
+        if let Some(fault) = fault {
+            self.run.count_fault(fault);
+        }
         self.run.with_notes(|notes, moment| {
             let text = text();
             if let (Some(_), Some(injected)) = (fault, injected) {

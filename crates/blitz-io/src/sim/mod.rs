@@ -126,6 +126,7 @@ mod events;
 mod execute;
 mod explore;
 mod failure;
+mod fault_counts;
 #[cfg(feature = "net")]
 mod faults;
 #[cfg(all(feature = "fs", feature = "net"))]

@@ -64,10 +64,13 @@ use blitz_io_runtime::internals::abort_tasks;
 use super::clock::Clock;
 use super::events::{Decided, End, PANICS, Shown, Step, Steps};
 use super::failure::{Cause, MOST};
+use super::fault_counts::FaultCounts;
 use super::members::{Member, Standing};
 #[cfg(feature = "net")]
 use super::members::{Members, Named};
 use super::network;
+#[cfg(feature = "net")]
+use super::notes::Fault;
 use super::notes::{Moment, Notes};
 use super::panics;
 use super::properties::Properties;
@@ -121,6 +124,9 @@ pub(super) struct Run {
     is_finished: Cell<bool>,
     /// The number in the run of the task that has failed.
     culprit: Cell<Option<u64>>,
+    faults: RefCell<FaultCounts>,
+    /// The last step of the test's own task.
+    own_step: Cell<Moment>,
     notes: RefCell<Notes>,
     steps: Cell<u64>,
     /// Number of times that no task was ready.
@@ -158,6 +164,8 @@ impl Run {
             timer_left: Cell::new(false),
             is_finished: Cell::new(false),
             culprit: Cell::new(None),
+            faults: RefCell::default(),
+            own_step: Cell::default(),
             notes: RefCell::default(),
             steps: Cell::new(0),
             idles: Cell::new(0),
@@ -254,6 +262,17 @@ impl Run {
         self.state.borrow().fault
     }
 
+    /// A fault begins.
+    #[cfg(feature = "net")]
+    pub(super) fn count_fault(&self, fault: Fault) {
+        self.faults.borrow_mut().add(fault);
+    }
+
+    /// Returns the number of faults so far.
+    pub(super) fn take_faults(&self) -> FaultCounts {
+        self.faults.take()
+    }
+
     /// The test's own task has ended, with this error if it has failed.
     pub(super) fn main_ended(&self, error: Option<String>) {
         self.main_ended.set(true);
@@ -332,6 +351,9 @@ impl Run {
     fn begin_step(&self, state: &mut State) {
         let number = Notes::step();
         let index = state.current as usize;
+        if index == 0 {
+            self.own_step.set(self.moment());
+        }
         if let Some(&task) = state.lists.tasks.get(index) {
             trace::noted(task, number, None);
         }
@@ -441,6 +463,7 @@ impl Run {
             notes: &self.notes.borrow(),
             culprit: self.culprit.get(),
             now: self.time.get(),
+            own_step: (!self.main_ended.get()).then(|| self.own_step.get()),
             lasting,
             shown: self.limits.shown,
             is_finished: self.is_finished.get(),

@@ -1,16 +1,18 @@
 //! Shortens the decisions of a run that fails.
 //!
-//! A failure with faults may need more than these. Then some runs in the plain order with other faults, or with other numbers, come
-//! first: one of them that fails, too, is much easier to shorten.
+//! A run never gets more faults of a kind: a decision that is left out may let one happen that has not happened before. So first all
+//! faults are left out. A failure with faults may need more than these. Then some runs in the plain order with fewer or other ones of
+//! these faults, or with other numbers, come first: one of them that fails, too, is much easier to shorten.
 //!
 //! Parts of the decisions are left out as long as the run still fails:
 //!
 //! 1. All orders. Often a fault alone is enough.
 //! 2. All kinds of faults of [`Faults`](super::Faults) but one.
-//! 3. Whole kinds of faults, and all numbers that tasks have drawn, such as the latencies of packets.
-//! 4. Large blocks of decisions, which are those of some time.
-//! 5. All of one [`Source`](super::schedule::Source) of events, such as one fault, or the numbers that one task has drawn.
-//! 6. Small blocks and single decisions.
+//! 3. Faults.
+//! 4. Whole kinds of faults, and all numbers that tasks have drawn, such as the latencies of packets.
+//! 5. Large blocks of decisions, which are those of some time.
+//! 6. All of one [`Source`](super::schedule::Source) of events, such as one fault, or the numbers that one task has drawn.
+//! 7. Small blocks and single decisions.
 //!
 //! From the third on, first halves are left out, then smaller parts (delta debugging: Zeller and Hildebrandt, 2002).
 //!
@@ -24,6 +26,7 @@
 //! A decision is known by its source and its number among those of the source. So a fault stays the same one if the run
 //! without an earlier one has fewer steps. The number of runs is limited, and of a search with a time limit also their time.
 
+use super::fault_counts::FaultCounts;
 use super::schedule::{Draw, Group, Taken};
 
 /// The largest number of runs.
@@ -47,6 +50,8 @@ pub(super) struct Candidate {
     pub(super) taken: Vec<Taken>,
     /// The seed of the system's random numbers.
     pub(super) entropy: u32,
+    /// The faults of the run that has had these decisions.
+    pub(super) faults: FaultCounts,
 }
 
 /// A run that the search tries.
@@ -69,7 +74,7 @@ pub(super) enum Shrunk {
 }
 
 /// The search for a shorter candidate. `F` runs one: if the run fails as it should, it returns the decisions that the run has
-/// taken, which are some of the candidate's, and the entropy that it has used. `T` returns `false` if there is no time for another run.
+/// taken, which are some of the candidate's, its faults, which are no more, and the entropy that it has used. `T` returns `false` if there is no time for another run.
 struct Search<F, T> {
     best: Candidate,
     runs: u32,
@@ -79,6 +84,11 @@ struct Search<F, T> {
 
 /// The limit of runs, or that of time, has been reached.
 struct Stopped;
+
+/// Returns `true` for a decision about a fault of [`Faults`](super::Faults).
+fn is_of_faults(taken: &Taken) -> bool {
+    taken.source.group().is_some_and(Group::is_of_faults)
+}
 
 /// Shortens `best`, with which the run fails. `fails` keeps the best one: each with which it succeeds is shorter. `is_time` returns
 /// `false` if there is no time for another run.
@@ -102,7 +112,9 @@ pub(super) fn shrink(
 impl<F: FnMut(Tried<'_>) -> Option<Candidate>, T: Fn() -> bool> Search<F, T> {
     /// Simplifies until nothing changes.
     fn run(&mut self) -> Result<(), Stopped> {
-        self.draw_faults()?;
+        if !self.keep(|taken| !is_of_faults(taken))? {
+            self.draw_faults()?;
+        }
         loop {
             let before = self.best.clone();
             self.simplify()?;
@@ -122,6 +134,7 @@ impl<F: FnMut(Tried<'_>) -> Option<Candidate>, T: Fn() -> bool> Search<F, T> {
         }
         self.keep(|taken| !taken.source.is_order())?;
         self.look_for_one_kind()?;
+        self.leave_out(|taken| is_of_faults(taken).then_some(taken.source))?;
         self.leave_out(|taken| taken.source.group())?;
         self.leave_out_blocks(self.best.taken.len() / LARGE)?;
         self.leave_out(|taken| Some(taken.source).filter(|source| !source.is_order()))?;
@@ -133,20 +146,28 @@ impl<F: FnMut(Tried<'_>) -> Option<Candidate>, T: Fn() -> bool> Search<F, T> {
     /// Looks for a failure by faults alone, if the present one needs orders or numbers that tasks have drawn. Without one of these, a
     /// test of several hosts does something else from there on. So few can be left out of hundreds, and other faults may need none of them.
     fn draw_faults(&mut self) -> Result<(), Stopped> {
-        let of_faults = |taken: &Taken| taken.source.group().is_some_and(Group::is_of_faults);
-        if !self.best.taken.iter().any(of_faults) {
+        if self.best.faults.is_empty() || !self.best.taken.iter().any(is_of_faults) {
             return Ok(());
         }
-        if self.keep(of_faults)? {
+        if self.keep(is_of_faults)? {
             return Ok(());
         }
         let first = self.best.clone();
-        // Other faults without numbers of tasks are the simplest failure. With such numbers, the present faults are likelier to fail again.
-        for (faults, has_values) in [(None, false), (Some(&first.taken[..]), true), (None, true)] {
+        let present = &first.taken[..];
+        // Numbers of tasks without a fault are the simplest failure, and then other faults without such numbers. With them, the present
+        // faults are likelier to fail again.
+        let draws = [
+            (&[][..], false, true),
+            (present, true, false),
+            (present, false, true),
+            (present, true, true),
+        ];
+        for (faults, draws_faults, has_values) in draws {
             for seed in 0..u64::from(DRAWN) {
                 let draw = Draw {
                     seed,
                     faults,
+                    draws_faults,
                     has_values,
                 };
                 if self.attempt(Tried::Drawn(draw))? {
@@ -325,6 +346,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::sim::notes::Fault;
     use crate::sim::schedule::Source;
 
     fn order(number: u32, choice: u32) -> Taken {
@@ -353,13 +375,25 @@ mod tests {
         }
     }
 
+    fn candidate(taken: Vec<Taken>, entropy: u32) -> Candidate {
+        let mut faults = FaultCounts::default();
+        if taken.iter().any(is_of_faults) {
+            faults.add(Fault::Crash);
+        }
+        Candidate {
+            taken,
+            entropy,
+            faults,
+        }
+    }
+
     /// Returns the shortest candidate, the number of runs, and how far it is shortened.
     fn shrunk(
         taken: Vec<Taken>,
         entropy: u32,
         fails: impl Fn(&Candidate) -> bool,
     ) -> (Candidate, u32, Shrunk) {
-        let mut best = Candidate { taken, entropy };
+        let mut best = candidate(taken, entropy);
         let mut runs = 0;
         let first = best.clone();
         let run = |tried: Tried<'_>| {
@@ -489,7 +523,7 @@ mod tests {
     fn no_run_begins_when_the_time_is_over() {
         let left = Cell::new(7);
         let taken = (0..5_000).map(|at| order(at, 1)).collect();
-        let best = Candidate { taken, entropy: 0 };
+        let best = candidate(taken, 0);
         let run = |_: Tried<'_>| {
             left.set(left.get() - 1);
             None

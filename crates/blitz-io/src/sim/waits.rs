@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use blitz_io_inspect::trace::{Began, DISK, Known, MADE, OTHER_OPERATION, Recording, Words};
 use blitz_io_inspect::{
-    Certainty, Finding, Snapshot, Task, Wait, Waiter, findings, renumber, report_of_failure,
-    short_place, snapshot_of_tasks,
+    Certainty, Finding, Snapshot, Task, Wait, Waiter, findings, of_target, renumber,
+    report_of_failure, short_place, snapshot_of_tasks,
 };
 use blitz_io_observe::{ThreadId, trace};
 
 use super::events::{
     LastEvents, Shown, Steps, TEST, alike_last, at_faults, each_once, first_panic, group, in_turns,
-    name, only_accepts, that_used_the_same,
+    name, of_moment, only_accepts, that_used_the_same,
 };
 use super::failure::Cause;
 use super::members::Members;
-use super::notes::Notes;
+use super::notes::{Moment, Notes};
 use super::places::{is_internal, is_of_files, is_of_hosts};
 
 /// Scopes within scopes are followed so far.
@@ -32,6 +32,8 @@ pub(super) struct Explained {
     pub(super) findings: Vec<Finding>,
     /// The name of the task that has failed, if one has.
     pub(super) culprit: Option<String>,
+    /// How long the test's own task has waited, and for what, in a line.
+    pub(super) own_wait: String,
     /// The findings and waits, in words.
     pub(super) waits: String,
     /// The last events of the tasks that are involved.
@@ -68,6 +70,8 @@ pub(super) struct AtFailure<'a> {
     pub(super) culprit: Option<u64>,
     /// The simulated time.
     pub(super) now: Duration,
+    /// The last step of the test's own task; `None` if that has ended.
+    pub(super) own_step: Option<Moment>,
     /// The faults that have not ended, in words.
     pub(super) lasting: &'a [String],
     pub(super) shown: Shown,
@@ -180,12 +184,27 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     };
     Explained {
         faults: of.notes.faults(of.lasting),
+        own_wait: own_wait(of, &snapshot),
         culprit,
         waits: report_of_failure(&snapshot, &findings),
         events: last_events.describe(),
         findings,
         system: String::new(),
         compared,
+    }
+}
+
+/// Says since when the test's own task has waited, and for what: that is why the run does not end. Empty if it does not wait.
+fn own_wait(of: &AtFailure<'_>, snapshot: &Snapshot) -> String {
+    let mut waits = snapshot.waits.iter();
+    let own = waits.find(|wait| wait.waiter == Waiter::Task(TEST));
+    match (own, of.own_step) {
+        (Some(wait), Some(since)) => format!(
+            "  the test has waited since {} for {}\n",
+            of_moment(since),
+            of_target(snapshot, wait)
+        ),
+        _ => String::new(),
     }
 }
 

@@ -146,7 +146,8 @@ pub(super) fn line(text: &mut String, moment: Option<Moment>, what: &str) {
     };
 }
 
-fn of_moment(Moment { step, at }: Moment) -> String {
+/// Returns a moment in words.
+pub(in crate::sim) fn of_moment(Moment { step, at }: Moment) -> String {
     // Random latencies have more digits than a reader needs.
     let at = at - Duration::from_nanos(u64::from(at.subsec_nanos() % 1_000));
     if at.is_zero() {

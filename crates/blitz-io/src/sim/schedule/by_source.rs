@@ -1,6 +1,6 @@
 //! The decisions of a run by their sources, for the search for a shorter failure.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::random::Random;
 use super::replay::Replay;
@@ -73,8 +73,10 @@ pub(in crate::sim) struct Taken {
 /// The random numbers of a run that are drawn anew.
 pub(in crate::sim) struct Draw<'a> {
     pub(in crate::sim) seed: u64,
-    /// The decisions whose faults the run has; `None` if it draws faults.
-    pub(in crate::sim) faults: Option<&'a [Taken]>,
+    /// The decisions whose faults the run has.
+    pub(in crate::sim) faults: &'a [Taken],
+    /// The run draws these faults anew, so that it has fewer, or others of their kinds.
+    pub(in crate::sim) draws_faults: bool,
     /// Tasks draw numbers, too, such as the latencies of packets. Otherwise these are the harmless ones.
     pub(in crate::sim) has_values: bool,
 }
@@ -89,18 +91,37 @@ enum Given {
 /// Draws random numbers, and takes the plain order of all tasks.
 struct Drawing {
     random: Random,
-    /// The decisions of the faults, unless they are drawn.
-    faults: Option<HashMap<(Source, u32), u32>>,
+    faults: Faults,
     has_values: bool,
 }
 
 impl Drawing {
     fn choose(&mut self, choice: &Choice<'_>, source: Source, number: u32) -> u32 {
         match (source, &self.faults) {
-            (Source::Fault(_), Some(given)) => chosen(given, source, number, choice),
-            (Source::Fault(_), None) => self.random.choose(choice.what, choice.of),
+            (Source::Fault(_), Faults::Given(given)) => chosen(given, source, number, choice),
+            (Source::Fault(_), Faults::Drawn(known)) if known.contains(&source) => {
+                self.random.choose(choice.what, choice.of)
+            }
             (Source::Value(_), _) if self.has_values => self.random.choose(choice.what, choice.of),
             _ => 0,
+        }
+    }
+}
+
+/// The faults of a run with random numbers of its own.
+enum Faults {
+    /// Those with these decisions.
+    Given(HashMap<(Source, u32), u32>),
+    /// Those with these sources, whose decisions are drawn.
+    Drawn(HashSet<Source>),
+}
+
+impl Faults {
+    fn of(draw: &Draw<'_>) -> Self {
+        if draw.draws_faults {
+            Self::Drawn(draw.faults.iter().map(|taken| taken.source).collect())
+        } else {
+            Self::Given(by_number(draw.faults))
         }
     }
 }
@@ -150,7 +171,7 @@ impl BySource {
     pub(super) fn draw(draw: &Draw<'_>) -> Self {
         Self::new(Given::Drawn(Drawing {
             random: Random::new(draw.seed),
-            faults: draw.faults.map(by_number),
+            faults: Faults::of(draw),
             has_values: draw.has_values,
         }))
     }

@@ -1,7 +1,7 @@
 //! Shrunk failures of tests with faults.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
@@ -79,4 +79,44 @@ fn a_failure_has_only_the_faults_that_it_needs() {
         assert_eq!(begun, 1, "{faults}");
         assert!(failure.trace().len() < 15, "{text}");
     }
+}
+
+/// Fails after a crash, and if each task begins before the one that was spawned before it.
+async fn fails_by_a_crash_or_an_order() {
+    let starts = Arc::new(AtomicU32::new(0));
+    let kept = starts.clone();
+    sim::host("host", move |_me| {
+        kept.fetch_add(1, SeqCst);
+        std::future::pending::<()>()
+    });
+    let short = Duration::from_secs(2);
+    sim::inject(Faults::new().crashes().length(short, short).until(short));
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let tasks = [0, 1, 2, 3].map(|number| {
+        let order = order.clone();
+        blitz_io::spawn(async move { order.lock().unwrap().push(number) })
+    });
+    for task in tasks {
+        task.await.unwrap();
+    }
+    sleep(3 * short).await;
+    let is_reversed = *order.lock().unwrap() == [3, 2, 1, 0];
+    assert!(starts.load(SeqCst) == 1 && !is_reversed, "on purpose");
+}
+
+#[test]
+fn a_shorter_failure_has_no_more_faults() {
+    let mut without = 0;
+    for seed in 0..100 {
+        let one = Builder::new().seed(seed).seeds(1);
+        let found = one.clone().shrink(false);
+        let Err(found) = found.check(fails_by_a_crash_or_an_order) else {
+            continue;
+        };
+        let shorter = one.check(fails_by_a_crash_or_an_order).unwrap_err();
+        let crashes = |failure: &sim::Failure| count(failure.faults(), " crash");
+        assert!(crashes(&shorter) <= crashes(&found), "{found}\n{shorter}");
+        without += u32::from(crashes(&found) == 0);
+    }
+    assert!(without > 0);
 }

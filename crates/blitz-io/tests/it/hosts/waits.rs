@@ -7,7 +7,7 @@ use blitz_io::inspect::Certainty;
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
 use blitz_io::net::{TcpListener, TcpStream, UdpSocket};
 use blitz_io::sim::{self, Builder, Cause, Failure};
-use blitz_io::sync::Mutex;
+use blitz_io::sync::{Mutex, oneshot};
 use blitz_io::time::sleep;
 
 /// Returns the text of a failure, without the breaks of its lines.
@@ -120,4 +120,28 @@ fn a_report_names_what_a_writer_waits_for() {
     let text = words(&builder.check(test).unwrap_err());
     let expected = "socket (connect to tcp 10.0.0.2:80 (host server))";
     assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_run_that_does_not_end_says_since_when_the_test_waits() {
+    let failure = Builder::new()
+        .max_steps(2_000)
+        .shrink(false)
+        .check(|| async {
+            sim::host("ticker", |_me| async {
+                loop {
+                    sleep(Duration::from_millis(100)).await;
+                }
+            });
+            let (sender, answer) = oneshot::channel::<u32>();
+            sleep(Duration::from_secs(1)).await;
+            _ = answer.await;
+            drop(sender);
+        })
+        .unwrap_err();
+    let text = failure.to_string();
+    let has = |what: &str| assert!(text.contains(what), "`{what}`: {text}");
+    has("\n  the test has waited since step ");
+    has(", 1s for oneshot::Receiver #1\n");
+    has("\n  `max_time = \"60s\"` ends it earlier, ");
 }
