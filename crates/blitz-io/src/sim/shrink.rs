@@ -73,8 +73,9 @@ pub(super) enum Shrunk {
     Partly { runs: u32 },
 }
 
-/// The search for a shorter candidate. `F` runs one: if the run fails as it should, it returns the decisions that the run has
-/// taken, which are some of the candidate's, its faults, which are no more, and the entropy that it has used. `T` returns `false` if there is no time for another run.
+/// The search for a shorter candidate. `F` runs one. If the run fails as it should, `F` returns the decisions that the run has
+/// taken, the entropy that it has used, and its faults. The decisions are some of the candidate's, and the faults are no more than
+/// before. `T` returns `false` if there is no time for another run.
 struct Search<F, T> {
     best: Candidate,
     runs: u32,

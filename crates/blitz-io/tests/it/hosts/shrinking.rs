@@ -81,7 +81,7 @@ fn a_failure_has_only_the_faults_that_it_needs() {
     }
 }
 
-/// Fails after a crash, and if each task begins before the one that was spawned before it.
+/// Fails after a crash, and if the tasks begin in the reverse order of their spawns.
 async fn fails_by_a_crash_or_an_order() {
     let starts = Arc::new(AtomicU32::new(0));
     let kept = starts.clone();
