@@ -89,7 +89,8 @@ fn the_fault_that_matters_is_in_the_first_lines() {
         let (kinds, _) = kinds
             .and_then(|(_, rest)| rest.split_once(';'))
             .expect(&text);
-        assert!(kinds != "none" && !kinds.contains(','), "{text}");
+        // A kind that the found run has not had is never added, so one alone may not be enough.
+        assert!(kinds != "none" && kinds.split(',').count() <= 2, "{text}");
         // The list of decisions names the fault and its end, and the task that has failed is the first.
         let mut lines = text.lines().take(40);
         let mut has =
