@@ -182,7 +182,7 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | argument | meaning |
 /// |---|---|
 /// | `seed = N` | the seed of the first run; by default 0 |
-/// | `seeds = N` | the number of runs, at least 1; by default 1,000 |
+/// | `seeds = N` | the number of runs, at least 1; by default 1,000, and with `schedule = "exhaustive"` as many as there are orders |
 /// | `time = "10m"` | the time after which no run begins, by the system's clock, in place of a number of runs, but one run is always made; then `schedule` is `guided` by default |
 /// | `schedule = "…"` | `portfolio` (the default), `random`, `round-robin`, `pct:3`, `pos`, `surw`, `guided`, `exhaustive`, or `exhaustive:2` |
 /// | `max_steps = N` | the number of steps after which a run counts as endless; by default a million |

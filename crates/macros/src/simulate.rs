@@ -145,11 +145,12 @@ impl Arguments {
                 SCHEDULE
             })});
         }
+        // The time alone is the limit, if there is no number of runs. A search of all orders has none.
+        let is_limited = self.given.iter().any(|argument| argument == "seeds");
+        if !is_limited && (self.time.is_some() || self.tries_all()) {
+            calls.extend(quote!(.seeds(::core::primitive::u64::MAX)));
+        }
         if let Some(time) = self.time {
-            // The time alone is the limit, if there is no number of runs.
-            if !self.given.iter().any(|argument| argument == "seeds") {
-                calls.extend(quote!(.seeds(::core::primitive::u64::MAX)));
-            }
             // A search that may take long learns from its runs. With threads, none does.
             if self.schedule.is_none() && !self.threads {
                 calls.extend(quote!(.schedule(#krate::sim::Schedule::Guided)));
@@ -160,6 +161,12 @@ impl Arguments {
             calls.extend(quote!(.max_time(::core::time::Duration::from_millis(#time))));
         }
         calls
+    }
+
+    /// Returns `true` if the test runs in all orders of its tasks. Threads have too many.
+    fn tries_all(&self) -> bool {
+        let schedule = self.schedule.as_ref().map(LitStr::value);
+        !self.threads && schedule.is_some_and(|schedule| schedule.starts_with("exhaustive"))
     }
 
     fn add(&mut self, meta: &Meta) -> Result<()> {
@@ -211,7 +218,8 @@ impl Arguments {
             (_, Some((_, Value::Bool)), _) => {
                 return Err(Error::new_spanned(lit, text::not_a("bool", &argument)));
             }
-            ("schedule" | "time" | "max_time" | "crate", ..) => {
+            ("time" | "max_time", ..) => return Err(not_a_time(&argument, lit)),
+            ("schedule" | "crate", ..) => {
                 return Err(Error::new_spanned(lit, text::not_a("string", &argument)));
             }
             _ => return Err(Error::new_spanned(name, text::unknown_of_sim(&argument))),
@@ -246,7 +254,13 @@ fn millis(argument: &str, text: &LitStr) -> Result<u64> {
     let count = count.and_then(|count| count.parse::<u64>().ok());
     count
         .and_then(|count| count.checked_mul(millis))
-        .ok_or_else(|| Error::new_spanned(text, text::not_a_time(argument, &value)))
+        .ok_or_else(|| not_a_time(argument, text))
+}
+
+/// Returns the error about a value that is no time.
+fn not_a_time(argument: &str, value: &impl ToTokens) -> Error {
+    let source = value.to_token_stream().to_string();
+    Error::new_spanned(value, text::not_a_time(argument, &source))
 }
 
 fn expand(around: Around, arguments: Arguments, mut function: Function) -> TokenStream {
@@ -363,6 +377,19 @@ mod tests {
             text.contains(limit) && !text.contains("MAX") && !text.contains("Guided"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn all_orders_have_no_limit() {
+        let has_limit = |arguments: &str| {
+            let text = expanded(arguments, "async fn some() {}");
+            !text.contains(".seeds(::core::primitive::u64::MAX)")
+        };
+        assert!(!has_limit("schedule = \"exhaustive\""));
+        assert!(!has_limit("schedule = \"exhaustive:2\""));
+        assert!(has_limit("schedule = \"exhaustive\", seeds = 9"));
+        assert!(has_limit("schedule = \"exhaustive\", threads = \"all\""));
+        assert!(has_limit("schedule = \"pos\""));
     }
 
     #[test]
@@ -488,8 +515,11 @@ mod tests {
             ("schedule = \"pct\"", "Theschedulesare"),
             ("schedule = \"pct:x\"", "Theschedulesare"),
             ("schedule = \"pos:3\"", "Theschedulesare"),
-            ("time = 3", "asstring"),
-            ("max_time = 10", "asstring"),
+            (
+                "time = 10",
+                "valueof`time`asatime:10.Atimeisatextwithanumberofseconds",
+            ),
+            ("max_time = true", "valueof`max_time`asatime:true."),
             ("time = \"10x\"", "valueof`time`asatime:\\\"10x\\\""),
             ("max_time = \"\"", "valueof`max_time`asatime:\\\"\\\""),
             ("threads = \"all\", max_time = \"10s\"", "max_time"),

@@ -53,10 +53,11 @@ pub(crate) fn not_an_integer(argument: &str, why: &syn::Error) -> String {
     format!("Failed to parse value of `{argument}` as integer: {why}")
 }
 
+/// Returns the message for a value that is no time. `value`: its source.
 pub(crate) fn not_a_time(argument: &str, value: &str) -> String {
     format!(
-        "Failed to parse value of `{argument}` as a time: \"{value}\". \
-         A time is a number of seconds, or a number with `ms`, `s`, `m` or `h`, such as \"10m\"."
+        "Failed to parse value of `{argument}` as a time: {value}. \
+         A time is a text with a number of seconds, or a number with `ms`, `s`, `m` or `h`, such as \"10m\"."
     )
 }
 

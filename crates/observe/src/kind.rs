@@ -126,6 +126,10 @@ impl Kind {
     }
 }
 
+/// Around the number of an [`Origin`](crate::Origin) in the text of a [`Note`](crate::decisions::Note): a report has the number of the
+/// object in its events there. It is the control character SUB.
+pub const SUBSTITUTE: char = '\u{1a}';
+
 /// The kind of a wait for a socket, in a snapshot. Any other wait for a descriptor has the name of a [`Kind`],
 /// or names the object of the wait.
 pub const SOCKET: &str = "socket";

@@ -96,7 +96,7 @@ mod thread_id;
 pub use called_at::CalledAt;
 #[doc(hidden)]
 pub use counted::counted;
-pub use kind::{EndedBy, Hands, Kind, Mode, SOCKET, Semantics};
+pub use kind::{EndedBy, Hands, Kind, Mode, SOCKET, SUBSTITUTE, Semantics};
 pub use observed::{Observed, Waiting};
 pub use records::*;
 pub use resource::{IS_TRACED, Late, Operation, Resource, Sort, TaskSpan, WakerEvent};

@@ -1,12 +1,14 @@
 //! `Builder`: the settings of a simulation.
 
 use std::future::Future;
+use std::io::{self, Write};
 use std::num::NonZero;
 use std::str::FromStr;
 use std::time::Duration;
 
 use blitz_io_observe::counted;
 
+use super::environment;
 use super::events;
 use super::explore;
 use super::failure::Failure;
@@ -83,9 +85,10 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// If the value of such a variable is not of this form.
+    /// If the value of such a variable is not of this form. Of a variable `BLITZ_SIM_…` that is none of these, the test prints that.
     #[track_caller]
     pub fn from_env(mut self) -> Self {
+        environment::warn_of_unknown();
         let seed = variable("BLITZ_SIM_SEED", SEED);
         let seeds = variable::<NonZero<u64>>("BLITZ_SIM_SEEDS", SEEDS);
         let time = variable("BLITZ_SIM_TIME", TIME);
@@ -380,6 +383,11 @@ fn passed(settings: &Settings, checked: Result<Report, Box<Failure>>) -> Report 
             panic!("{failure}")
         }
     };
+    if settings.checks_trace {
+        // Past the harness, which hides what a test that passes prints.
+        let text = "one run only, that of the trace in BLITZ_SIM_TRACE: it passes";
+        _ = writeln!(io::stderr(), "{text}");
+    }
     // A replay reaches one state only, although the test may reach all.
     let is_search = settings.trace.is_none() && settings.seeds > 1;
     if let Some(orders) = orders(settings.schedule, &report).filter(|_| is_search) {

@@ -22,6 +22,9 @@ const SHRINKABLE: u64 = 100_000;
 /// A shorter failure may have this many times the steps of the first one.
 const LONGER: u64 = 10;
 
+/// A search of all orders says after each such number of runs that it goes on.
+const NOTED: u64 = 100_000;
+
 /// What one run leaves to the next ones.
 #[derive(Default)]
 struct Earlier {
@@ -155,8 +158,21 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
             );
             break;
         }
+        if let Some(note) = goes_on(settings, report.runs) {
+            _ = writeln!(io::stderr(), "{note}");
+        }
     }
     Ok(report)
+}
+
+/// Says that a search of all orders goes on, after each of these numbers of runs: it may have no limit.
+fn goes_on(settings: &Settings, runs: u64) -> Option<String> {
+    let is_exhaustive = matches!(settings.schedule, Schedule::Exhaustive { .. });
+    let is_due = runs >= NOTED && runs % NOTED == 0 && runs < settings.seeds;
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("the simulation");
+    (settings.announces && is_exhaustive && is_due)
+        .then(|| format!("{test}: {runs} orders have passed, and there are more"))
 }
 
 /// Says that the seed of the environment does not repeat a run of an earlier search, if it does not.

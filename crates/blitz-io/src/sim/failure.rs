@@ -17,6 +17,10 @@ pub(super) const MOST: usize = 200;
 /// The largest number of things that are left and that the text names.
 const NAMED: usize = 8;
 
+/// The largest number of lines, and of characters, of a panic's message in the head of a report.
+const LINES: usize = 4;
+const CHARS: usize = 300;
+
 /// The line of a report about a test that no decisions repeat.
 const AGAIN: &str = "  no decisions repeat it: run the test again, and two runs with the same decisions are compared anew\n";
 
@@ -117,11 +121,23 @@ fn because(f: &mut fmt::Formatter<'_>, why: Option<&str>) -> fmt::Result {
     why.map_or(Ok(()), |why| write!(f, ": {why}"))
 }
 
+/// Returns a message as the head of a report has it: of a long one, the begin of its first line. The panic has printed it.
+fn shortened(message: &str) -> String {
+    if message.lines().count() <= LINES && message.chars().count() <= CHARS {
+        return message.to_owned();
+    }
+    let first = message.lines().next().unwrap_or_default();
+    format!("{} …", first.chars().take(CHARS).collect::<String>())
+}
+
 /// Says that a task has panicked. `message` ends with the location.
 fn panicked(f: &mut fmt::Formatter<'_>, task: &str, message: &str) -> fmt::Result {
     match message.rsplit_once(", at ") {
-        Some((message, place)) => write!(f, "{task} has panicked at {place}: {message}"),
-        None => write!(f, "{task} has panicked: {message}"),
+        Some((message, place)) => {
+            let message = shortened(message);
+            write!(f, "{task} has panicked at {place}: {message}")
+        }
+        None => write!(f, "{task} has panicked: {}", shortened(message)),
     }
 }
 
@@ -326,10 +342,10 @@ impl Failure {
     }
 
     /// Returns the last events in words. First comes what makes the run different from the plain one, if that is not much: tasks that run instead of others, random numbers and injected faults. Then come the events of the hosts and the network: crashes and the losses of files in them,
-    /// cuts and other faults, and packets that were held or lost. If several tasks have notes ([`note`](super::note)), those of all follow. Then the last twenty of each task that is involved, in the order of their numbers, and a few
+    /// cuts and other faults, and packets that were held or lost. If several tasks have notes ([`note`](super::note)), those of all follow. Then the last twenty of each task that is involved, together with the children of its scopes, in the order of their numbers, and a few
     /// before each of the last faults of the task's host. Up to eight tasks are involved. First come the task that has panicked, those of the
     /// findings, and other users of its last objects. Then tasks that were alive at a fault and those that ran last take turns; of the ended tasks of a host that one
-    /// line has spawned, two come before all others. The text says
+    /// line has spawned, two come before all others, and of ended children that one line has spawned only the last two are shown. The text says
     /// how many events it leaves out; with the variable `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it
     /// has more, or those of all tasks, each on its own or in one list. Of a run with more than a million records it has the last ones, and says so. Each line has the number of the step, the simulated time since the run has
     /// begun, and the line of the source.
@@ -493,12 +509,23 @@ impl fmt::Display for Failure {
             }
         }
         match self.cause {
-            Cause::NotDeterministic => writeln!(f, "; {}", counted(self.steps, "step"))?,
+            // Such a run does not fail by its order.
+            Cause::NotDeterministic | Cause::OtherCode => {
+                writeln!(f, "; {}", counted(self.steps, "step"))?;
+            }
             _ => writeln!(f, "; {}", self.order())?,
         }
         match self.cause {
             Cause::Leak { .. } | Cause::LeakedSockets(_) => {
                 f.write_str("  to allow that: `allow_leaks = true`\n")?;
+            }
+            Cause::Panic(_) if self.explained.is_panic_of_other_task => {
+                f.write_str("  to allow that: `allow_panics = true`\n")?;
+            }
+            Cause::Always { .. } => {
+                if let Some(after) = &self.explained.last_step {
+                    writeln!(f, "  after {after}")?;
+                }
             }
             Cause::Steps(_) => {
                 f.write_str(&self.explained.own_wait)?;
@@ -515,6 +542,8 @@ impl fmt::Display for Failure {
         }
         match self.variables() {
             _ if self.cause == Cause::NotDeterministic => f.write_str(AGAIN)?,
+            // It would pass again.
+            _ if self.cause == Cause::OtherCode => {}
             Some(variables) => {
                 let command = command(&variables, self.cargo_options, self.test.as_deref());
                 writeln!(f, "  to replay: {command}")?;

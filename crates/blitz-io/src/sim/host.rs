@@ -221,9 +221,16 @@ impl Host {
         simulation::address(self.number)
     }
 
+    /// # Panics
+    ///
+    /// If it is the test itself. `what`: why it must not be, as the end of a sentence about that.
+    #[track_caller]
+    fn assert_is_no_test(&self, what: &str) {
+        assert!(self.number != 0, "the test itself {what}");
+    }
+
     #[track_caller]
     fn stop(&self, is_off: bool) {
-        assert_ne!(self.number, 0, "the test itself cannot be stopped");
         current().stop(self.number, is_off);
         simulation::forget_sockets(self.number);
         let losses = decisions::meaning(
@@ -273,6 +280,7 @@ impl Host {
     /// ```
     #[track_caller]
     pub fn crash(&self) {
+        self.assert_is_no_test("cannot be stopped");
         current().note(Some(Fault::Crash), &[self.number], || {
             format!("{self} crashes")
         });
@@ -288,6 +296,7 @@ impl Host {
     /// As [`crash`](Self::crash).
     #[track_caller]
     pub fn kill(&self) {
+        self.assert_is_no_test("cannot be stopped");
         current().note(Some(Fault::Kill), &[self.number], || {
             format!("{self} is killed")
         });
@@ -301,6 +310,7 @@ impl Host {
     /// As [`crash`](Self::crash).
     #[track_caller]
     pub fn restart(&self) {
+        self.assert_is_no_test("cannot be stopped");
         if self.is_running() {
             self.crash();
         }
@@ -376,7 +386,7 @@ impl Host {
     /// If it is the test itself, and outside of a simulation.
     #[track_caller]
     pub fn pause(&self) {
-        assert_ne!(self.number, 0, "the test itself cannot be paused");
+        self.assert_is_no_test("cannot be paused");
         let hosts = current();
         hosts.note(Some(Fault::Pause), &[self.number], || {
             format!("{self} is paused")
@@ -449,7 +459,7 @@ impl Host {
     /// ```
     #[track_caller]
     pub fn set_clock_drift(&self, parts_per_million: i32) {
-        assert_ne!(self.number, 0, "the test itself has the simulation's clock");
+        self.assert_is_no_test("has the simulation's clock");
         let (hosts, now) = (current(), simulated_now());
         let fault = (parts_per_million != 0).then_some(Fault::Clock);
         hosts.note(fault, &[self.number], || {
@@ -468,7 +478,7 @@ impl Host {
     /// As [`set_clock_drift`](Self::set_clock_drift).
     #[track_caller]
     pub fn set_clock_skew(&self, milliseconds: i64) {
-        assert_ne!(self.number, 0, "the test itself has the simulation's clock");
+        self.assert_is_no_test("has the simulation's clock");
         let hosts = current();
         let fault = (milliseconds != 0).then_some(Fault::Clock);
         hosts.note(fault, &[self.number], || {

@@ -160,7 +160,9 @@ pub(super) fn left_sockets() -> Vec<String> {
 #[track_caller]
 pub(super) fn current() -> Rc<Hosts> {
     let current = CURRENT.with_borrow(Clone::clone);
-    current.expect("this is no simulation: use `blitz_io::sim::Builder`")
+    current.expect(
+        "this is no simulation: use the attribute `#[blitz_io::sim]`, or `blitz_io::sim::Builder`",
+    )
 }
 
 impl Hosts {

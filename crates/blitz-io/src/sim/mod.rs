@@ -122,6 +122,7 @@ mod clock;
 mod disks;
 #[cfg_attr(not(feature = "net"), allow(dead_code, reason = "there are no hosts"))]
 mod drawn;
+mod environment;
 mod events;
 mod execute;
 mod explore;

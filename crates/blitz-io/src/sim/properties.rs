@@ -179,7 +179,9 @@ pub fn sometimes(name: impl Into<Cow<'static, str>>, happened: bool) {
 #[track_caller]
 fn with_current<R>(with: impl FnOnce(&Properties) -> R) -> R {
     let current = CURRENT.with_borrow(Clone::clone);
-    with(&current.expect("this is no simulation: use `blitz_io::sim::Builder`"))
+    with(&current.expect(
+        "this is no simulation: use the attribute `#[blitz_io::sim]`, or `blitz_io::sim::Builder`",
+    ))
 }
 
 /// The moments at which a predicate must hold.

@@ -34,6 +34,10 @@ pub(super) struct Explained {
     pub(super) culprit: Option<String>,
     /// How long the test's own task has waited, and for what, in a line.
     pub(super) own_wait: String,
+    /// The task that has panicked is not the test's own.
+    pub(super) is_panic_of_other_task: bool,
+    /// The last step: its number, its task and the line of its last event.
+    pub(super) last_step: Option<String>,
     /// The findings and waits, in words.
     pub(super) waits: String,
     /// The last events of the tasks that are involved.
@@ -171,6 +175,7 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
         Some(child) => format!("{child} of {}", name(task, &snapshot)),
         None => name(task, &snapshot),
     });
+    let last_step = of.last_steps.describe_last(&lines, &snapshot);
     let last_events = LastEvents {
         steps: of.last_steps,
         lines,
@@ -186,6 +191,8 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
         faults: of.notes.faults(of.lasting),
         own_wait: own_wait(of, &snapshot),
         culprit,
+        is_panic_of_other_task: of.culprit.is_some_and(|task| task != TEST),
+        last_step,
         waits: report_of_failure(&snapshot, &findings),
         events: last_events.describe(),
         findings,

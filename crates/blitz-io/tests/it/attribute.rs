@@ -93,6 +93,21 @@ async fn each_order_is_tried() {
     task.await.unwrap();
 }
 
+/// It has more orders than other searches have runs by default.
+#[blitz_io::sim(schedule = "exhaustive")]
+async fn all_orders_are_tried() {
+    let tasks = [(); 2].map(|()| {
+        task::spawn(async {
+            for _ in 0..5 {
+                task::yield_now().await;
+            }
+        })
+    });
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
 #[blitz_io::sim(schedule = "exhaustive:1", seeds = 1)]
 async fn one_order_is_tried() {
     let task = task::spawn(async {});
@@ -122,6 +137,10 @@ fn a_test_that_passes_says_what_it_has_tried() {
         text.contains("all passed: ") && text.contains(" orders\n"),
         "{text}"
     );
+    let text = output_of("attribute::all_orders_are_tried");
+    let (_, count) = text.split_once("all passed: ").expect(&text);
+    let count: u64 = count.split(' ').next().unwrap().parse().unwrap();
+    assert!(count > 1_000, "{text}");
     // One run is no search.
     assert!(!output_of("attribute::one_order_is_tried").contains("passed: "));
 }

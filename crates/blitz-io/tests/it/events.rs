@@ -713,6 +713,34 @@ fn the_test_of_the_tutorial_fails_in_another_order() {
 }
 
 #[test]
+fn a_token_is_cancelled_and_found_cancelled() {
+    let failure = fails(|| async {
+        let token = CancellationToken::new();
+        token.cancel();
+        // It has no effect.
+        token.cancel();
+        token.cancelled().await;
+        let child = CancellationToken::new().child_token();
+        drop(child.clone().drop_guard());
+        child.cancelled().await;
+        panic!("on purpose");
+    });
+    has_lines(
+        &failure,
+        &[
+            "cancels CancellationToken #1, at ",
+            "finds CancellationToken #1 cancelled, at ",
+            // Another token cancels it, too, so it has no number.
+            "cancels CancellationToken",
+            "finds CancellationToken cancelled, at ",
+        ],
+    );
+    let events = failure.events();
+    assert_eq!(events.matches("cancels CancellationToken #1").count(), 1);
+    assert!(events.contains("events.rs:"), "{events}");
+}
+
+#[test]
 fn channels_for_one_value_and_tokens_have_numbers() {
     let failure = fails(|| async {
         let (_first, _unused) = oneshot::channel::<()>();

@@ -42,6 +42,39 @@ async fn two_orders() {
 }
 
 #[test]
+fn a_panic_of_another_task_may_be_allowed() {
+    let hint = "  to allow that: `allow_panics = true`\n";
+    let other = fails(|| async {
+        let task = task::spawn(async { panic!("on purpose") });
+        assert!(task.await.unwrap_err().is_panic());
+    });
+    assert!(other.to_string().contains(hint), "{other}");
+    let own = fails(|| async { panic!("on purpose") });
+    assert!(!own.to_string().contains(hint), "{own}");
+}
+
+#[test]
+fn a_long_message_is_shortened_in_the_head() {
+    let failure = fails(|| async { assert_eq!(vec![0; 200], vec![1; 200]) });
+    let text = failure.to_string();
+    let head = text.lines().next().unwrap();
+    assert!(
+        head.ends_with("assertion `left == right` failed …"),
+        "{head}"
+    );
+    let Cause::Panic(message) = failure.cause() else {
+        panic!("{failure}");
+    };
+    assert!(message.contains("left: [0, 0"), "{message}");
+    // The values of a short one are there.
+    let failure = fails(|| async { assert_eq!(1, 2) });
+    assert!(
+        failure.to_string().contains("\n  left: 1\n right: 2\n"),
+        "{failure}"
+    );
+}
+
+#[test]
 fn locks_in_two_orders_are_a_deadlock_with_names_and_lines() {
     let failure = fails(two_orders);
     assert_eq!(failure.cause(), &Cause::Deadlock);

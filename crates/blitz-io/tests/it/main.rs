@@ -1,6 +1,7 @@
 //! Simulations of tasks.
 
 mod attribute;
+mod children;
 mod counts;
 mod decisions;
 mod endings;

@@ -45,6 +45,29 @@ fn the_error_of_a_predicate_is_in_the_text() {
 }
 
 #[test]
+fn a_property_that_is_broken_has_the_step_and_its_task() {
+    let failure = Builder::new().check(|| async {
+        let value = Rc::new(Cell::new(0));
+        let seen = value.clone();
+        sim::always("not negative", move || seen.get() >= 0);
+        let other = task::Builder::new().name("writer").spawn_local(async move {
+            time::sleep(Duration::from_secs(1)).await;
+            sim::note("writes");
+            value.set(-1);
+            std::future::pending::<()>().await;
+        });
+        other.unwrap().await.unwrap();
+    });
+    let failure = failure.unwrap_err().to_string();
+    let line = failure
+        .lines()
+        .find(|line| line.starts_with("  after step "));
+    let line = line.unwrap_or_else(|| panic!("{failure}"));
+    assert!(line.contains(" of task 2 \"writer\", at "), "{failure}");
+    assert!(line.contains("properties.rs:"), "{failure}");
+}
+
+#[test]
 fn a_change_within_a_step_is_not_seen() {
     Builder::new().seeds(50).run(|| async {
         let value = Rc::new(Cell::new(0));

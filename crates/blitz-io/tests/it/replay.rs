@@ -319,6 +319,20 @@ fn a_wrong_variable_is_named_with_what_it_should_be() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a program")]
+fn an_unknown_variable_is_named_once() {
+    let (passes, text) = with_environment(&[("BLITZ_SIM_SEEED", "1")]);
+    let line =
+        "the variable BLITZ_SIM_SEEED has no effect: those of simulations are BLITZ_SIM_EVENTS, ";
+    assert_eq!((passes, text.matches(line).count()), (true, 1), "{text}");
+    assert!(
+        !with_environment(&[("BLITZ_SIM_SEEDS", "1")])
+            .1
+            .contains("has no effect")
+    );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
 fn a_seed_that_repeats_no_run_says_so() {
     let cases = [("guided", true), ("exhaustive", true), ("surw", false)];
     for (schedule, depends) in cases {
@@ -340,6 +354,11 @@ fn a_trace_of_other_code_does_not_pass() {
             !fits,
             "{trace}: {text}"
         );
+        // A run that passes fails in no order, and needs no replay.
+        let fails = text.contains("it fails in") || text.contains("to replay: ");
+        assert!(!fails, "{trace}: {text}");
+        let line = "one run only, that of the trace in BLITZ_SIM_TRACE: it passes\n";
+        assert_eq!(text.contains(line), fits, "{trace}: {text}");
     }
 }
 

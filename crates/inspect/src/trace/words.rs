@@ -1,9 +1,10 @@
 //! The last events of tasks in words, for the report of a simulation.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use blitz_io_observe::{Kind, Mode, is_future, number_of_child};
+use blitz_io_observe::{Kind, Mode, SUBSTITUTE, is_future, number_of_child};
 
 use super::recording::{Abort, Ender, Event, For, Recording, Target, What};
 use crate::names::{OTHER_THREAD, is_of_channel, short_future};
@@ -579,7 +580,7 @@ impl<'a> Writer<'a> {
                 number,
                 location,
             } => {
-                let text = self.known.notes.get(&number)?;
+                let text = self.with_numbers(self.known.notes.get(&number)?);
                 let place = self.at(location);
                 match used.filter(|_| kind != 0) {
                     Some(object) => format!("{}{place}", text.replace("{}", &self.object(object))),
@@ -651,6 +652,23 @@ impl<'a> Writer<'a> {
             }
         };
         Some(text)
+    }
+
+    /// Returns a sentence in which objects that have only an origin have their numbers in these events: see [`SUBSTITUTE`].
+    fn with_numbers<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut parts = text.splitn(3, SUBSTITUTE);
+        let (Some(before), Some(number), Some(after)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return text.into();
+        };
+        match number.parse() {
+            Ok(0) => format!("{before}{after}").into(),
+            Ok(number) => {
+                let number = self.number(Thing::Made(number));
+                format!("{before} #{number}{after}").into()
+            }
+            Err(_) => text.into(),
+        }
     }
 
     /// Returns the number of the object that a task uses in an event. `used`: the object that it has begun to use last.

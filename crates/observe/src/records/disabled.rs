@@ -51,6 +51,10 @@ impl Origin {
     pub fn of_object() -> Self {
         Self
     }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn did(self, _kind: Kind, _at: Caller, _text: impl FnOnce() -> String) {}
 }
 
 /// See `acquirer.rs`.

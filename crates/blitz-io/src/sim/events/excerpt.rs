@@ -30,11 +30,15 @@ impl Part {
     }
 }
 
-/// Returns the last lines of a task, and of each of its children: this number of each, as many notes, and a few of those before
-/// each fault.
-pub(super) fn excerpt(lines: Vec<Line>, last: usize) -> Vec<Part> {
+/// Returns the last lines of a task with its children: this number of all of them, as many notes, and a few of those before
+/// each fault. `has_ended`: the child of this name has ended.
+pub(super) fn excerpt(
+    lines: Vec<Line>,
+    last: usize,
+    has_ended: &dyn Fn(&str) -> bool,
+) -> Vec<Part> {
     let lines = folded(with_last_faults(lines), last);
-    let is_shown = shown(&lines, last);
+    let is_shown = shown(&lines, last, has_ended);
     let mut parts = Vec::new();
     for (line, is_shown) in lines.into_iter().zip(is_shown) {
         match parts.last_mut() {
@@ -61,20 +65,19 @@ fn with_last_faults(mut lines: Vec<Line>) -> Vec<Line> {
 }
 
 /// Returns `true` for each line that is shown.
-fn shown(lines: &[Line], last: usize) -> Vec<bool> {
+fn shown(lines: &[Line], last: usize, has_ended: &dyn Fn(&str) -> bool) -> Vec<bool> {
     let mut is_shown = vec![false; lines.len()];
+    let events = || (0..lines.len()).rev().filter(|&at| lines[at].is_event());
     // Notes count apart, so that no other event pushes one out.
-    let mut counts: BTreeMap<(Option<&str>, bool), usize> = BTreeMap::new();
-    for (at, line) in lines
-        .iter()
-        .enumerate()
-        .rev()
-        .filter(|(_, line)| line.is_event())
-    {
-        let kind = (line.child.as_deref(), line.is_note);
-        let count = counts.entry(kind).or_default();
-        *count += 1;
-        is_shown[at] = *count <= last;
+    for at in events().filter(|&at| lines[at].is_note).take(last) {
+        is_shown[at] = true;
+    }
+    let mut shares = shares(lines, last, has_ended);
+    for at in events().filter(|&at| !lines[at].is_note) {
+        if let Some(left @ 1..) = shares.get_mut(&lines[at].child.as_deref()) {
+            *left -= 1;
+            is_shown[at] = true;
+        }
     }
     // All faults together have as many lines again.
     let of_fault = last.div_ceil(FAULTS);
@@ -97,6 +100,54 @@ fn shown(lines: &[Line], last: usize) -> Vec<bool> {
         }
     }
     is_shown
+}
+
+/// Divides `all` lines among a task, whose key is `None`, and its children. Half of them are for the task itself, and more if the
+/// children have fewer. The children that have not ended come before those that have, and are equal among each other.
+fn shares<'a>(
+    lines: &'a [Line],
+    all: usize,
+    has_ended: &dyn Fn(&str) -> bool,
+) -> BTreeMap<Option<&'a str>, usize> {
+    let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    // The last one comes first.
+    let mut children: Vec<&str> = Vec::new();
+    let events = lines.iter().rev().filter(|line| line.is_event());
+    for line in events.filter(|line| !line.is_note) {
+        let child = line.child.as_deref();
+        let count = counts.entry(child).or_default();
+        *count += 1;
+        children.extend(child.filter(|_| *count == 1));
+    }
+    let own = counts.get(&None).copied().unwrap_or(0);
+    let of_children: usize = children.iter().map(|child| counts[&Some(*child)]).sum();
+    let of_task = own.min(all.div_ceil(2).max(all.saturating_sub(of_children)));
+    let mut shares = BTreeMap::from([(None, of_task)]);
+    let mut left = all - of_task;
+    let (ended, alive): (Vec<&str>, Vec<&str>) =
+        children.into_iter().partition(|child| has_ended(child));
+    for children in [alive, ended] {
+        let wanted: Vec<usize> = children.iter().map(|child| counts[&Some(*child)]).collect();
+        let parts = equal_parts(&wanted, left);
+        left -= parts.iter().sum::<usize>();
+        shares.extend(children.into_iter().map(Some).zip(parts));
+    }
+    shares
+}
+
+/// Divides `all` into equal parts, none of which is larger than what is wanted. The first ones have what is left.
+fn equal_parts(wanted: &[usize], all: usize) -> Vec<usize> {
+    let mut parts = vec![0; wanted.len()];
+    let mut left = all;
+    while left > 0 && parts != wanted {
+        for (part, wanted) in parts.iter_mut().zip(wanted) {
+            if *part < *wanted && left > 0 {
+                *part += 1;
+                left -= 1;
+            }
+        }
+    }
+    parts
 }
 
 /// Replaces the repetitions of up to `most` lines by a line that counts them.
@@ -187,7 +238,8 @@ mod tests {
             Part::Line(line) => line.text,
             Part::LeftOut(count) => format!("- {count}"),
         };
-        excerpt(lines, last).into_iter().map(text).collect()
+        let parts = excerpt(lines, last, &|child| child.starts_with("ended"));
+        parts.into_iter().map(text).collect()
     }
 
     #[test]
@@ -199,6 +251,29 @@ mod tests {
         assert_eq!(excerpt_of(lines.clone(), 1), ["- 5", "b", "c"]);
         let folded = ["a", "b", "… the same 2 more times", "c"];
         assert_eq!(excerpt_of(lines, 2), folded);
+    }
+
+    /// Returns lines of these children, or for `-` of the task itself, with numbers as texts.
+    fn of_children(children: &[&str]) -> Vec<Line> {
+        let line = |(at, child): (usize, &&str)| Line {
+            child: (*child != "-").then(|| (*child).to_owned()),
+            ..Line::new(Some(1), None, &at.to_string())
+        };
+        children.iter().enumerate().map(line).collect()
+    }
+
+    #[test]
+    fn a_task_and_its_children_have_one_budget() {
+        // Half of it is for the task itself.
+        let lines = of_children(&["-", "-", "-", "a", "a", "a", "b", "b", "b"]);
+        let shown = excerpt_of(lines, 4);
+        assert_eq!(shown, ["- 1", "1", "2", "- 2", "5", "- 2", "8"]);
+        // It is more if the children have less.
+        let lines = of_children(&["-", "-", "-", "-", "a"]);
+        assert_eq!(excerpt_of(lines, 4), ["- 1", "1", "2", "3", "4"]);
+        // A child that has ended comes last.
+        let lines = of_children(&["a", "a", "ended", "ended", "-"]);
+        assert_eq!(excerpt_of(lines, 4), ["0", "1", "- 1", "3", "4"]);
     }
 
     #[test]

@@ -18,8 +18,8 @@ const OBJECTS: usize = 3;
 /// The number of users of each of these objects that come first.
 const SHARERS: usize = 4;
 
-/// The number of ended tasks that are alike and that come before all others.
-const ALIKE: usize = 2;
+/// The number of ended tasks that are alike and that come before all others, and of ended children that are alike and are shown.
+pub(super) const ALIKE: usize = 2;
 
 /// Returns the host and the line that has spawned a task of a host which has ended. A server has such a task for each connection, and
 /// each life of a host has the same ones again.

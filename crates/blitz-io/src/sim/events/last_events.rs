@@ -7,6 +7,7 @@ use blitz_io_inspect::trace::Words;
 use blitz_io_inspect::{Snapshot, short_place};
 use blitz_io_observe::counted;
 
+use super::ended::Ended;
 use super::excerpt::{Part, excerpt};
 use super::involved::group;
 use super::line::{Line, line, name};
@@ -176,15 +177,23 @@ impl LastEvents<'_> {
     }
 
     /// Writes the events of a task. Returns `true` if some are left out.
-    fn task(&self, text: &mut String, own: Vec<Line>) -> bool {
+    fn task(&self, text: &mut String, mut own: Vec<Line>) -> bool {
+        let ended = Ended::of(self.words, self.snapshot);
+        let mut alike = Vec::new();
         let parts = match self.shown {
-            Shown::Last(last) => excerpt(own, last),
+            Shown::Last(last) => {
+                alike = ended.fold(&mut own);
+                excerpt(own, last, &|child| ended.has(child))
+            }
             _ => own.into_iter().map(Part::Line).collect(),
         };
         let shown = parts.iter().filter_map(Part::child);
         let shown: BTreeSet<&str> = shown.collect();
         children(text, self.words, |child| shown.contains(child));
-        let (mut is_first, mut is_shortened) = (true, false);
+        for (count, like) in &alike {
+            _ = writeln!(text, "    and {count} more like {like}");
+        }
+        let (mut is_first, mut is_shortened) = (true, !alike.is_empty());
         for part in parts {
             match part {
                 Part::Line(own) => {

@@ -97,6 +97,13 @@ impl Line {
         text.strip_prefix(PANICS)
     }
 
+    /// Returns the location at its end, if it has one.
+    pub(super) fn place(&self) -> Option<&str> {
+        let (_, place) = self.text.rsplit_once(", at ")?;
+        let is_place = place.contains(':') && !place.contains(char::is_whitespace);
+        is_place.then_some(place)
+    }
+
     /// Returns its moment and the name of its task, each of which is empty if there is none.
     pub(super) fn moment_and_task(&self, snapshot: &Snapshot) -> (String, String) {
         let moment = self.moment.map_or_else(String::new, of_moment);

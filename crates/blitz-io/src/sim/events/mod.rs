@@ -8,8 +8,10 @@
 //! | `involved` | the tasks that matter most |
 //! | `shown` | how many events are shown |
 //! | `excerpt` | the lines of one task that are shown, with folded repetitions |
+//! | `ended` | of the ended children of a task that one line has spawned, the last ones |
 //! | `last_events` | the text: of each task, or in one list |
 
+mod ended;
 mod excerpt;
 mod involved;
 mod last_events;

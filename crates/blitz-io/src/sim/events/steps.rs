@@ -3,9 +3,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
+use blitz_io_inspect::Snapshot;
 use blitz_io_inspect::trace::{ABOUT_TO, Said, USE, Words};
 
-use super::line::{Line, PANICS};
+use super::line::{Line, PANICS, name};
 use crate::sim::notes::{EVENTS, Moment, Notes};
 
 /// The largest number of decisions that are shown. All numbers of a fault are one.
@@ -105,6 +106,24 @@ impl Steps {
     /// Returns the tasks of the last steps, the last one first.
     pub(in crate::sim) fn tasks(&self) -> impl Iterator<Item = u64> {
         self.last.iter().rev().map(|step| step.task)
+    }
+
+    /// Returns the number of the last step, its task, and the location of its last event that has one.
+    pub(in crate::sim) fn describe_last(
+        &self,
+        lines: &[Line],
+        snapshot: &Snapshot,
+    ) -> Option<String> {
+        let step = self.last.back()?;
+        let number = step.moment.step;
+        let of_step = lines.iter().rev().filter(|line| {
+            let is_of_step = line.moment.is_some_and(|moment| moment.step == number);
+            is_of_step && line.task == Some(step.task)
+        });
+        let place = of_step.filter_map(|line| line.place()).next();
+        let place = place.map_or_else(String::new, |place| format!(", at {place}"));
+        let task = name(step.task, snapshot);
+        Some(format!("step {number} of {task}{place}"))
     }
 
     /// Returns `true` if a step has this number.

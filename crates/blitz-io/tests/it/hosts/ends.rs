@@ -134,3 +134,18 @@ fn a_report_names_the_wait_for_a_host() {
     assert!(text.contains("Notify \"the end of a host\""), "{text}");
     assert!(text.contains("ends.rs:"), "{text}");
 }
+
+#[test]
+fn the_test_itself_cannot_be_stopped() {
+    let failure = super::builder().check(|| async { sim::Host::current().crash() });
+    let failure = failure.unwrap_err();
+    let Cause::Panic(message) = failure.cause() else {
+        panic!("{failure}");
+    };
+    assert!(
+        message.starts_with("the test itself cannot be stopped, at "),
+        "{message}"
+    );
+    assert!(message.contains("ends.rs:"), "{message}");
+    assert!(!failure.events().contains("test crashes"), "{failure}");
+}

@@ -1,5 +1,7 @@
 //! Guards that cancel a token when they are dropped.
 
+use blitz_io_observe::Caller;
+
 use super::CancellationToken;
 
 /// Cancels its token when it is dropped: see [`CancellationToken::drop_guard`].
@@ -72,7 +74,7 @@ impl<'a> DropGuardRef<'a> {
 impl Drop for DropGuard {
     fn drop(&mut self) {
         if let Some(token) = &self.inner {
-            token.cancel();
+            token.cancel_at(Caller::UNKNOWN);
         }
     }
 }
@@ -80,7 +82,7 @@ impl Drop for DropGuard {
 impl Drop for DropGuardRef<'_> {
     fn drop(&mut self) {
         if let Some(token) = self.inner {
-            token.cancel();
+            token.cancel_at(Caller::UNKNOWN);
         }
     }
 }

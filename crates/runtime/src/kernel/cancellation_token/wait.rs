@@ -46,6 +46,8 @@ impl Waiter {
     unsafe fn poll(&mut self, token: &Node, waker: &Waker) -> Poll<()> {
         if token.is_cancelled() {
             self.record.end();
+            let finds = || "finds {} cancelled".to_owned();
+            (token.origin).did(Kind::Cancelled, self.record.caller(), finds);
             return Poll::Ready(());
         }
         // SAFETY: the waiter is not moved or dropped until `leave`.
