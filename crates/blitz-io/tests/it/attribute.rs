@@ -98,7 +98,7 @@ async fn each_order_is_tried() {
 async fn all_orders_are_tried() {
     let tasks = [(); 2].map(|()| {
         task::spawn(async {
-            for _ in 0..5 {
+            for _ in 0..4 {
                 task::yield_now().await;
             }
         })
