@@ -22,7 +22,7 @@ const SHRINKABLE: u64 = 100_000;
 /// A shorter failure may have this many times the steps of the first one.
 const LONGER: u64 = 10;
 
-/// A search of all orders says after each such number of runs that it goes on.
+/// Number of runs after which a search of all orders reports its progress, each time.
 const NOTED: u64 = 100_000;
 
 /// What one run leaves to the next ones.
@@ -165,7 +165,7 @@ pub(super) fn explore(settings: &Settings, test: &impl Runs) -> Result<Report, B
     Ok(report)
 }
 
-/// Says that a search of all orders goes on, after each of these numbers of runs: it may have no limit.
+/// Returns the progress of a search of all orders, which may have no limit, if it is time for that.
 fn goes_on(settings: &Settings, runs: u64) -> Option<String> {
     let is_exhaustive = matches!(settings.schedule, Schedule::Exhaustive { .. });
     let is_due = runs >= NOTED && runs % NOTED == 0 && runs < settings.seeds;

@@ -342,10 +342,10 @@ impl Failure {
     }
 
     /// Returns the last events in words. First comes what makes the run different from the plain one, if that is not much: tasks that run instead of others, random numbers and injected faults. Then come the events of the hosts and the network: crashes and the losses of files in them,
-    /// cuts and other faults, and packets that were held or lost. If several tasks have notes ([`note`](super::note)), those of all follow. Then the last twenty of each task that is involved, together with the children of its scopes, in the order of their numbers, and a few
+    /// cuts and other faults, and packets that were held or lost. If several tasks have notes ([`note`](super::note)), those of all follow. Then the last twenty of each task that is involved, in the order of their numbers, and a few
     /// before each of the last faults of the task's host. Up to eight tasks are involved. First come the task that has panicked, those of the
     /// findings, and other users of its last objects. Then tasks that were alive at a fault and those that ran last take turns; of the ended tasks of a host that one
-    /// line has spawned, two come before all others, and of ended children that one line has spawned only the last two are shown. The text says
+    /// line has spawned, two come before all others. A task shares its twenty with the children of its scopes, and of ended children that one line has spawned the last two are shown. The text says
     /// how many events it leaves out; with the variable `BLITZ_SIM_EVENTS` ([`Builder::from_env`](super::Builder::from_env)) it
     /// has more, or those of all tasks, each on its own or in one list. Of a run with more than a million records it has the last ones, and says so. Each line has the number of the step, the simulated time since the run has
     /// begun, and the line of the source.

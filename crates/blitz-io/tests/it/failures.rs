@@ -66,7 +66,7 @@ fn a_long_message_is_shortened_in_the_head() {
         panic!("{failure}");
     };
     assert!(message.contains("left: [0, 0"), "{message}");
-    // The values of a short one are there.
+    // A short message keeps its values.
     let failure = fails(|| async { assert_eq!(1, 2) });
     assert!(
         failure.to_string().contains("\n  left: 1\n right: 2\n"),

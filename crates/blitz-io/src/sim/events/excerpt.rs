@@ -135,7 +135,7 @@ fn shares<'a>(
     shares
 }
 
-/// Divides `all` into equal parts, none of which is larger than what is wanted. The first ones have what is left.
+/// Divides `all` into equal parts. No part is larger than the wanted one, and the first parts get the remainder.
 fn equal_parts(wanted: &[usize], all: usize) -> Vec<usize> {
     let mut parts = vec![0; wanted.len()];
     let mut left = all;
