@@ -2,10 +2,13 @@
 //!
 //! The ender of a wait for room is the last receiver. Here is none: the record does not say which task has the receiver. It may do
 //! something else first, or wait for room in another channel itself.
+//!
+//! Not all channels record who receives: `mpmc` has many receivers, which would share the place of the record. So this is said only
+//! of kinds whose waits are ended by the last user.
 
 use std::collections::BTreeMap;
 
-use blitz_io_observe::{Mode, counted};
+use blitz_io_observe::{EndedBy, Mode, counted};
 
 use crate::names::of_target;
 use crate::snapshot::{Finding, Snapshot, Wait};
@@ -24,10 +27,12 @@ pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
     notes.collect()
 }
 
-/// Returns the channel of a wait for room, if no receiver of it is known.
+/// Returns the channel of a wait for room, if it would record its receivers and has none.
 fn channel(wait: &Wait) -> Option<u64> {
     let object = wait.object.as_ref()?;
-    let is_it = wait.semantics.mode == Mode::Send && !wait.is_timed && object.receiver.is_none();
+    let semantics = &wait.semantics;
+    let records_receivers = semantics.mode == Mode::Send && semantics.ended_by == EndedBy::LastUser;
+    let is_it = records_receivers && !wait.is_timed && object.receiver.is_none();
     is_it.then_some(object.id)
 }
 

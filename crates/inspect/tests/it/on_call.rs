@@ -179,6 +179,12 @@ fn a_full_channel_from_which_nothing_was_received_has_a_note() {
         wait.object.as_mut().unwrap().receiver = Some(T(9));
     }
     assert!(!is_noted(&received));
+    // A channel of this kind does not record who receives.
+    let mut many = snapshot.clone();
+    many.waits = [1, 2]
+        .map(|id| wait(id, T(id), Kind::MpmcSend, snapshot.waits[0].object.clone()))
+        .into();
+    assert!(!is_noted(&many));
     let fill = |snapshot: &mut Snapshot| {
         let objects = snapshot.objects.as_mut().unwrap();
         objects[0].fill.as_mut().unwrap().used = 15;
