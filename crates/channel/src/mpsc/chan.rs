@@ -324,12 +324,24 @@ impl<T> Chan<T> {
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
     }
 
-    /// Fills a claimed slot, and wakes the receiver if the claim says so.
+    /// Records the current task or thread as the last sender.
     #[inline]
-    pub fn fill(&self, claim: Claim, value: T) {
-        coop::acted();
+    pub fn record_sender(&self) {
         // SAFETY: the receiver was made before a sender could send.
         unsafe { self.observed.object.used_by_sender() };
+    }
+
+    /// Fills a claimed slot as its sender.
+    #[inline]
+    pub fn fill(&self, claim: Claim, value: T) {
+        self.record_sender();
+        self.fill_for_sender(claim, value);
+    }
+
+    /// Fills a claimed slot, maybe for another thread that sends, and wakes the receiver if the claim says so.
+    #[inline]
+    pub fn fill_for_sender(&self, claim: Claim, value: T) {
+        coop::acted();
         self.observed.object.sent(self.observed.made_at());
         let at = offset(claim.position);
         let start = claim.position.wrapping_sub(at);

@@ -142,7 +142,7 @@ impl<T> Chan<T> {
             let sending = self.waiters.locked(|list| self.choose(list, &mut wakes));
             let all = sending.is_none() && !wakes.is_full();
             if let Some((claim, value)) = sending {
-                panics.put_off(|| self.fill(claim, value));
+                panics.put_off(|| self.fill_for_sender(claim, value));
             }
             panics.put_off(|| wakes.wake());
             if all {
@@ -260,6 +260,8 @@ impl<T> Chan<T> {
         let queued = unsafe { self.queue_up(&node) };
         let in_time = queued.is_ready() || self.sleep(&node, deadline);
         if in_time && node.request.granted.get() {
+            // Another thread has sent the value, and is no sender itself.
+            self.record_sender();
             return Ok(());
         }
         if !in_time {
@@ -451,5 +453,50 @@ impl<T> Event for Closed<'_, T> {
             kind: Kind::MpscClosed,
             observed: &self.0.observed,
         }
+    }
+}
+
+#[cfg(all(test, not(loom), feature = "inspect"))]
+mod tests {
+    use std::thread;
+
+    use blitz_io_observe::{Waiter, for_each_object};
+
+    use super::super::rx::Rx;
+    use super::super::tx::Tx;
+    use super::*;
+
+    /// Returns the last sender of a channel with this name.
+    fn last_sender(name: &str) -> Option<Waiter> {
+        let mut found = None;
+        for_each_object(|object| {
+            if object.facts.name == Some(name) {
+                found = object.facts.sender;
+            }
+        });
+        found
+    }
+
+    /// The receive that moves the value of a waiting thread into the channel is no send.
+    #[test]
+    fn the_last_sender_is_the_thread_that_has_waited() {
+        let (chan, cursor) = Chan::new(Some(1), 0);
+        chan.observed.object.set_name("full");
+        let (tx, mut rx) = (Tx::new(chan.clone()), Rx::new(chan.clone(), cursor));
+        thread::scope(|scope| {
+            let sends = scope.spawn(|| {
+                for value in 1..=2 {
+                    tx.send_blocking(value, || None).unwrap();
+                }
+                Waiter::current()
+            });
+            while !chan.tail.0.word.peek().senders_wait() {
+                thread::yield_now();
+            }
+            assert_eq!(rx.try_receive(), Ok(1));
+            assert_ne!(last_sender("full"), Some(Waiter::current()));
+            assert_eq!(last_sender("full"), Some(sends.join().unwrap()));
+            assert_eq!(rx.try_receive(), Ok(2));
+        });
     }
 }
