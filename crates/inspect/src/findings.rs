@@ -97,6 +97,7 @@ use crate::handed::{self, of_handed};
 use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
+use crate::lost_holder::lost_holders;
 use crate::names::{of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
 use crate::other_ends::other_ends;
@@ -104,9 +105,7 @@ use crate::overdue::overdue_timers;
 use crate::own_lock::{is_movable, is_movable_of_owner, may_have_given, own_locks};
 use crate::permits::all_taken;
 use crate::pinned_holder::pinned_holders;
-use crate::snapshot::{
-    Certainty, Finding, Object, Snapshot, TaskState, Wait, Waiter, id_of_child, is_future,
-};
+use crate::snapshot::{Certainty, Finding, Snapshot, TaskState, Wait, Waiter, is_future};
 use crate::spawned_since::of_makers;
 use crate::stays::{Stuck, wait_stays};
 
@@ -396,59 +395,6 @@ fn futurelocks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>)
             });
         }
     }
-}
-
-/// Finds locks and permits whose holder is a task that has ended.
-fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
-    let mut seen = BTreeSet::new();
-    for wait in &later.snapshot.waits {
-        let Some(object) = &wait.object else { continue };
-        let Some(Waiter::Task(holder)) = object.holder else {
-            continue;
-        };
-        // A child may have given the guard to the task that awaits its scope. No record says that a future of another
-        // runtime has ended.
-        if id_of_child(holder).is_some() || is_future(holder) {
-            continue;
-        }
-        // So may any task whose value has a destructor.
-        if object.is_given {
-            continue;
-        }
-        let mut before = earlier.waits_for(object.id).iter();
-        let has_lasted = before.any(|other| other.object.as_ref() == Some(object));
-        let left_out = later.snapshot.left_out.as_ref();
-        let lives = later.task(holder).is_some()
-            || later.snapshot.job(holder).is_some()
-            || left_out.is_some_and(|left_out| left_out.alive.contains(&holder));
-        let may_live_on = lives || may_have_heir(later.snapshot, object, holder);
-        if wait.is_timed || !has_lasted || may_live_on || !seen.insert(object.id) {
-            continue;
-        }
-        let ends =
-            || ". This ends only if the program has kept it elsewhere, and drops it".to_owned();
-        let (certainty, other_ends) = later.unless_finished(1, ends);
-        found.push(Finding {
-            certainty,
-            kind: "lost-holder".into(),
-            summary: format!(
-                "{} waits for {}, which {} acquired last and did not release before it ended{other_ends}",
-                of_waiter(later.snapshot, wait.waiter),
-                of_target(later.snapshot, wait),
-                of_waiter(later.snapshot, Waiter::Task(holder)),
-            ),
-            waiters: vec![wait.waiter],
-            waits: vec![wait.clone()],
-            further: Vec::new(),
-        });
-    }
-}
-
-/// Returns `true` if a task or closure lives that may have got the guard or permit from the task that spawned it.
-fn may_have_heir(snapshot: &Snapshot, object: &Object, holder: u64) -> bool {
-    let by = Some(Waiter::Task(holder));
-    let mut spawned = snapshot.spawned.iter();
-    object.is_movable && (snapshot.left_out.is_some() || spawned.any(|spawned| spawned.by == by))
 }
 
 /// Waits that only stopped processes can end.

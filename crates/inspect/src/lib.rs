@@ -31,6 +31,7 @@ mod lines;
 pub mod lint;
 mod long_poll;
 mod long_wait;
+mod lost_holder;
 mod makers;
 mod names;
 mod never_woken;

@@ -156,6 +156,7 @@ fn of_records(
             id: thread.number,
             name: thread.name,
             system: Some(thread.system).filter(|&system| system != 0),
+            has_ended: thread.had != 0 && system.is_without(thread.had),
         })
         .collect();
     let sleeps = records.iter().filter(|record| record.blocks_thread);
@@ -416,8 +417,10 @@ pub(crate) fn judged() -> (Snapshot, Vec<Finding>) {
 #[cfg(any(unix, windows))]
 pub(crate) fn judged_at_rest(threads: &[u32]) -> (Snapshot, Vec<Finding>) {
     let selection = Selection::choose();
+    let mut threads = threads.to_vec();
+    threads.sort_unstable();
     let system = Sleepers {
-        threads: Some(threads.to_vec()),
+        threads: Some(threads),
         all_asleep: Some(0),
         ..Sleepers::default()
     };

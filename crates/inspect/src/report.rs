@@ -440,7 +440,12 @@ fn describe(text: &mut Lines, snapshot: &Snapshot, wait: &Wait) {
                 _ => String::new(),
             };
             let name = of_waiter(snapshot, waiter);
-            text.line("    ", &format!("{role} {name}{since}"));
+            let ended = match (snapshot.has_ended(waiter), &*since) {
+                (false, _) => "",
+                (true, "") => ", which has ended",
+                (true, _) => ", which has ended,",
+            };
+            text.line("    ", &format!("{role} {name}{ended}{since}"));
         }
     }
     if let Some(channel) = snapshot.channel(object.id) {

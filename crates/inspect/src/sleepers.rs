@@ -41,10 +41,18 @@ pub(crate) struct Sleepers {
     pub(crate) sleepers: Vec<Sleeper>,
     pub(crate) all_asleep: Option<u64>,
     pub(crate) handles_signals: bool,
-    /// The system's numbers of all threads but the inspector's; `None` if it does not tell.
+    /// The system's numbers of all threads but the inspector's, in order; `None` if it does not tell.
     pub(crate) threads: Option<Vec<u32>>,
     /// The facts that the system keeps to itself.
     pub(crate) missing: Vec<String>,
+}
+
+impl Sleepers {
+    /// Returns `true` if the system says that no thread has this number.
+    pub(crate) fn is_without(&self, number: u32) -> bool {
+        let all = self.threads.as_ref();
+        all.is_some_and(|all| all.binary_search(&number).is_err())
+    }
 }
 
 /// Asks the system.
@@ -61,6 +69,7 @@ impl Sleeper {
                 id: thread,
                 name: self.name.clone(),
                 system: Some(self.system),
+                has_ended: false,
             });
         }
         snapshot.waits.push(Wait {
@@ -143,6 +152,9 @@ mod system {
                 }
                 Look::Awake => all_asleep = false,
             }
+        }
+        if let Some(numbers) = &mut numbers {
+            numbers.sort_unstable();
         }
         all.threads = numbers;
         all.handles_signals = handles_signals();

@@ -430,6 +430,9 @@ pub struct Thread {
     /// The system's number for it, if that is known and the thread has not ended.
     #[serde(default)]
     pub system: Option<u32>,
+    /// It has ended, as the system says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_ended: bool,
 }
 
 /// The functions that a thread is in.
@@ -760,6 +763,12 @@ impl Snapshot {
     #[must_use]
     pub fn job(&self, id: u64) -> Option<&Job> {
         self.jobs.iter().find(|job| job.id == id)
+    }
+
+    /// Returns `true` for a thread that has ended, as the system says.
+    pub(crate) fn has_ended(&self, waiter: Waiter) -> bool {
+        let mut threads = self.threads.iter();
+        threads.any(|thread| thread.has_ended && Waiter::Thread(thread.id) == waiter)
     }
 
     /// Returns the process with this id, if the snapshot has it.

@@ -360,6 +360,7 @@ mod system {
                     id,
                     name: name.into(),
                     system: Some(system),
+                    has_ended: false,
                 });
                 snapshot.waits.push(unexplained(id));
             }

@@ -2,8 +2,8 @@
 //! part of the waits.
 
 use blitz_io_inspect::{
-    Certainty, Fill, Group, Job, Kind, LeftOut, Object, Resource, Snapshot, Spawned, Task, Timer,
-    Wait, Waiter, findings, report,
+    Certainty, Fill, Group, Job, Kind, LeftOut, Object, Resource, Snapshot, Spawned, Task, Thread,
+    Timer, Wait, Waiter, findings, report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -372,6 +372,45 @@ fn a_permit_that_a_living_task_may_have_got_is_not_lost() {
     // The task that has got it may be left out.
     let part = part(lost);
     assert_eq!(findings(&part, &part), []);
+}
+
+/// Thread 1 has forgotten a guard and ended.
+#[test]
+fn a_lock_of_a_thread_that_has_ended_is_lost() {
+    let leaker = Thread {
+        id: 1,
+        name: "leaker".into(),
+        system: None,
+        has_ended: true,
+    };
+    let wants = Wait {
+        object: lock_of(H(1)),
+        ..wait(1, H(2), Kind::ThreadMutex)
+    };
+    let lost = Snapshot {
+        threads: vec![leaker],
+        waits: vec![wants],
+        ..Snapshot::default()
+    };
+    let found = findings(&lost, &lost);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(
+        (&*found[0].kind, found[0].certainty),
+        ("lost-holder", Certainty::Probable)
+    );
+    let text = report(&lost, &found);
+    let says = "held by thread 1 \"leaker\", which has ended, since main.rs:1";
+    assert!(text.contains(says), "{text}");
+    // One that starts while the system is asked looks as if it had ended.
+    let mut lives = lost.clone();
+    lives.threads[0].has_ended = false;
+    assert_eq!(findings(&lives, &lost), []);
+    assert_eq!(findings(&lives, &lives), []);
+    assert!(!report(&lives, &[]).contains("has ended"));
+    // Another thread may have got the guard.
+    let mut moved = lost;
+    moved.waits[0].object.as_mut().unwrap().is_movable = true;
+    assert_eq!(findings(&moved, &moved), []);
 }
 
 #[test]

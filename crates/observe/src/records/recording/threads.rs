@@ -18,6 +18,9 @@ pub struct ThreadRecord {
     pub name: String,
     /// The system's number for it; 0 if the thread has ended, or the system has none.
     pub system: u32,
+    /// The system's number that it had, if its values for threads have been dropped; 0 before. Some of them may still be dropped, so
+    /// it has ended only if the system does not have this number any more.
+    pub had: u32,
     /// It runs tasks and closures of runtimes, and nothing else.
     pub runs_tasks: bool,
 }
@@ -30,7 +33,7 @@ impl Drop for Here {
         let mut threads = threads();
         let here = threads.iter_mut().rfind(|thread| thread.number == self.0);
         if let Some(here) = here {
-            here.system = 0;
+            here.had = std::mem::take(&mut here.system);
         }
     }
 }
@@ -54,6 +57,7 @@ pub(super) fn name_thread(number: u64) {
         } else {
             0
         },
+        had: 0,
         runs_tasks: false,
     });
 }
