@@ -2,10 +2,13 @@
 
 use std::fmt;
 use std::future::Future;
+use std::io::{self, Write};
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::thread;
 use std::time::Duration;
 
 use blitz_io_observe::{Caller, Root};
@@ -13,7 +16,7 @@ use blitz_io_observe::{Caller, Root};
 use crate::findings::finding_of;
 use crate::graph::is_unknown;
 use crate::report::report;
-use crate::snapshot::{Snapshot, Waiter};
+use crate::snapshot::{Finding, Snapshot, Waiter};
 use crate::watchdog::Watchdog;
 
 /// The time between the snapshots that are compared.
@@ -24,6 +27,11 @@ const INTERVAL: Duration = Duration::from_millis(250);
 ///
 /// A thread of its own judges the waits. `#[blitz_io::test(deadlock = "panic")]` runs the test in
 /// such a future.
+///
+/// A blocked thread cannot panic. So the process aborts, after it has written the report to standard error past the
+/// capture of the test harness, in two cases: `future` itself blocks its thread, as in a second `lock` of a
+/// `blitz_io::thread::Mutex`; or threads that poll tasks or run closures of `spawn_blocking` are blocked for ever, and
+/// the runtime would wait for them when it is dropped.
 ///
 /// # Panics
 ///
@@ -38,6 +46,7 @@ const INTERVAL: Duration = Duration::from_millis(250);
 #[track_caller]
 pub fn panic_on_deadlock<F: Future>(future: F) -> DeadlockPanics<F> {
     let caller = Location::caller();
+    let thread = thread::current().name().unwrap_or("<unnamed>").to_owned();
     let root = Root::new(future, Caller::at(caller));
     let shared = Arc::new(Mutex::new(Shared::default()));
     let (id, found) = (root.id(), shared.clone());
@@ -47,7 +56,13 @@ pub fn panic_on_deadlock<F: Future>(future: F) -> DeadlockPanics<F> {
         }
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         let both = [earlier, later].map(|snapshot| concise(snapshot, id, found.outer));
-        let Some(text) = text(&both, id) else { return };
+        let Some(finding) = finding_of(&both[0], &both[1], Waiter::Task(id)) else {
+            return;
+        };
+        let text = report(&both[1], std::slice::from_ref(&finding));
+        if outlasts_panic(&both, id, &finding) {
+            abort(&thread, &text);
+        }
         found.report = Some(text);
         let waker = found.waker.take();
         drop(found);
@@ -62,10 +77,45 @@ pub fn panic_on_deadlock<F: Future>(future: F) -> DeadlockPanics<F> {
     }
 }
 
-/// Returns the report about a future that never ends.
-fn text([earlier, later]: &[Snapshot; 2], root: u64) -> Option<String> {
-    let finding = finding_of(earlier, later, Waiter::Task(root))?;
-    Some(report(later, std::slice::from_ref(&finding)))
+/// Returns `true` if a panic of the future would not end the program. The future is blocked in its poll, or a task or
+/// closure of the finding blocks its thread for ever although the future, and all tasks that block no thread, are dropped.
+fn outlasts_panic(both: &[Snapshot; 2], root: u64, finding: &Finding) -> bool {
+    let root = Waiter::Task(root);
+    let [_, later] = both;
+    let mut waits = later.waits.iter();
+    if waits.any(|wait| wait.waiter == root && wait.blocks_thread) {
+        return true;
+    }
+    let [earlier, later] = both.each_ref().map(|snapshot| after_panic(snapshot, root));
+    // A runtime does not wait for the threads of others.
+    let mut own = finding.waiters.iter().filter(|it| it.task().is_some());
+    own.any(|&waiter| finding_of(&earlier, &later, waiter).is_some())
+}
+
+/// Returns the snapshot with the waits that a panic of the future, and the end of its runtime, leave.
+fn after_panic(snapshot: &Snapshot, root: Waiter) -> Snapshot {
+    let is_other_root = |waiter: Waiter| {
+        let task = waiter.task().and_then(|id| snapshot.task(id));
+        task.is_some_and(|task| task.is_root)
+    };
+    let mut left = snapshot.clone();
+    left.waits.retain(|wait| {
+        let is_for_root = wait.task.is_some() && wait.task == root.task();
+        let stays = wait.blocks_thread || is_other_root(wait.waiter);
+        wait.waiter != root && !is_for_root && stays
+    });
+    left
+}
+
+/// Writes the report past the capture of a test harness, and aborts. `thread`: the name of the thread, which is that of the
+/// test.
+fn abort(thread: &str, report: &str) -> ! {
+    let text = format!(
+        "\nthread '{thread}': this never ends, and a panic cannot end it, as threads are blocked: aborting\n{report}"
+    );
+    // Standard error may be closed.
+    _ = io::stderr().write_all(text.as_bytes());
+    process::abort()
 }
 
 /// Returns the snapshot without two things that tell the reader nothing. A certain finding needs no thread that sleeps without
@@ -115,11 +165,17 @@ impl<F> fmt::Debug for DeadlockPanics<F> {
     }
 }
 
+impl<F> DeadlockPanics<F> {
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[derive(Default)]
 struct Shared {
     report: Option<String>,
     waker: Option<Waker>,
-    /// The task, or the future of a `block_on`, that has polled this last.
+    /// The task, or the future of a `block_on`, that polls this, or did so last.
     outer: Option<u64>,
 }
 
@@ -129,18 +185,19 @@ impl<F: Future> Future for DeadlockPanics<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         // SAFETY: only `root` is pinned, which is not moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
+        let outer = blitz_io_observe::Waiter::current();
+        let outer = outer.is_task().then(|| outer.number());
+        this.shared().outer = outer;
         // SAFETY: it is a field of a pinned value.
         let root = unsafe { Pin::new_unchecked(&mut this.root) };
         if let Poll::Ready(output) = root.poll(context) {
             return Poll::Ready(output);
         }
-        let mut shared = this.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = this.shared();
         if let Some(report) = shared.report.take() {
             drop(shared);
             panic!("this never ends\n{report}");
         }
-        let outer = blitz_io_observe::Waiter::current();
-        shared.outer = outer.is_task().then(|| outer.number());
         let old = shared.waker.replace(context.waker().clone());
         drop(shared);
         // Foreign code runs without the lock.
@@ -209,7 +266,59 @@ mod tests {
 
     fn text_of(snapshot: &Snapshot) -> String {
         let both = [snapshot, snapshot].map(|snapshot| concise(snapshot, 3, Some(2)));
-        text(&both, 3).unwrap()
+        report(&both[1], &[finding(&both)])
+    }
+
+    fn finding([earlier, later]: &[Snapshot; 2]) -> Finding {
+        finding_of(earlier, later, Waiter::Task(3)).unwrap()
+    }
+
+    /// Whether the process aborts for this snapshot.
+    fn aborts(snapshot: &Snapshot) -> bool {
+        let both = [snapshot, snapshot].map(|snapshot| concise(snapshot, 3, Some(2)));
+        outlasts_panic(&both, 3, &finding(&both))
+    }
+
+    /// Future 3 waits for task 4, which waits for a lock of its own.
+    fn of_task(blocks_thread: bool) -> Snapshot {
+        let mut snapshot = snapshot();
+        snapshot.tasks.push(Task {
+            is_root: false,
+            ..root(4)
+        });
+        snapshot.waits[1] = Wait {
+            task: Some(4),
+            ..wait(2, Waiter::Task(3), Kind::Join, None)
+        };
+        let object = Object {
+            id: 11,
+            holder: Some(Waiter::Task(4)),
+            ..Object::default()
+        };
+        snapshot.waits.push(Wait {
+            object: Some(object),
+            blocks_thread,
+            ..wait(4, Waiter::Task(4), Kind::Mutex, None)
+        });
+        snapshot
+    }
+
+    #[test]
+    fn a_panic_ends_what_blocks_no_thread() {
+        assert!(!aborts(&snapshot()));
+        assert!(!aborts(&of_task(false)));
+    }
+
+    #[test]
+    fn a_future_that_blocks_its_thread_cannot_panic() {
+        let mut snapshot = snapshot();
+        snapshot.waits[1].blocks_thread = true;
+        assert!(aborts(&snapshot));
+    }
+
+    #[test]
+    fn the_runtime_would_wait_for_a_task_that_blocks_a_thread() {
+        assert!(aborts(&of_task(true)));
     }
 
     #[test]

@@ -48,7 +48,7 @@ use purpose::Purpose;
 /// | `start_paused = true` | the clock starts paused; not with `multi_thread` |
 /// | `unhandled_panic = "ignore"` or `"shutdown_runtime"` | what a task's panic does; not with `multi_thread` |
 /// | `name = "…"` | the runtime's name |
-/// | `deadlock = "panic"` | panics with a report once the body certainly never ends; needs the feature `inspect` of `blitz-io` |
+/// | `deadlock = "panic"` | panics with a report once the body certainly never ends, or aborts with it if threads are blocked for ever; needs the feature `inspect` of `blitz-io` |
 /// | `crate = "…"` | the path of `blitz_io` |
 ///
 /// The arguments and the error messages are Tokio's. Without `crate`, the attribute looks

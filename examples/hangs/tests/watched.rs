@@ -1,4 +1,4 @@
-//! `#[blitz_io::test(deadlock = "panic")]`: a test that can never end panics. And a watchdog tells
+//! `#[blitz_io::test(deadlock = "panic")]`: a test that can never end panics, or aborts. And a watchdog tells
 //! `tracing` its findings.
 
 use std::fmt;
@@ -46,6 +46,70 @@ async fn a_test_that_ends_is_left_alone() -> Result<(), task::JoinError> {
     Ok(())
 }
 
+/// Blocks the thread of the test.
+#[blitz_io::test(deadlock = "panic")]
+#[ignore = "aborts; another test runs it"]
+async fn aborts_in_its_own_thread() {
+    let lock = blitz_io::thread::Mutex::new(());
+    let _guard = lock.lock();
+    let _again = lock.lock();
+}
+
+/// The runtime would wait for both closures when it is dropped.
+#[blitz_io::test(deadlock = "panic")]
+#[ignore = "aborts; another test runs it"]
+async fn aborts_with_blocked_closures() {
+    let locks = [(); 2].map(blitz_io::thread::Mutex::new);
+    let shared = std::sync::Arc::new((locks, std::sync::Barrier::new(2)));
+    let spawn = |[first, second]: [usize; 2]| {
+        let shared = shared.clone();
+        task::spawn_blocking(move || {
+            let (locks, both) = &*shared;
+            let _first = locks[first].lock();
+            both.wait();
+            let _second = locks[second].lock();
+        })
+    };
+    let (one, other) = (spawn([0, 1]), spawn([1, 0]));
+    _ = (one.await, other.await);
+}
+
+/// A task that blocks the only worker.
+#[blitz_io::test(deadlock = "panic", flavor = "multi_thread", worker_threads = 1)]
+#[ignore = "aborts; another test runs it"]
+async fn aborts_with_a_blocked_worker() {
+    let task = task::spawn(async {
+        let lock = blitz_io::thread::Mutex::new(());
+        let _guard = lock.lock();
+        let _again = lock.lock();
+    });
+    _ = task.await;
+}
+
+/// The harness captures what tests print, and prints it after a test only.
+#[test]
+fn a_test_whose_threads_are_blocked_aborts_with_a_report_past_the_capture() {
+    for (test, kind) in [
+        ("aborts_in_its_own_thread", "self-wait"),
+        ("aborts_with_blocked_closures", "deadlock"),
+        ("aborts_with_a_blocked_worker", "self-wait"),
+    ] {
+        let program = std::env::current_exe().unwrap();
+        let ran = std::process::Command::new(program)
+            .args(["--exact", "--ignored", test])
+            .output()
+            .unwrap();
+        let report = String::from_utf8_lossy(&ran.stderr);
+        assert!(!ran.status.success(), "{test}");
+        for part in [
+            format!("thread '{test}': this never ends"),
+            format!("certain: {kind}"),
+        ] {
+            assert!(report.contains(&part), "{test}: {report}");
+        }
+    }
+}
+
 /// Reports show the line of the function, and not that of its last statement.
 #[blitz_io::test]
 async fn the_future_of_a_test_has_the_line_of_its_function() {
@@ -70,8 +134,8 @@ fn a_panic_about_a_test_lists_its_future_once() {
     let line = line!() - 2;
     let report = ran.unwrap_err().downcast::<String>().unwrap();
     let is_of_block_on = |text: &&str| text.contains(&format!("tests/watched.rs:{line} waits"));
-    // In the summary, in the finding, and in the list of all waits.
-    assert_eq!(report.lines().filter(is_of_block_on).count(), 3, "{report}");
+    // In the summary, and in the finding.
+    assert_eq!(report.lines().filter(is_of_block_on).count(), 2, "{report}");
     let of_future = format!("tests/watched.rs:{}", line - 5);
     assert!(!report.contains(&of_future), "{report}");
     assert!(!report.contains("unknown futex"), "{report}");
