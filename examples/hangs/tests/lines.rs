@@ -140,16 +140,39 @@ fn locks_of_tasks() {
     }
 }
 
+/// A folder for segments whose participants never leave. Only this user can enter it.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        use std::os::unix::fs::DirBuilderExt;
+
+        let memory = std::path::PathBuf::from("/dev/shm");
+        let parent = Some(memory).filter(|folder| folder.is_dir());
+        let parent = parent.unwrap_or_else(std::env::temp_dir);
+        let folder = parent.join(format!("blitz-io-lines-{}", std::process::id()));
+        let mut builder = std::fs::DirBuilder::new();
+        builder.mode(0o700).create(&folder).expect("it is new");
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 #[test]
 fn messages_between_processes() {
     if !ipc::is_supported() {
         return;
     }
-    let name = |what: &str| format!("blitz-io-lines-{what}-{}", std::process::id());
-    let receiver = |what: &str| {
-        let name = name(what);
-        std::mem::forget(Route::sender(&name).expect("the name is new"));
-        Route::receiver(&name).expect("it is the first receiver")
+    let folder = Folder::new();
+    let receiver = |name: &str| {
+        let builder = Route::builder().directory(&folder.0);
+        std::mem::forget(builder.sender(name).expect("the name is new"));
+        builder.receiver(name).expect("it is the first receiver")
     };
     let (mut one, mut two, mut three) = (receiver("one"), receiver("two"), receiver("three"));
     let (mut four, mut five, mut six) = (receiver("four"), receiver("five"), receiver("six"));
@@ -161,10 +184,10 @@ fn messages_between_processes() {
         "ipc::Receiver": five.recv_value_timeout::<u64>(LONG);
         "ipc::Receiver": six.recv_value_deadline::<u64>(late());
     }
-    let sender = |what: &str| {
-        let name = name(what);
-        let mut sender = Queue::sender(&name).expect("the name is new");
-        std::mem::forget(Queue::receiver(&name).expect("the queue has room"));
+    let sender = |name: &str| {
+        let builder = Queue::builder().directory(&folder.0);
+        let mut sender = builder.sender(name).expect("the name is new");
+        std::mem::forget(builder.receiver(name).expect("the queue has room"));
         while sender.try_send_value(&0_u64).is_ok() {}
         sender
     };
