@@ -346,6 +346,11 @@ impl Builder {
         ];
         for (setting, wanted, found) in checks {
             if let Some(wanted) = wanted.filter(|&wanted| wanted != found) {
+                let wanted = match self.capacity {
+                    // As the program has asked for it, not as it is rounded.
+                    Some(Capacity::Messages(count)) if setting == "capacity" => count,
+                    _ => wanted,
+                };
                 return Err(Error::Mismatch {
                     setting,
                     wanted: wanted as u64,

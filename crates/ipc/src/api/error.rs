@@ -73,7 +73,7 @@ pub enum Error {
     Mismatch {
         /// The setting.
         setting: &'static str,
-        /// The requested value; of a [`Kind`] or a [`WhenFull`], its number.
+        /// The requested value; of a [`Kind`] or a [`WhenFull`], its number. A capacity is not rounded yet.
         wanted: u64,
         /// The value that the segment has.
         found: u64,
@@ -170,9 +170,10 @@ impl fmt::Display for Error {
                 found,
             } => write!(
                 f,
-                "the segment exists with {setting} {}, and {} was asked for; {}",
+                "the segment exists with {setting} {}, and {}{} was asked for; {}",
                 Value(setting, *found),
                 Value(setting, *wanted),
+                Rounded(setting, *wanted),
                 match *setting {
                     "kind" => "ask for the same, or use another name",
                     _ => "ask for the same, or leave the setting out to take what there is",
@@ -219,6 +220,21 @@ impl fmt::Display for Error {
             Self::Io { what, path, source } => {
                 write!(f, "cannot {what} {}: {source}", Place(path))
             }
+        }
+    }
+}
+
+/// What a requested capacity is rounded up to, if it is rounded.
+struct Rounded<'a>(&'a str, u64);
+
+impl fmt::Display for Rounded<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Self(setting, wanted) = self;
+        match wanted.checked_next_power_of_two() {
+            Some(rounded) if setting == "capacity" && rounded != wanted => {
+                write!(f, ", rounded up to {rounded},")
+            }
+            _ => Ok(()),
         }
     }
 }

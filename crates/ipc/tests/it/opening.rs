@@ -392,6 +392,14 @@ fn errors_say_what_to_do() {
         text.contains("when_full Block, and Fail was") && text.contains("leave the setting out"),
         "{text}"
     );
+    for (asked, said) in [
+        (5, "capacity 1024, and 5, rounded up to 8, was asked for"),
+        (8, "capacity 1024, and 8 was asked for"),
+    ] {
+        let route = place.in_it(Route::builder().capacity(asked));
+        let text = route.receiver("e").unwrap_err().to_string();
+        assert!(text.contains(said), "{text}");
+    }
 }
 
 /// Tests of segments without a name, and of record locks, which FreeBSD lacks.
