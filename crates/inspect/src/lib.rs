@@ -35,6 +35,7 @@ mod lost_holder;
 mod makers;
 mod names;
 mod never_woken;
+mod no_sender;
 mod objects;
 mod origin;
 mod other_ends;

@@ -21,7 +21,7 @@ use crate::snapshot::{
     Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, TaskState, Wait, Waiter,
 };
 use crate::stack_text::{describe_stacks, is_of_program};
-use crate::{behind_outside, long_wait, own_lock, own_request, unreceived};
+use crate::{behind_outside, long_wait, no_sender, own_lock, own_request, unreceived};
 
 /// A finding shows each of so many waits.
 const EACH: usize = 16;
@@ -243,6 +243,7 @@ fn describe_notes(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
     notes.append(&mut own_lock::notes(snapshot, findings));
     notes.append(&mut own_request::notes(snapshot, findings));
     notes.append(&mut unreceived::notes(snapshot, findings));
+    notes.append(&mut no_sender::notes(snapshot, findings));
     notes.append(&mut behind_members);
     notes.append(&mut long_wait::notes(snapshot, findings));
     for note in notes.iter().take(NOTES) {
