@@ -16,7 +16,7 @@ use crate::output;
 
 #[derive(Args)]
 pub struct Top {
-    /// Time between two looks, such as 500ms.
+    /// Time between two looks, such as 500ms; a number alone is in seconds.
     #[arg(long, default_value = "1s", value_name = "TIME", value_parser = duration::parse_or_zero, allow_negative_numbers = true)]
     every: Duration,
     /// Ends after this many looks.

@@ -42,7 +42,7 @@ pub struct Send {
     name: String,
     /// The messages; without any, each line of standard input is one.
     messages: Vec<String>,
-    /// Gives up on a message if there is no room for it for this time, such as 500ms.
+    /// Gives up on a message if there is no room for it for this time, such as 500ms; a number alone is in seconds.
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration::parse_or_zero, allow_negative_numbers = true)]
     timeout: Duration,
 }

@@ -150,6 +150,28 @@ fn file_of(reason: &Error) -> Option<&OsStr> {
     }
 }
 
+/// Names some of the segments that there are, first those that a live process uses.
+fn others(all: &[SegmentInfo]) -> String {
+    /// So many are named.
+    const NAMED: usize = 5;
+    if all.is_empty() {
+        return "There is no other one. A program may have its segments elsewhere: --directory."
+            .to_owned();
+    }
+    let is_alive = |segment: &&SegmentInfo| segment.participants.iter().any(|it| it.alive);
+    let (alive, dead): (Vec<_>, Vec<_>) = all.iter().partition(is_alive);
+    let names = alive.iter().map(|segment| segment.name.clone());
+    let dead = dead.iter().map(|it| format!("{} (dead)", it.name));
+    let names: Vec<_> = names.chain(dead).take(NAMED).collect();
+    match all.len() - names.len() {
+        0 => format!("There are: {}.", names.join(", ")),
+        more => format!(
+            "There are: {}, and {more} more (`blitz ipc ls`).",
+            names.join(", ")
+        ),
+    }
+}
+
 /// Returns a builder for the segment `name`, which must exist, and its information.
 fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo), Exit> {
     let mut all = segments(arguments)?;
@@ -160,14 +182,8 @@ fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo),
         {
             return Err(failed(reason));
         }
-        let names: Vec<_> = all.iter().map(|segment| segment.name.as_str()).collect();
-        let there = if names.is_empty() {
-            "There is no other one. A program may have its segments elsewhere: --directory."
-                .to_owned()
-        } else {
-            format!("There are: {}.", names.join(", "))
-        };
-        return Err(Exit::Failed(format!("there is no segment {name:?}")).with_advice(there));
+        let exit = Exit::Failed(format!("there is no segment {name:?}"));
+        return Err(exit.with_advice(others(&all)));
     };
     let segment = all.swap_remove(place);
     let builder = match segment.kind {

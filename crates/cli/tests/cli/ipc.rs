@@ -350,6 +350,14 @@ fn mistakes_are_explained() {
         .directory(place.path())
         .receiver("jobs")
         .unwrap();
+    for number in 1..=6 {
+        let [from, to] = [("jobs"), (&*format!("a{number}"))].map(|it| place.path().join(it));
+        std::fs::copy(from.with_extension("ring"), to.with_extension("ring")).unwrap();
+    }
+    let missing = expect(1, &["ipc", "tail", "nothing", &directory]);
+    let names =
+        "There are: jobs, a1 (dead), a2 (dead), a3 (dead), a4 (dead), and 2 more (`blitz ipc ls`).";
+    assert!(missing.err.contains(names), "{}", missing.err);
     let queue = expect(64, &["ipc", "tail", "jobs", &directory]);
     assert!(queue.err.contains("--take"), "{}", queue.err);
     let long = "x".repeat(2000);
