@@ -13,6 +13,25 @@ use crate::shell;
 /// How to build with the feature, where the command for that is not known.
 pub const HOW: &str = "build it with --features blitz-io/inspect, or, on Tokio, with --features inspect, which `blitz migrate` writes.";
 
+/// Returns how a program without a runtime and without blitz-io answers.
+#[cfg(target_os = "linux")]
+pub fn without_runtime() -> String {
+    // From where the packages come that `blitz migrate` has replaced, if this is the program's folder.
+    let add = migrate::add_command(".".as_ref(), &migrate::TO_ANSWER);
+    let add = add.unwrap_or_else(|| {
+        let options = migrate::TO_ANSWER.join(" ");
+        format!(
+            "cargo add blitz-io {options} --git {}",
+            env!("CARGO_PKG_REPOSITORY")
+        )
+    });
+    format!(
+        "A program with neither Tokio nor blitz-io, such as one on parking_lot and rayon, needs both after `blitz \
+         migrate`:\n\n  {add}\n\nand this as the first line of `main`:\n\n  {};",
+        migrate::SERVE
+    )
+}
+
 /// Returns `true` if the program has the text that is in each program that can answer. `None` if it cannot be read.
 pub fn is_in(program: &Path) -> Option<bool> {
     let mark = CAN_ANSWER.as_bytes();

@@ -3,11 +3,15 @@
 //! Each package of the program that depends on Tokio gets both. A package that has `blitz-io` as well records with that,
 //! too. A feature that no package of the program names has no packages in `Cargo.lock`, so that Cargo would choose their
 //! versions anew for each build, with `--locked` too.
+//!
+//! A program without Tokio gets no feature: without a runtime, only a call in its `main` lets it answer.
 
 use serde::Serialize;
 
+use super::add_command_of;
 use super::cargo::{self, Project};
 use super::files::Files;
+use super::lock::Lock;
 use super::manifest::Manifest;
 use super::member::{FEATURES, Member};
 use crate::exit::Exit;
@@ -18,6 +22,11 @@ pub struct Got {
     pub manifest: String,
     pub features: Vec<&'static str>,
 }
+
+/// The options of `cargo add blitz-io` for a program that only answers and records.
+pub const TO_ANSWER: [&str; 3] = ["--no-default-features", "--features", "inspect"];
+/// The call that lets a program without a runtime answer.
+pub const SERVE: &str = "blitz_io::inspect::serve_if_asked()";
 
 /// Lets each package that depends on Tokio have the features, and makes `Cargo.lock` follow. Returns why not if Cargo
 /// refuses; the manifests are then as they were.
@@ -76,4 +85,17 @@ pub fn advice(project: &Project) -> String {
          `blitz trace` and `top` take the same program, `blitz lint -- cargo test --features inspect` its tests, and \
          `cargo test --features sim` those with `#[tokio::sim]`."
     )
+}
+
+/// Returns how a program that has neither Tokio nor blitz-io gets the feature; `None` if it has blitz-io.
+pub fn advice_without_tokio(project: &Project, lock: &Lock) -> Option<String> {
+    if !lock.own_dependents("blitz-io").is_empty() {
+        return None;
+    }
+    let command = add_command_of(project, &TO_ANSWER)?;
+    Some(format!(
+        "The program has no Tokio, so it got no feature `inspect`. To see what its threads wait for, add blitz-io in the \
+         folder of its package:\n\n  {command}\n\nand this as the first line of `main`:\n\n  {SERVE};\n\nThen:\n\n  \
+         BLITZ_INSPECT=1 cargo run &\n  blitz why PROGRAM"
+    ))
 }

@@ -25,6 +25,7 @@ use std::path::{self, Component, Path, PathBuf};
 
 use clap::{Args, ValueHint};
 
+pub use features::{SERVE, TO_ANSWER};
 pub use lock::Feature;
 
 use crate::exit::Exit;
@@ -57,7 +58,8 @@ Examples:
   blitz migrate --undo             take it back
 
 It writes lines like these, and makes Cargo.lock follow: the first into each package of the
-program that depends on Tokio, the others into the Cargo.toml of the workspace.
+program that depends on Tokio, the others into the Cargo.toml of the workspace. A program
+without Tokio gets no feature; the report says what it needs for blitz why.
 
   [features]
   inspect = [\"tokio/inspect\"]   # for blitz why, trace, lint and top
@@ -278,14 +280,19 @@ pub fn inspect_feature(folder: &Path) -> Option<Feature> {
     })
 }
 
-/// Returns the command that adds the package `blitz-io` with these features to the program of this folder, from where its
-/// Tokio comes; `None` if Tokio is not replaced.
-pub fn add_command(folder: &Path, features: &str) -> Option<String> {
-    let project = Project::find(folder).ok()?;
+/// Returns the command that adds the package `blitz-io` with these options to the program of this folder, from where its
+/// replaced packages come, Tokio first; `None` if none is replaced.
+pub fn add_command(folder: &Path, options: &[&str]) -> Option<String> {
+    add_command_of(&Project::find(folder).ok()?, options)
+}
+
+fn add_command_of(project: &Project, options: &[&str]) -> Option<String> {
     let manifest = Manifest::read(&project.manifest).ok()?;
-    let options = manifest.options_to_add("tokio", |path| normal(&project.folder.join(path)))?;
-    let words = ["cargo", "add", "blitz-io", "--features", features];
-    let words = words.into_iter().map(str::to_owned).chain(options);
+    let whole = |path: &Path| normal(&project.folder.join(path));
+    let mut names = REPLACEMENTS.iter().map(|known| known.name);
+    let source = names.find_map(|name| manifest.options_to_add(name, whole))?;
+    let words = ["cargo", "add", "blitz-io"].iter().chain(options);
+    let words = words.map(|&word| word.to_owned()).chain(source);
     Some(shell::line(words))
 }
 
@@ -564,11 +571,12 @@ fn given_up(wanted: &[&'static Replacement], lock: &Lock, why: &str) -> Vec<Find
 /// Returns what to do after a replacement.
 fn after_change(project: &Project, lock: &Lock, with_features: bool) -> String {
     let has_tokio = lock.ours(&REPLACEMENTS[0]).is_some();
-    let features = if has_tokio && with_features {
-        format!("\n\n{}", features::advice(project))
-    } else {
-        String::new()
+    let features = match has_tokio {
+        true if with_features => Some(features::advice(project)),
+        true => None,
+        false => features::advice_without_tokio(project, lock),
     };
+    let features = features.map_or_else(String::new, |advice| format!("\n\n{advice}"));
     format!(
         "Build and test the program now. `blitz migrate --undo` takes the replacement back.{features}"
     )

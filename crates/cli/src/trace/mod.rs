@@ -380,7 +380,8 @@ const NO_REQUEST: &str =
 /// Says how a program gets what marks requests. The feature `inspect` is not in the command: that would make each build record.
 fn how_to_mark() -> String {
     let features = "tower";
-    let (source, command, end) = match migrate::add_command(".".as_ref(), features) {
+    let (source, command, end) = match migrate::add_command(".".as_ref(), &["--features", features])
+    {
         Some(command) => (
             "has these, beside the Tokio of `blitz migrate`:",
             command,

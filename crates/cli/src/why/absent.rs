@@ -5,15 +5,14 @@ use std::path::Path;
 
 #[cfg(target_os = "linux")]
 use crate::feature;
+#[cfg(target_os = "linux")]
+use crate::migrate::SERVE;
 
 /// The variable that names the folder of the sockets.
 const FOLDER: &str = "XDG_RUNTIME_DIR";
 /// The variable of a process that answers.
 #[cfg(target_os = "linux")]
 const SWITCH: &str = "BLITZ_INSPECT=1";
-/// The function with which a program without a runtime answers.
-#[cfg(target_os = "linux")]
-const SERVE: &str = "blitz_io::inspect::serve_if_asked()";
 
 /// Returns why no process answers, or not the one with this number or name. `meant`: a command that asks one of nearly this
 /// name.
@@ -109,17 +108,20 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
         }
     };
     // The linker keeps the code that answers only if the program uses it.
-    let without = format!(
-        "Its program has no code that answers. Either it is built without the feature `inspect`: {} Or it neither starts a \
-         runtime nor calls {SERVE}: add that call to `main`.",
-        feature::HOW
-    );
+    let without = || {
+        format!(
+            "Its program has no code that answers. Either it is built without the feature `inspect`: {} Or it neither starts a \
+         runtime nor calls {SERVE}: add that call to `main`.\n\n{}",
+            feature::HOW,
+            feature::without_runtime(),
+        )
+    };
     let variables = || environment.split(|&byte| byte == 0);
     let can_answer = can_answer(&processes.join(pid.to_string()));
     if !variables().any(|variable| variable == SWITCH.as_bytes()) {
         let without = match can_answer {
-            Some(false) => &*without,
-            _ => "",
+            Some(false) => without(),
+            _ => String::new(),
         };
         let message = format!(
             "process {pid} does not answer: {SWITCH} is not in its environment\n\n\
@@ -128,7 +130,7 @@ fn of_process(processes: &Path, pid: u32, own_folder: Option<OsString>) -> Strin
         return message.trim_end().to_owned();
     }
     if can_answer == Some(false) {
-        return format!("process {pid} does not answer\n\n{without}");
+        return format!("process {pid} does not answer\n\n{}", without());
     }
     let folder = variables().find_map(|variable| variable.strip_prefix(b"XDG_RUNTIME_DIR="));
     let folder = folder.filter(|folder| !folder.is_empty());

@@ -65,8 +65,8 @@ macro_rules! needs {
         "\
 A process answers if
   - it is built with the feature `inspect`: `blitz migrate` writes it into the Cargo.toml of a
-    program on Tokio (cargo run --features inspect), and one on blitz-io asks for
-    blitz-io/inspect,
+    program on Tokio (cargo run --features inspect), and any other asks for
+    blitz-io/inspect: cargo add blitz-io --no-default-features --features inspect,
   - BLITZ_INSPECT=1 is in its environment,
   - it has started a runtime, or has called blitz_io::inspect::serve_if_asked(), and
   - it belongs to the same user; root may ask all."
@@ -257,6 +257,15 @@ pub(crate) fn choose(command: &str, wanted: Option<&str>) -> Result<(u32, String
     })
 }
 
+/// Says why a process that was listed has given no answer.
 pub(crate) fn failed(pid: u32, error: &io::Error) -> Exit {
+    use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound, UnexpectedEof};
+    let has_ended = matches!(
+        error.kind(),
+        BrokenPipe | ConnectionRefused | ConnectionReset | NotFound | UnexpectedEof
+    );
+    if has_ended {
+        return Exit::Failed(format!("process {pid} has ended before it answered"));
+    }
     Exit::Failed(format!("process {pid} does not answer: {error}"))
 }

@@ -787,6 +787,26 @@ fn undo_names_what_is_needed_again() {
     assert!(!ran.out.contains("Came with it"), "{}", ran.out);
 }
 
+/// It has no runtime that would answer `blitz why`.
+#[test]
+fn a_program_without_tokio_is_told_how_to_answer() {
+    let world = World::new("parking_lot = \"0.12\"\n");
+    world
+        .publish("parking_lot", "0.12.5", None)
+        .checkout("")
+        .lock();
+    let ran = world.blitz(0, &["--path", "../blitz-io"]);
+    let crates = world.at("blitz-io/crates/blitz-io");
+    let add = format!(
+        "  cargo add blitz-io --no-default-features --features inspect --path {}\n",
+        crates.display()
+    );
+    for part in [&*add, "  blitz_io::inspect::serve_if_asked();\n"] {
+        assert!(ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+    assert!(!world.read("Cargo.toml").contains("[features]"));
+}
+
 #[test]
 fn a_package_that_only_tokio_needed_is_said_to_be_gone() {
     let world = World::new("tokio = \"1\"\n");

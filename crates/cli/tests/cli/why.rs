@@ -309,6 +309,19 @@ fn a_process_that_does_not_answer_is_an_error() {
     assert!(ran.err.contains("cannot be written"), "{ran:?}");
 }
 
+/// Its socket was there, and it ends without an answer, or within it.
+#[test]
+fn a_process_that_ends_before_it_answers_is_an_error() {
+    let mut answer = serde_json::to_vec(&stuck()).unwrap();
+    answer.truncate(answer.len() / 2);
+    for text in [vec![], answer] {
+        let home = process_with(text);
+        let ran = run(1, home.path(), &["why"]);
+        let said = format!("process {PID} has ended before it answered");
+        assert!(ran.err.contains(&said), "{ran:?}");
+    }
+}
+
 /// A missing process, a missing variable and a missing feature are different errors.
 #[cfg(target_os = "linux")]
 #[test]
