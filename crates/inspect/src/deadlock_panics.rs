@@ -28,10 +28,12 @@ const INTERVAL: Duration = Duration::from_millis(250);
 /// A thread of its own judges the waits. `#[blitz_io::test(deadlock = "panic")]` runs the test in
 /// such a future.
 ///
-/// A blocked thread cannot panic. So the process aborts, after it has written the report to standard error past the
-/// capture of the test harness, in two cases: `future` itself blocks its thread, as in a second `lock` of a
-/// `blitz_io::thread::Mutex`; or threads that poll tasks or run closures of `spawn_blocking` are blocked for ever, and
-/// the runtime would wait for them when it is dropped.
+/// A blocked thread cannot panic. So the process aborts in two cases, after it has written the report to standard error past
+/// the capture of the test harness:
+///
+/// - `future` itself blocks its thread, as in a second `lock` of a `blitz_io::thread::Mutex`.
+/// - Tasks, or closures of `spawn_blocking`, block their threads for ever. The runtime would wait for these threads when it
+///   is dropped.
 ///
 /// # Panics
 ///
@@ -273,7 +275,7 @@ mod tests {
         finding_of(earlier, later, Waiter::Task(3)).unwrap()
     }
 
-    /// Whether the process aborts for this snapshot.
+    /// Returns `true` if the process aborts for this snapshot.
     fn aborts(snapshot: &Snapshot) -> bool {
         let both = [snapshot, snapshot].map(|snapshot| concise(snapshot, 3, Some(2)));
         outlasts_panic(&both, 3, &finding(&both))

@@ -571,10 +571,10 @@ fn given_up(wanted: &[&'static Replacement], lock: &Lock, why: &str) -> Vec<Find
 /// Returns what to do after a replacement.
 fn after_change(project: &Project, lock: &Lock, with_features: bool) -> String {
     let has_tokio = lock.ours(&REPLACEMENTS[0]).is_some();
-    let features = match has_tokio {
-        true if with_features => Some(features::advice(project)),
-        true => None,
-        false => features::advice_without_tokio(project, lock),
+    let features = if has_tokio {
+        with_features.then(|| features::advice(project))
+    } else {
+        features::advice_without_tokio(project, lock)
     };
     let features = features.map_or_else(String::new, |advice| format!("\n\n{advice}"));
     format!(

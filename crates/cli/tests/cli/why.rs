@@ -309,7 +309,7 @@ fn a_process_that_does_not_answer_is_an_error() {
     assert!(ran.err.contains("cannot be written"), "{ran:?}");
 }
 
-/// Its socket was there, and it ends without an answer, or within it.
+/// The process closes its socket before the answer, or after half of it.
 #[test]
 fn a_process_that_ends_before_it_answers_is_an_error() {
     let mut answer = serde_json::to_vec(&stuck()).unwrap();
