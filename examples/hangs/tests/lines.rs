@@ -73,6 +73,28 @@ fn locks_of_threads() {
     }
 }
 
+/// The value of a watch channel is in a lock. A reader waits behind a sender that waits.
+#[test]
+fn values_of_watch_channels() {
+    let (sender, receiver) = watch::channel(0_u8);
+    let (sender, receiver) = (
+        &*Box::leak(Box::new(sender)),
+        &*Box::leak(Box::new(receiver)),
+    );
+    std::mem::forget(receiver.borrow());
+    let (mut updated, mut waits) = (receiver.clone(), receiver.clone());
+    check! {
+        "thread::RwLock (write)": sender.send(1);
+        "thread::RwLock (write)": sender.send_modify(|value| *value = 1);
+        "thread::RwLock (write)": sender.send_if_modified(|_| false);
+        "thread::RwLock (write)": sender.send_replace(1);
+        "thread::RwLock (read)": sender.borrow();
+        "thread::RwLock (read)": receiver.borrow();
+        "thread::RwLock (read)": updated.borrow_and_update();
+        "thread::RwLock (read)": waits.blocking_wait_for(|_| true);
+    }
+}
+
 #[test]
 fn events_of_threads() {
     let guarded = &*Box::leak(Box::new(thread::Mutex::new(())));

@@ -7,6 +7,7 @@ pub use blitz_io_sync::thread::MappedRwLockReadGuard as ReadGuard;
 pub use blitz_io_sync::thread::RwLock;
 
 #[inline]
+#[track_caller]
 pub fn read<T>(lock: &RwLock<T>) -> ReadGuard<'_, T> {
     RwLockReadGuard::map(lock.read(), |value| value)
 }
@@ -16,6 +17,7 @@ pub fn try_read<T>(lock: &RwLock<T>) -> Option<RwLockReadGuard<'_, T>> {
 }
 
 #[inline]
+#[track_caller]
 pub fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write()
 }

@@ -202,6 +202,7 @@ impl<T> Shared<T> {
 
     /// Changes the value, and wakes the receivers, if `modify` says that it has.
     #[inline]
+    #[track_caller]
     fn modify(&self, modify: impl FnOnce(&mut T) -> bool) -> bool {
         coop::acted();
         let mut value = lock::write(&self.value);

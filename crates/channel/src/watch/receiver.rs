@@ -41,6 +41,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(*rx.borrow(), "hello");
     /// ```
     #[inline]
+    #[track_caller]
     pub fn borrow(&self) -> Ref<'_, T> {
         let mut version = self.version;
         look(&self.shared, &mut version)
@@ -60,6 +61,7 @@ impl<T> Receiver<T> {
     /// assert!(!rx.has_changed().unwrap());
     /// ```
     #[inline]
+    #[track_caller]
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
         look(&self.shared, &mut self.version)
     }
@@ -398,6 +400,7 @@ impl<T> Receiver<T> {
         Some(mark_seen(&mut self.version, word))
     }
 
+    #[track_caller]
     fn wait_for_until(
         &mut self,
         mut f: impl FnMut(&T) -> bool,
@@ -423,6 +426,7 @@ fn in_time<R>(result: Option<Result<R, RecvError>>) -> Result<R, RecvTimeoutErro
 
 /// Returns the value, with `true` if it differs from the one seen last, and marks it as seen.
 #[inline]
+#[track_caller]
 fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
     let value = lock::read(&shared.value);
     // The holder of the lock knows that the version is that of the value.
@@ -434,6 +438,7 @@ fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
 
 /// Returns the value if it fulfils the condition. When the channel is closed, a value that was
 /// seen has failed the condition before, and there will be no other.
+#[track_caller]
 fn look_for<'a, T>(
     shared: &'a Shared<T>,
     seen: &mut Version,

@@ -56,6 +56,7 @@ impl<T> Sender<T> {
     /// # Ok::<(), watch::error::SendError<u32>>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         if self.receiver_count() == 0 {
             let object = &self.shared.observed.object;
@@ -81,6 +82,7 @@ impl<T> Sender<T> {
     /// tx.send_modify(|list| list.push(2));
     /// assert_eq!(*rx.borrow(), [1, 2]);
     /// ```
+    #[track_caller]
     pub fn send_modify<F>(&self, modify: F)
     where
         F: FnOnce(&mut T),
@@ -112,6 +114,7 @@ impl<T> Sender<T> {
     /// assert!(raise_to(6));
     /// assert!(rx.has_changed().unwrap());
     /// ```
+    #[track_caller]
     pub fn send_if_modified<F>(&self, modify: F) -> bool
     where
         F: FnOnce(&mut T) -> bool,
@@ -130,6 +133,7 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.send_replace(3), 2);
     /// ```
     #[inline]
+    #[track_caller]
     pub fn send_replace(&self, mut value: T) -> T {
         self.shared.modify(|old| {
             mem::swap(old, &mut value);
@@ -146,6 +150,7 @@ impl<T> Sender<T> {
     /// let tx = watch::Sender::new(1);
     /// assert_eq!(*tx.borrow(), 1);
     /// ```
+    #[track_caller]
     pub fn borrow(&self) -> Ref<'_, T> {
         Ref::new(lock::read(&self.shared.value), false)
     }
