@@ -202,6 +202,7 @@ impl Page {
     fn poll_times(&self, runtime: &RuntimeView) -> Line<'static> {
         let rate = runtime.polls_per_second;
         let rate = rate.map_or_else(String::new, |rate| format!(", {}/s", count(rate as u64)));
+        // The runtime keeps a moving average, and no sum of all polls.
         let mean = time(runtime.mean_poll_ns);
         let times = match quantile(&runtime.poll_times, 0.99) {
             None => String::new(),
@@ -213,7 +214,7 @@ impl Page {
             }
         };
         self.line(&format!(
-            "  polls: {}{rate}, mean {mean}{times}",
+            "  polls: {}{rate}, recent average {mean}{times}",
             count(runtime.polls)
         ))
     }

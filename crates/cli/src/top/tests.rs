@@ -171,7 +171,7 @@ probable: long-poll: task 7 \"hash\", spawned at
   ms, which may still end
 tasks: 1 running, 0 ready, 3 idle
 runtime 1: 1 of 2 workers busy (50 %), 12 tasks queued
-  polls: 40 k, 20 k/s, mean 1.2 µs, p99 1.0 µs █▁
+  polls: 40 k, 20 k/s, recent average 1.2 µs, p99 1.0 µs █▁
   blocking: 2 of 3 threads busy, 0 jobs queued
 POLLS THAT LAST                                          FOR
   task 7 \"hash\"  src/hash.rs:17                        1.7 s

@@ -74,7 +74,8 @@ pub struct RuntimeView {
     pub polls: u64,
     /// The rate since the last look.
     pub polls_per_second: Option<f64>,
-    /// The mean over the workers that have polled.
+    /// The moving average that each worker keeps of its last polls, weighted by the polls of the workers. Long polls a
+    /// moment ago outweigh many short ones before.
     pub mean_poll_ns: u64,
     /// Pairs of the upper end in nanoseconds and the count; empty without that histogram.
     pub poll_times: Vec<(u64, u64)>,
