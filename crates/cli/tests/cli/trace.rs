@@ -165,6 +165,10 @@ fn a_change_is_predicted() {
     );
     assert_eq!(ran.code, Some(64), "{ran:?}");
     assert!(ran.err.contains("timer Sleep src/main.rs:7"), "{ran:?}");
+    let both = ["--what-if", "timer / 3", "--what-if", "Mutex lib.rs:4 / 2"];
+    let ran = trace(folder.path(), &both, RECORD, "");
+    let which = "\"Mutex lib.rs:4 / 2\": nothing in the recording is called so";
+    assert!(ran.err.contains(which), "{ran:?}");
     let ran = trace(folder.path(), &["--what-if", "be faster"], RECORD, "");
     assert_eq!(ran.code, Some(64), "{ran:?}");
     assert!(ran.err.contains("workers 8"), "{ran:?}");

@@ -326,6 +326,32 @@ fn a_scenario_that_names_nothing_says_what_there_is() {
     assert!(error.to_string().contains("no request"), "{error}");
 }
 
+/// As a location, it may be without its folders.
+#[test]
+fn a_lock_without_a_name_is_found_by_the_line_that_created_it() {
+    let made = play(&service(Service::Mutex, 1, 2.0)).text();
+    let named = "\"objects\":[\"sessions\",null]";
+    assert!(made.contains(named));
+    let text = made.replace(
+        named,
+        "\"objects\":[null,null],\"created\":[\"src/lib.rs:51\",null]",
+    );
+    let recording = Recording::parse(text.as_bytes()).unwrap();
+    let ask = |what: &str| predict(&recording, &[what.parse().unwrap()]);
+    let full = ask("Mutex created at src/lib.rs:51 / 2").unwrap()[0].p50;
+    assert!(full.value < ask("Mutex * 1").unwrap()[0].p50.value);
+    for words in [
+        "Mutex lib.rs:51 / 2",
+        "lib.rs:51 / 2",
+        "Mutex src/lib.rs:51 / 2",
+    ] {
+        assert_eq!(ask(words).unwrap()[0].p50, full, "{words}");
+    }
+    for words in ["rs:51 / 2", "lib.rs:5 / 2"] {
+        assert!(ask(words).is_err(), "{words}");
+    }
+}
+
 /// A replay ends, whatever is missing in the recording.
 #[test]
 fn a_recording_that_has_lost_events_is_replayed_to_its_end() {

@@ -127,9 +127,13 @@ impl Words {
     pub(super) fn describe(&self, recording: &Recording, cause: &Cause) -> bool {
         let text = format!("{} {}", cause.category.name(), cause.text(recording));
         let at = recording.location(cause.location).unwrap_or_default();
+        let made_at = text
+            .split_once(" created at ")
+            .map_or("", |(_, rest)| rest.split_whitespace().next().unwrap_or(""));
         let is_known = |word: &String| {
             let mut words = text.split_whitespace();
-            words.any(|other| other.trim_matches('"') == word) || is_place(word, at)
+            words.any(|other| other.trim_matches('"') == word)
+                || [at, made_at].into_iter().any(|place| is_place(word, place))
         };
         self.0.iter().all(is_known)
     }

@@ -140,9 +140,17 @@ pub fn predict(
         programs: &programs,
     };
     let base = all.replay(&all.setting(None)?);
+    // Of several, the user has to know which one.
+    let of = |scenario: &Scenario, error: ScenarioError| match scenarios {
+        [_] => error,
+        _ => ScenarioError(format!("\"{scenario}\": {error}")),
+    };
     let mut predictions = vec![];
     for scenario in scenarios {
-        let changed = all.replay(&all.setting(Some(scenario))?);
+        let changed = all.replay(
+            &all.setting(Some(scenario))
+                .map_err(|error| of(scenario, error))?,
+        );
         let prediction = all.compare(scenario, &base, &changed);
         predictions.push(prediction.ok_or_else(|| {
             ScenarioError("the recording has no request that has ended".to_owned())
