@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use super::explain;
 use super::run::{Side, Step};
 use crate::names::{is_of_std, short, short_future};
+use crate::origin::{Origin, origin};
 use crate::snapshot::{Certainty, Waiter, id_of_child, is_future};
 
 /// The numbers of futures for which threads block are above this one, and those of tasks are not.
@@ -203,8 +204,20 @@ impl Finding {
         if self.count > 1 {
             _ = writeln!(text, "  seen {} times", self.count);
         }
+        if self.lint == Lint::BlockingInPoll && self.steps.first().is_some_and(is_any_request) {
+            text += MARK_REQUESTS;
+        }
         text
     }
+}
+
+/// The advice for a poll of a server's task, which serves all requests of a connection.
+const MARK_REQUESTS: &str = "  mark requests (`trace::RequestLayer`) to see which one it was\n";
+
+/// Returns `true` for a task that a package has spawned, such as that of a connection, if it has no marked request.
+fn is_any_request(step: &Step) -> bool {
+    let spawned_at = step.spawned_at.as_deref();
+    step.request.is_none() && spawned_at.is_some_and(|at| origin("", at) == Origin::Package)
 }
 
 /// Says between which lines the longest part of a poll was, if one is known.
@@ -263,7 +276,7 @@ fn shown(side: &Side, all: &[&Side]) -> String {
 }
 
 /// Returns the line at which a lock was created, unless `Arc::default` has created it, whose line says nothing.
-fn made_at(side: &Side) -> Option<&str> {
+pub(super) fn made_at(side: &Side) -> Option<&str> {
     side.made_at.as_deref().filter(|at| !is_of_std(at))
 }
 

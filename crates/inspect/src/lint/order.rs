@@ -45,9 +45,9 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use blitz_io_observe::Mode;
 
-use super::finding::{Finding, Lint, name, numbered};
+use super::finding::{Finding, Lint, made_at, name, numbered};
 use super::run::{Edge, Run, Side, Step, Write};
-use crate::names::is_of_std;
+use crate::names::{is_of_std, short};
 use crate::snapshot::Certainty;
 
 /// The most locks of a cycle.
@@ -252,9 +252,18 @@ fn has_gate(edges: &[&Edge], path: &[usize]) -> bool {
     gates.any(|gate| rest.iter().all(|&at| edges[at].gates.contains(gate)))
 }
 
+/// Returns the name of one of the locks of a cycle, with the line of its creation if it has no name of its own.
+fn told_apart(side: &Side, held: &[&Side]) -> String {
+    let name = numbered(side, held);
+    match (&side.name, made_at(side)) {
+        (None, Some(made_at)) => format!("{name} created at {}", short(made_at)),
+        _ => name,
+    }
+}
+
 fn finding(cycle: &[&Edge], certainty: Certainty, doubt: &str, run: &Run) -> Finding {
     let held: Vec<&Side> = cycle.iter().map(|edge| &edge.from).collect();
-    let names: Vec<_> = held.iter().map(|side| numbered(side, &held)).collect();
+    let names: Vec<_> = held.iter().map(|side| told_apart(side, &held)).collect();
     let owners: BTreeSet<_> = cycle.iter().filter_map(|edge| edge.owner).collect();
     let orders = if cycle.len() == 2 {
         "are taken in both orders"

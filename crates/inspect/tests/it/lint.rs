@@ -288,6 +288,31 @@ fn a_long_poll_has_its_request_and_the_lines_around_it() {
     assert_eq!(lines, ["axum.rs:389", "main.rs:28", "main.rs:34"]);
 }
 
+/// The line of the spawn is that of the server's package, and says nothing about the request.
+#[test]
+fn a_poll_of_a_server_without_requests_has_advice() {
+    let text = |request: Option<&str>, task_at: &str| {
+        let event = Event {
+            task: Some(Waiter::Task(4)),
+            task_at: Some(task_at.to_owned()),
+            request: request.map(str::to_owned),
+            longest_ns: 40_000_000,
+            count: 1,
+            ..Event::default()
+        };
+        let run = Run {
+            polls: vec![event],
+            ..Run::default()
+        };
+        judge(&[run])[0].text()
+    };
+    let axum =
+        "/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/axum-0.8.9/src/serve/mod.rs:7";
+    assert!(text(None, axum).contains("RequestLayer"));
+    assert!(!text(Some("GET /hash"), axum).contains("RequestLayer"));
+    assert!(!text(None, "src/main.rs:7").contains("RequestLayer"));
+}
+
 #[test]
 fn a_text_names_each_owner_and_both_of_its_lines() {
     let all = found(vec![locks(1, "a", "b"), locks(2, "b", "a")]);
@@ -311,7 +336,8 @@ fn locks_that_look_the_same_have_numbers() {
         }
     }
     let text = found(edges)[0].text();
-    assert!(text.contains("Mutex and Mutex are taken"), "{text}");
+    let headline = "Mutex created at main.rs:a and Mutex created at main.rs:b are taken";
+    assert!(text.contains(headline), "{text}");
     assert!(text.contains("holds Mutex created at main.rs:a"), "{text}");
     assert!(!text.contains('#'), "{text}");
     let mut edges = vec![locks(1, "a", "b"), locks(2, "b", "a")];
@@ -321,7 +347,8 @@ fn locks_that_look_the_same_have_numbers() {
         }
     }
     let text = found(edges)[0].text();
-    assert!(text.contains("Mutex #1 and Mutex #2 are taken"), "{text}");
+    let headline = "Mutex #1 created at main.rs:5 and Mutex #2 created at main.rs:5 are taken";
+    assert!(text.contains(headline), "{text}");
     assert!(
         text.contains("holds Mutex #2 created at main.rs:5"),
         "{text}"
