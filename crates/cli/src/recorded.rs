@@ -5,9 +5,13 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::feature;
+use crate::output;
 use crate::shell;
 
 /// A recorder of the library.
@@ -18,6 +22,8 @@ pub struct Recorder {
     pub variable: &'static str,
     /// The end of the names of its files.
     pub suffix: &'static str,
+    /// The program can be asked what it waits for. If it runs for long, a line says so.
+    pub is_asked: bool,
 }
 
 /// The result of a run.
@@ -33,6 +39,11 @@ pub struct Record {
     pub name: PathBuf,
     pub bytes: Vec<u8>,
 }
+
+/// Makes a process answer `blitz why`.
+const ANSWERS: &str = "BLITZ_INSPECT";
+/// A program is silent if it has written no further record for so long.
+const SILENCE: Duration = Duration::from_secs(60);
 
 /// The most names that are tried for a folder.
 const ATTEMPTS: u32 = 1_000;
@@ -68,6 +79,27 @@ impl Folder {
     }
 }
 
+/// The line about a program that is silent.
+const STILL_RUNS: &str =
+    "still runs; `blitz why PID` says what it waits for (`blitz ps` has the processes)\n";
+
+/// Waits until the number of records has not changed for the time `silence`, which is `true`, or the program has ended.
+fn falls_silent(
+    silence: Duration,
+    mut records: impl FnMut() -> usize,
+    ended: &Receiver<()>,
+) -> bool {
+    let mut before = records();
+    while ended.recv_timeout(silence) == Err(RecvTimeoutError::Timeout) {
+        let now = records();
+        if now == before {
+            return true;
+        }
+        before = now;
+    }
+    false
+}
+
 impl Recorder {
     /// Runs the program to its end, with further variables of the environment. `is_quiet`: standard output is not
     /// for it.
@@ -85,6 +117,9 @@ impl Recorder {
         let mut command = Command::new(program);
         command.args(rest).env(self.variable, &folder.0);
         command.envs(variables.iter().map(|(name, value)| (*name, value)));
+        if self.is_asked && std::env::var_os(ANSWERS).is_none() {
+            command.env(ANSWERS, "1");
+        }
         if is_quiet {
             command.stdout(to_standard_error()?);
         }
@@ -96,7 +131,20 @@ impl Recorder {
                 _ => exit,
             }
         };
-        let status = command.status().map_err(failed)?;
+        let mut child = command.spawn().map_err(failed)?;
+        // Dropped at the end of the program, which ends the thread.
+        let (running, ended) = mpsc::channel::<()>();
+        if self.is_asked {
+            let folder = folder.0.clone();
+            let records = move || fs::read_dir(&folder).map_or(0, Iterator::count);
+            thread::spawn(move || {
+                if falls_silent(SILENCE, records, &ended) {
+                    output::tell(STILL_RUNS);
+                }
+            });
+        }
+        let status = child.wait().map_err(failed)?;
+        drop(running);
         let files = self.read(&folder.0)?;
         if files.is_empty() {
             let begin = format!("{name} ({status}) has written no record");
@@ -161,5 +209,16 @@ mod tests {
         let paths = [one.0.clone(), other.0.clone()];
         drop((one, other));
         assert!(paths.iter().all(|path| !path.exists()), "{paths:?}");
+    }
+
+    #[test]
+    fn a_program_is_silent_if_it_writes_no_further_record() {
+        let (running, ended) = mpsc::channel();
+        let mut counts = [0, 1, 2, 2].into_iter();
+        let records = || counts.next().expect("the last one is that before it");
+        assert!(falls_silent(Duration::ZERO, records, &ended));
+        assert_eq!(counts.next(), None);
+        drop(running);
+        assert!(!falls_silent(SILENCE, || 0, &ended));
     }
 }

@@ -22,6 +22,7 @@ const RECORDER: Recorder = Recorder {
     name: "lint",
     variable: "BLITZ_LINT",
     suffix: "blitzlint",
+    is_asked: true,
 };
 
 const HELP: &str = "\
@@ -39,6 +40,7 @@ in both orders are a fault in the run in which nothing happens. It must be built
 feature `inspect`: `blitz migrate` writes it into the Cargo.toml of a program on Tokio
 (blitz lint -- cargo test --features inspect), and one on blitz-io asks for blitz-io/inspect.
 It must exit: a process that a signal ends writes no record. Its other processes are read, too.
+If it hangs, `blitz why PID` says why, as BLITZ_INSPECT=1 is in its environment.
 
 It sees the locks, channels and semaphores of blitz-io, and those of Tokio and parking_lot after
 `blitz migrate`. Locks of std are not seen: blitz_io::thread::Mutex and parking_lot::Mutex are.

@@ -47,6 +47,17 @@ fn findings_have_an_exit_code_of_their_own_and_both_lines() {
     );
 }
 
+/// A test that hangs can be asked, unless the user does not want that.
+#[test]
+fn the_program_answers_blitz_why() {
+    let ran = lint(&[], RECORD, "echo asked $BLITZ_INSPECT", None);
+    assert!(ran.out.contains("asked 1"), "{ran:?}");
+    let script = "echo asked $BLITZ_INSPECT; echo '{\"format\":1}' > \"$BLITZ_LINT/1.blitzlint\"";
+    let mut command = blitz(&["lint", "--", "sh", "-c", script]);
+    let ran = Ran::from(command.env("BLITZ_INSPECT", "0").output().unwrap());
+    assert!(ran.out.contains("asked 0"), "{ran:?}");
+}
+
 #[test]
 fn json_is_alone_on_standard_output() {
     let ran = lint(&["--json"], RECORD, "", None);
