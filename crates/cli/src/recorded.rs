@@ -22,8 +22,8 @@ pub struct Recorder {
     pub variable: &'static str,
     /// The end of the names of its files.
     pub suffix: &'static str,
-    /// The program can be asked what it waits for. If it runs for long, a line says so.
-    pub is_asked: bool,
+    /// The program answers `blitz why`. If it runs for long, a line points to that.
+    pub answers_why: bool,
 }
 
 /// The result of a run.
@@ -42,7 +42,7 @@ pub struct Record {
 
 /// Makes a process answer `blitz why`.
 const ANSWERS: &str = "BLITZ_INSPECT";
-/// A program is silent if it has written no further record for so long.
+/// A program is silent after this time without a new record.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// The most names that are tried for a folder.
@@ -117,7 +117,7 @@ impl Recorder {
         let mut command = Command::new(program);
         command.args(rest).env(self.variable, &folder.0);
         command.envs(variables.iter().map(|(name, value)| (*name, value)));
-        if self.is_asked && std::env::var_os(ANSWERS).is_none() {
+        if self.answers_why && std::env::var_os(ANSWERS).is_none() {
             command.env(ANSWERS, "1");
         }
         if is_quiet {
@@ -134,7 +134,7 @@ impl Recorder {
         let mut child = command.spawn().map_err(failed)?;
         // Dropped at the end of the program, which ends the thread.
         let (running, ended) = mpsc::channel::<()>();
-        if self.is_asked {
+        if self.answers_why {
             let folder = folder.0.clone();
             let records = move || fs::read_dir(&folder).map_or(0, Iterator::count);
             thread::spawn(move || {

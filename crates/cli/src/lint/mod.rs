@@ -22,7 +22,7 @@ const RECORDER: Recorder = Recorder {
     name: "lint",
     variable: "BLITZ_LINT",
     suffix: "blitzlint",
-    is_asked: true,
+    answers_why: true,
 };
 
 const HELP: &str = "\

@@ -106,7 +106,7 @@ const RECORDER: Recorder = Recorder {
     name: "trace",
     variable: "BLITZ_TRACE",
     suffix: "blitz",
-    is_asked: false,
+    answers_why: false,
 };
 /// The variable with the number of events that each thread keeps.
 const EVENTS: &str = "BLITZ_TRACE_EVENTS";

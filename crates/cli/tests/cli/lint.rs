@@ -47,7 +47,7 @@ fn findings_have_an_exit_code_of_their_own_and_both_lines() {
     );
 }
 
-/// A test that hangs can be asked, unless the user does not want that.
+/// A test that hangs answers, unless the user has switched that off.
 #[test]
 fn the_program_answers_blitz_why() {
     let ran = lint(&[], RECORD, "echo asked $BLITZ_INSPECT", None);

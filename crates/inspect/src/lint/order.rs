@@ -253,7 +253,7 @@ fn has_gate(edges: &[&Edge], path: &[usize]) -> bool {
 }
 
 /// Returns the name of one of the locks of a cycle, with the line of its creation if it has no name of its own.
-fn told_apart(side: &Side, held: &[&Side]) -> String {
+fn identified(side: &Side, held: &[&Side]) -> String {
     let name = numbered(side, held);
     match (&side.name, made_at(side)) {
         (None, Some(made_at)) => format!("{name} created at {}", short(made_at)),
@@ -263,7 +263,7 @@ fn told_apart(side: &Side, held: &[&Side]) -> String {
 
 fn finding(cycle: &[&Edge], certainty: Certainty, doubt: &str, run: &Run) -> Finding {
     let held: Vec<&Side> = cycle.iter().map(|edge| &edge.from).collect();
-    let names: Vec<_> = held.iter().map(|side| told_apart(side, &held)).collect();
+    let names: Vec<_> = held.iter().map(|side| identified(side, &held)).collect();
     let owners: BTreeSet<_> = cycle.iter().filter_map(|edge| edge.owner).collect();
     let orders = if cycle.len() == 2 {
         "are taken in both orders"

@@ -326,7 +326,7 @@ fn a_scenario_that_names_nothing_says_what_there_is() {
     assert!(error.to_string().contains("no request"), "{error}");
 }
 
-/// As a location, it may be without its folders.
+/// The line may be without its folders, as those of waits.
 #[test]
 fn a_lock_without_a_name_is_found_by_the_line_that_created_it() {
     let made = play(&service(Service::Mutex, 1, 2.0)).text();
