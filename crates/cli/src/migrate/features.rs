@@ -8,7 +8,7 @@
 
 use serde::Serialize;
 
-use super::add_command_of;
+use super::add_command::add_command_of;
 use super::cargo::{self, Project};
 use super::files::Files;
 use super::lock::Lock;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
@@ -395,6 +395,20 @@ fn word<'a>(line: &'a Item, key: &str) -> Option<&'a str> {
 /// Returns the line without its end.
 fn content(line: &str) -> &str {
     line.trim_end_matches(['\r', '\n'])
+}
+
+/// Returns the path without `.` and `..`, as Cargo reads those of a manifest: links are not followed.
+pub(super) fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            // That of the root is the root.
+            Component::ParentDir => _ = normal.pop(),
+            part => normal.push(part),
+        }
+    }
+    normal
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! Tokio of the registry, the tree may not need parking_lot. A package that cannot be replaced leaves
 //! `Cargo.toml` and `Cargo.lock` as they were before it was tried. If that is Tokio, nothing is replaced.
 
+mod add_command;
 mod array;
 mod cargo;
 mod features;
@@ -25,6 +26,7 @@ use std::path::{self, Component, Path, PathBuf};
 
 use clap::{Args, ValueHint};
 
+pub use add_command::add_command;
 pub use features::{SERVE, TO_ANSWER};
 pub use lock::Feature;
 
@@ -35,7 +37,7 @@ use cargo::{Conflict, Project};
 use features::Got;
 use files::Files;
 use lock::Lock;
-use manifest::{Manifest, Source};
+use manifest::{Manifest, Source, normal};
 use replacement::{REPLACEMENTS, Replacement};
 use report::{Finding, Report, State};
 use undo::{Saved, Times};
@@ -220,20 +222,6 @@ fn checkout(folder: &Path, root: &Path) -> Result<Source, Exit> {
     }))
 }
 
-/// Returns the path without `.` and `..`, as Cargo reads those of a manifest: links are not followed.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            // That of the root is the root.
-            Component::ParentDir => _ = normal.pop(),
-            part => normal.push(part),
-        }
-    }
-    normal
-}
-
 /// Returns the way from a folder to another one; `None` if there is none, as between two drives. Both are absolute.
 fn relative(to: &Path, from: &Path) -> Option<PathBuf> {
     let prefix = |path: &Path| {
@@ -278,22 +266,6 @@ pub fn inspect_feature(folder: &Path) -> Option<Feature> {
     } else {
         feature
     })
-}
-
-/// Returns the command that adds the package `blitz-io` with these options to the program of this folder, from where its
-/// replaced packages come, Tokio first; `None` if none is replaced.
-pub fn add_command(folder: &Path, options: &[&str]) -> Option<String> {
-    add_command_of(&Project::find(folder).ok()?, options)
-}
-
-fn add_command_of(project: &Project, options: &[&str]) -> Option<String> {
-    let manifest = Manifest::read(&project.manifest).ok()?;
-    let whole = |path: &Path| normal(&project.folder.join(path));
-    let mut names = REPLACEMENTS.iter().map(|known| known.name);
-    let source = names.find_map(|name| manifest.options_to_add(name, whole))?;
-    let words = ["cargo", "add", "blitz-io"].iter().chain(options);
-    let words = words.map(|&word| word.to_owned()).chain(source);
-    Some(shell::line(words))
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {

@@ -20,6 +20,7 @@ pub mod lint;
 mod local;
 mod locked;
 mod object;
+mod operation;
 mod origin;
 mod own;
 mod place;

@@ -7,9 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Caller, Waiter, recorders};
-use crate::decisions::{self, Note};
-use crate::{Kind, SUBSTITUTE};
+use super::Waiter;
 
 static LAST: AtomicU64 = AtomicU64::new(0);
 
@@ -56,17 +54,6 @@ impl Origin {
     #[must_use]
     pub fn number(self) -> u64 {
         self.number
-    }
-
-    /// The current task has done an operation of this kind on the object, at this location, for the report of a simulation. `text`: a sentence without
-    /// its subject, with `{}` for the object.
-    #[inline(always)]
-    pub fn did(self, kind: Kind, at: Caller, text: impl FnOnce() -> String) {
-        if decisions::explains() && recorders::traces() {
-            let _call = at.calls();
-            let object = format!("{}{SUBSTITUTE}{}{SUBSTITUTE}", kind.name(), self.number);
-            decisions::note(|| Note::Task(text().replace("{}", &object)));
-        }
     }
 
     pub(super) fn maker_word(self) -> u64 {
