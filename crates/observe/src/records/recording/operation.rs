@@ -11,7 +11,7 @@ impl Origin {
     pub fn did(self, kind: Kind, at: Caller, text: impl FnOnce() -> String) {
         if decisions::explains() && recorders::traces() {
             let _call = at.calls();
-            let object = format!("{}{SUBSTITUTE}{}{SUBSTITUTE}", kind.name(), self.number);
+            let object = format!("{}{SUBSTITUTE}{}{SUBSTITUTE}", kind.name(), self.number());
             decisions::note(|| Note::Task(text().replace("{}", &object)));
         }
     }
