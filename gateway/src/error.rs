@@ -62,7 +62,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // It names the file itself, or the one that is missing.
+            // It names the file itself, or a file that is missing.
             Self::Config {
                 source: source @ config::Error::Read(..),
                 ..

@@ -9,7 +9,7 @@ struct Known {
     flags: &'static [&'static str],
     /// `{}` is the value of the flag.
     tip: &'static str,
-    /// What stands in place of a value that is missing.
+    /// The text for a value that is missing.
     value: &'static str,
 }
 

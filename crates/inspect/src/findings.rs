@@ -78,7 +78,7 @@
 //!
 //! # Fibers
 //!
-//! A fiber goes on in one thread only. If that thread sleeps for a lock that the fiber has, neither goes on (`pinned_holder.rs`).
+//! A fiber continues in one thread only. If that thread sleeps for a lock that the fiber has, both are stuck (`pinned_holder.rs`).
 //!
 //! # Stopped processes
 //!

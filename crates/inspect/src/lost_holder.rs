@@ -19,7 +19,7 @@ pub(crate) fn lost_holders(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut V
         let Some(holder) = object.holder else {
             continue;
         };
-        // A task whose value has a destructor may have given the guard to the one that gets the value.
+        // A task whose value has a destructor may have given the guard to the task that gets the value.
         if wait.is_timed || object.is_given {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Tasks that may have the other end of what a waiter of a probable cycle waits for (`makers.rs`).
+//! Tasks that may have the other end of a channel for which a waiter of a probable cycle waits (`makers.rs`).
 //!
 //! The maker of the object has spawned them later, and they are stuck. A task that waits for a member of the cycle is a member,
 //! too. The other ones have, for example, a deadlock among themselves: the text mentions them, but they are no members.

@@ -3,7 +3,7 @@
 //! The ender of a wait for room is the last receiver. Here is none: the record does not say which task has the receiver. It may do
 //! something else first, or wait for room in another channel itself.
 //!
-//! Not all channels record who receives: `mpmc` has many receivers, which would share the place of the record. So this is said only
+//! Not all channels record who receives: `mpmc` has many receivers, which would share the place of the record. So the note is only
 //! of kinds whose waits are ended by the last user.
 
 use std::collections::BTreeMap;

@@ -73,7 +73,7 @@ struct Arguments {
     calls: TokenStream,
     given: Vec<String>,
     schedule: Option<LitStr>,
-    /// In milliseconds.
+    /// The number of milliseconds.
     time: Option<u64>,
     max_time: Option<u64>,
     /// The test runs on real threads.

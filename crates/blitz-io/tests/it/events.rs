@@ -222,7 +222,7 @@ fn children_of_a_scope_are_told_apart() {
     assert!(is_named(1) && is_named(2), "{failure}");
 }
 
-/// As a report names it, in each run of the process.
+/// It is the name in a report, in each run of the process.
 #[test]
 fn the_id_of_a_child_is_that_of_its_run() {
     for _ in 0..2 {

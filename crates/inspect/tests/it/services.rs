@@ -401,7 +401,7 @@ fn a_lock_of_a_thread_that_has_ended_is_lost() {
     let text = report(&lost, &found);
     let says = "held by thread 1 \"leaker\", which has ended, since main.rs:1";
     assert!(text.contains(says), "{text}");
-    // One that starts while the system is asked looks as if it had ended.
+    // One that starts during the question to the system looks as if it had ended.
     let mut lives = lost.clone();
     lives.threads[0].has_ended = false;
     assert_eq!(findings(&lives, &lost), []);

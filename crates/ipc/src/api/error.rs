@@ -224,7 +224,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What a requested capacity is rounded up to, if it is rounded.
+/// The number to which a requested capacity is rounded up, if it is rounded.
 struct Rounded<'a>(&'a str, u64);
 
 impl fmt::Display for Rounded<'_> {

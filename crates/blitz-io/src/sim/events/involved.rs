@@ -1,4 +1,4 @@
-//! The tasks whose events matter most: those that were there when a fault began, that panicked, or that used the same objects.
+//! The tasks whose events matter most: those that lived when a fault began, that panicked, or that used the same objects.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
