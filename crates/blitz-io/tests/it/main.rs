@@ -21,6 +21,7 @@ mod properties;
 #[path = "../../../../examples/tutorial/rare.rs"]
 #[allow(dead_code, reason = "it is a program of the tutorial")]
 mod rare;
+mod records;
 mod replay;
 #[cfg(all(feature = "ipc", unix))]
 mod rings;

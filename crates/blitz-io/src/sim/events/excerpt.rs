@@ -248,7 +248,7 @@ mod tests {
         lines[6].child = Some("child 1".into());
         assert_eq!(excerpt_of(lines.clone(), 0), ["- 7"]);
         // A period that is longer than what is shown is not folded.
-        assert_eq!(excerpt_of(lines.clone(), 1), ["- 5", "b", "c"]);
+        assert_eq!(excerpt_of(lines.clone(), 1), ["- 5", "b", "- 1"]);
         let folded = ["a", "b", "… the same 2 more times", "c"];
         assert_eq!(excerpt_of(lines, 2), folded);
     }
