@@ -14,7 +14,7 @@
 //! * [`fiber`]: blocking code as tasks, each with a stack of its own (feature `fiber`).
 //! * [`pipeline`]: stages that run in parallel and keep the order (feature `pipeline`).
 //! * [`futex`]: the futex that all of them sleep on, for building your own primitives.
-//! * [`inspect`]: what a program waits for and who holds it (feature `inspect`), for the commands
+//! * [`inspect`](#features): what a program waits for and who holds it (feature `inspect`), for the commands
 //!   [`blitz why`](https://blitz-io.github.io/blitz-io/guides/hangs.html) and
 //!   [`blitz lint`](https://blitz-io.github.io/blitz-io/guides/lint.html).
 //! * [`trace`]: requests, for [`blitz trace`](https://blitz-io.github.io/blitz-io/guides/slow.html), which says where
@@ -36,7 +36,6 @@
 #![cfg_attr(not(feature = "ipc"), doc = "[`ipc`]: #features")]
 #![cfg_attr(not(feature = "fiber"), doc = "[`fiber`]: #features")]
 #![cfg_attr(not(feature = "pipeline"), doc = "[`pipeline`]: #features")]
-#![cfg_attr(not(feature = "inspect"), doc = "[`inspect`]: #features")]
 #![cfg_attr(not(feature = "metrics"), doc = "[`metrics`]: #features")]
 #![cfg_attr(not(feature = "stream"), doc = "[`stream`]: #features")]
 #![cfg_attr(not(feature = "hyper"), doc = "[`hyper`]: #features")]

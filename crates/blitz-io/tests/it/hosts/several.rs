@@ -79,7 +79,7 @@ async fn each_deposit_counts_once() {
 
 #[test]
 fn the_fault_that_matters_is_in_the_first_lines() {
-    for seed in [0, 1, 2, 3] {
+    for seed in [0, 1] {
         let builder = Builder::new().seed(seed).allow_leaks(true);
         let failure = builder.check(each_deposit_counts_once).unwrap_err();
         let text = failure.to_string();

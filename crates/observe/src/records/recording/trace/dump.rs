@@ -54,8 +54,9 @@ pub(super) fn text(first: Pair) -> String {
     let lost = rings::read(&mut words);
     let scale = Scale::since(first);
     let started = recorder::started();
-    let mut events: Vec<_> = words.iter().filter_map(Event::of_words).collect();
-    events.retain(|(ticks, _)| *ticks >= started);
+    // Rings keep the events of earlier recordings, which may be many.
+    let of_this_recording = words.iter().filter(|[ticks, ..]| *ticks >= started);
+    let mut events: Vec<_> = of_this_recording.filter_map(Event::of_words).collect();
     drop(words);
     events.sort_by_key(|(ticks, _)| *ticks);
     let mut objects = Places::new();
