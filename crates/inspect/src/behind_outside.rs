@@ -22,10 +22,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blitz_io_observe::{EndedBy, Kind, Mode, counted};
+use blitz_io_observe::{EndedBy, Kind, Mode};
 
 use crate::graph::{Graph, is_for_guard, is_held};
-use crate::names::{of_target, of_waiter, short};
+use crate::names::{of_target, of_waiter, short, tasks_and_threads};
 use crate::requests::Requests;
 use crate::snapshot::{Finding, SHORT, Snapshot, Wait, Waiter};
 
@@ -174,15 +174,7 @@ fn left_ms(snapshot: &Snapshot, timer: &Wait) -> Option<u64> {
 }
 
 fn note(snapshot: &Snapshot, root: Waiter, behind: &Behind, outside: &[&Wait]) -> String {
-    let waiters = match (behind.tasks, behind.threads) {
-        (tasks, 0) => counted(tasks, "task"),
-        (0, threads) => counted(threads, "thread"),
-        (tasks, threads) => format!(
-            "{} and {}",
-            counted(tasks, "task"),
-            counted(threads, "thread")
-        ),
-    };
+    let waiters = tasks_and_threads(behind.tasks, behind.threads);
     let wait = match behind.tasks + behind.threads {
         1 => "waits",
         _ => "wait",

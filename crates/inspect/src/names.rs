@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use blitz_io_observe::{Kind, Mode};
+use blitz_io_observe::{Kind, Mode, counted};
 
 use crate::graph::is_unknown;
 use crate::objects::of_object;
@@ -257,6 +257,32 @@ pub(crate) fn of_members(wait: &Wait) -> Option<String> {
     };
     let count = object.readers.len() + object.unnamed as usize;
     (count > 1).then(|| format!("{count} {members}"))
+}
+
+/// Returns the numbers of tasks and threads, such as `3 tasks and 1 thread`.
+pub(crate) fn tasks_and_threads(tasks: usize, threads: usize) -> String {
+    match (tasks, threads) {
+        (tasks, 0) => counted(tasks, "task"),
+        (0, threads) => counted(threads, "thread"),
+        _ => format!(
+            "{} and {}",
+            counted(tasks, "task"),
+            counted(threads, "thread")
+        ),
+    }
+}
+
+/// Returns the longest of these waits, and the begin of a sentence about all of them, such as `2 senders wait (longest 1.3 s)`.
+/// `None` if they have just begun.
+pub(crate) fn long_waits<'a>(waits: &[&'a Wait], what: &str) -> Option<(&'a Wait, String)> {
+    let longest = *waits.iter().max_by_key(|wait| wait.waiting_ms)?;
+    let wait = if waits.len() == 1 { "waits" } else { "wait" };
+    let text = format!(
+        "{} {wait} (longest {:.1} s)",
+        counted(waits.len(), what),
+        longest.waiting_ms as f64 / 1e3,
+    );
+    (!longest.is_short()).then_some((longest, text))
 }
 
 /// Returns `true` for the kind of an end of a channel.

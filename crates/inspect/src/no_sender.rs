@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use blitz_io_observe::{Mode, counted};
+use blitz_io_observe::Mode;
 
-use crate::names::of_segment;
+use crate::names::{long_waits, of_segment};
 use crate::snapshot::{End, Finding, Snapshot, Wait};
 
 /// Returns the note about each such segment, if one of the receivers is in no finding.
@@ -33,16 +33,12 @@ fn end<'a>(snapshot: &'a Snapshot, wait: &Wait) -> Option<&'a End> {
 }
 
 fn note(end: &End, waits: &[&Wait]) -> Option<String> {
-    let longest = waits.iter().max_by_key(|wait| wait.waiting_ms)?;
-    let wait = if waits.len() == 1 { "waits" } else { "wait" };
-    let text = format!(
-        "{} {wait} (longest {:.1} s) for a message of {}: no sender has joined this {} yet",
-        counted(waits.len(), "receiver"),
-        longest.waiting_ms as f64 / 1e3,
+    let (_, receivers_wait) = long_waits(waits, "receiver")?;
+    Some(format!(
+        "{receivers_wait} for a message of {}: no sender has joined this {} yet",
         of_segment(end),
         end.kind,
-    );
-    (!longest.is_short()).then_some(text)
+    ))
 }
 
 #[cfg(test)]

@@ -13,10 +13,10 @@
 
 use std::collections::BTreeSet;
 
-use blitz_io_observe::{Mode, counted};
+use blitz_io_observe::Mode;
 
 use crate::graph::Graph;
-use crate::names::{of_target, of_waiter, since_taken};
+use crate::names::{of_target, of_waiter, since_taken, tasks_and_threads};
 use crate::snapshot::{Finding, Wait, Waiter};
 
 /// Adds the semaphores whose permits no waiter will return. `stuck`: the waiters that cannot go on. Returns the waiters of these
@@ -62,10 +62,12 @@ fn finding(graph: &Graph<'_>, waits: &[&Wait]) -> Finding {
             of_waiter(snapshot, wait.waiter),
             since_taken(wait),
         ),
-        _ => format!(
-            "{} wait for {target}, and hold all its permits",
-            of_waiters(waits)
-        ),
+        _ => {
+            let tasks = waits.iter().filter(|wait| wait.waiter.task().is_some());
+            let tasks = tasks.count();
+            let holders = tasks_and_threads(tasks, waits.len() - tasks);
+            format!("{holders} wait for {target}, and hold all its permits")
+        }
     };
     let ends = || String::from(": this ends only if another one adds permits");
     let (certainty, other_ends) = graph.unless_finished(waits.len(), ends);
@@ -76,23 +78,5 @@ fn finding(graph: &Graph<'_>, waits: &[&Wait]) -> Finding {
         waiters: waits.iter().map(|wait| wait.waiter).collect(),
         waits: waits.iter().map(|&wait| wait.clone()).collect(),
         further: Vec::new(),
-    }
-}
-
-/// Returns the numbers of the tasks and threads.
-fn of_waiters(waits: &[&Wait]) -> String {
-    let tasks = waits
-        .iter()
-        .filter(|wait| wait.waiter.task().is_some())
-        .count();
-    let threads = waits.len() - tasks;
-    match (tasks, threads) {
-        (tasks, 0) => counted(tasks, "task"),
-        (0, threads) => counted(threads, "thread"),
-        _ => format!(
-            "{} and {}",
-            counted(tasks, "task"),
-            counted(threads, "thread")
-        ),
     }
 }

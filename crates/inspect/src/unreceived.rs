@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use blitz_io_observe::{EndedBy, Mode, counted};
+use blitz_io_observe::{EndedBy, Mode};
 
-use crate::names::of_target;
+use crate::names::{long_waits, of_target};
 use crate::snapshot::{Finding, Snapshot, Wait};
 
 /// Returns the note about each such channel, if one of the waiters is in no finding.
@@ -37,18 +37,14 @@ fn channel(wait: &Wait) -> Option<u64> {
 }
 
 fn note(snapshot: &Snapshot, channel: u64, waits: &[&Wait]) -> Option<String> {
-    let longest = waits.iter().max_by_key(|wait| wait.waiting_ms)?;
     let fill = snapshot.channel(channel)?;
     let capacity = fill
         .capacity
         .filter(|&room| room != 0 && fill.used >= room)?;
-    let wait = if waits.len() == 1 { "waits" } else { "wait" };
-    let text = format!(
-        "{} {wait} (longest {:.1} s) for room in {}: it is full ({} of {capacity} values), and nothing has been received from it yet",
-        counted(waits.len(), "sender"),
-        longest.waiting_ms as f64 / 1e3,
+    let (longest, senders_wait) = long_waits(waits, "sender")?;
+    Some(format!(
+        "{senders_wait} for room in {}: it is full ({} of {capacity} values), and nothing has been received from it yet",
         of_target(snapshot, longest).replacen("::Sender", " channel", 1),
         fill.used,
-    );
-    (!longest.is_short()).then_some(text)
+    ))
 }
