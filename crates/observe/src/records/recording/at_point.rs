@@ -19,11 +19,7 @@ impl Wait {
     /// simulation lets another task run before the operation begins: if the future is dropped then, the report says so.
     #[inline(always)]
     pub fn at_point<T>(&mut self, polled: Poll<T>, kind: WaitKind, object: &Object) -> Poll<T> {
-        if decisions::is_on() {
-            let caller = Caller::of_call;
-            self.note_point(polled.is_pending(), kind, || Target::of(object), caller);
-        }
-        polled
+        self.at_point_of(polled, kind, || Target::of(object), Caller::of_call)
     }
 
     /// Like [`at_point`](Self::at_point), but for a record that one caller after the other has, as
@@ -52,11 +48,8 @@ impl Wait {
         number: u64,
         caller: Caller,
     ) -> Poll<T> {
-        if decisions::is_on() {
-            let caller = || caller.of_await();
-            self.note_point(polled.is_pending(), kind, || Target::Number(number), caller);
-        }
-        polled
+        let caller = || caller.of_await();
+        self.at_point_of(polled, kind, || Target::Number(number), caller)
     }
 
     /// Like [`at_point`](Self::at_point), but for an object of which only the origin is known.
@@ -74,14 +67,25 @@ impl Wait {
         origin: Origin,
         caller: Caller,
     ) -> Poll<T> {
+        let caller = || caller.of_await();
+        self.at_point_of(polled, kind, || Target::Made(origin), caller)
+    }
+
+    /// `caller` returns the location if this does not have it.
+    #[inline(always)]
+    fn at_point_of<T>(
+        &mut self,
+        polled: Poll<T>,
+        kind: WaitKind,
+        target: impl FnOnce() -> Target,
+        caller: impl FnOnce() -> Caller,
+    ) -> Poll<T> {
         if decisions::is_on() {
-            let caller = || caller.of_await();
-            self.note_point(polled.is_pending(), kind, || Target::Made(origin), caller);
+            self.note_point(polled.is_pending(), kind, target, caller);
         }
         polled
     }
 
-    /// `caller` returns the location if this does not have it.
     #[inline(never)]
     fn note_point(
         &mut self,
@@ -109,11 +113,10 @@ impl Wait {
     /// Returns `true` if there is a record of a future that is not dropped.
     fn waits(&self) -> bool {
         let is_kept = |value: &Value| value.address != GIVEN_UP;
-        // SAFETY: this wait owns the place, which has the record that `set` put there.
-        let is_kept = self
-            .place()
-            .and_then(|place| unsafe { place.slot.read_own(is_kept) });
-        is_kept.unwrap_or(false)
+        self.place().is_some_and(|place| {
+            // SAFETY: this wait owns the place, which has the record that `set` put there.
+            unsafe { place.slot.read_own(is_kept) }.unwrap_or(false)
+        })
     }
 
     /// Returns the value at the point of an operation. `None` elsewhere.

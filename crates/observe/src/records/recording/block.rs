@@ -203,9 +203,31 @@ impl Block {
         &self.readers[reader.number() as usize % NAMES]
     }
 
+    /// Names a reader by this word, in its own place if that is free.
+    #[inline]
+    pub(super) fn add(&self, reader: Waiter, word: u64) {
+        let own = self.place_of(reader);
+        if own.load(Ordering::Relaxed) == 0 {
+            own.store(word, Ordering::Relaxed);
+        } else {
+            self.add_reader(word);
+        }
+    }
+
+    /// Removes a reader that [`add`](Self::add) has named by this word.
+    #[inline]
+    pub(super) fn remove(&self, reader: Waiter, word: u64) {
+        let own = self.place_of(reader);
+        if own.load(Ordering::Relaxed) == word {
+            own.store(0, Ordering::Relaxed);
+        } else {
+            self.remove_reader(word);
+        }
+    }
+
     /// Names a reader whose own place is taken, or else counts it.
     #[cold]
-    pub(super) fn add_reader(&self, word: u64) {
+    fn add_reader(&self, word: u64) {
         if !self.replace_reader(0, word) {
             self.unnamed.fetch_add(1, Ordering::Relaxed);
         }
@@ -213,7 +235,7 @@ impl Block {
 
     /// Removes a reader that is not named in its own place.
     #[cold]
-    pub(super) fn remove_reader(&self, word: u64) {
+    fn remove_reader(&self, word: u64) {
         if !self.replace_reader(word, 0) {
             self.forget_reader();
         }

@@ -240,12 +240,7 @@ impl Object {
     #[inline(never)]
     fn acquired_shared_slowly(&self) {
         let (block, waiter) = self.first_use();
-        let own = block.place_of(waiter);
-        if own.load(Ordering::Relaxed) == 0 {
-            own.store(waiter.word(), Ordering::Relaxed);
-        } else {
-            block.add_reader(waiter.word());
-        }
+        block.add(waiter, waiter.word());
     }
 
     /// Records that one of the holders that share the object is about to release it.
@@ -266,12 +261,7 @@ impl Object {
     #[inline(never)]
     fn released_shared_slowly(&self) {
         let (block, waiter) = self.first_use();
-        let own = block.place_of(waiter);
-        if own.load(Ordering::Relaxed) == waiter.word() {
-            own.store(0, Ordering::Relaxed);
-        } else {
-            block.remove_reader(waiter.word());
-        }
+        block.remove(waiter, waiter.word());
     }
 
     /// Records one more reader of the object, whose guard may move to another task.
@@ -323,25 +313,14 @@ impl Object {
         if by.may_be_foreign() {
             return self.acquired_shared_movable();
         }
-        let (block, word) = (self.block(), of_guard(by.waiter, may_move));
-        let own = block.place_of(by.waiter);
-        if own.load(Ordering::Relaxed) == 0 {
-            own.store(word, Ordering::Relaxed);
-        } else {
-            block.add_reader(word);
-        }
+        self.block().add(by.waiter, of_guard(by.waiter, may_move));
     }
 
     /// Records that the current task or thread is about to drop such a guard, or has forgotten it.
     #[inline]
     pub fn permits_released(&self, may_move: bool) {
         let (block, waiter) = self.block_and_waiter();
-        let (own, word) = (block.place_of(waiter), of_guard(waiter, may_move));
-        if own.load(Ordering::Relaxed) == word {
-            own.store(0, Ordering::Relaxed);
-        } else {
-            block.remove_reader(word);
-        }
+        block.remove(waiter, of_guard(waiter, may_move));
     }
 
     /// Records that the exclusive holder of the object, or else a reader, is about to release it.
