@@ -8,7 +8,7 @@ mod wait;
 
 use blitz_io_core::deadline::after;
 use blitz_io_core::{coop, debug_fields, default_is_new};
-use blitz_io_observe::{Caller, Kind};
+use blitz_io_observe::{Caller, Kind, decisions};
 use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -118,7 +118,7 @@ impl CancellationToken {
     /// Cancels it, at this location of the program.
     fn cancel_at(&self, at: Caller) {
         coop::acted();
-        if !self.is_cancelled() {
+        if decisions::explains() && !self.is_cancelled() {
             let origin = self.node().origin;
             origin.did(Kind::Cancelled, at, || "cancels {}".to_owned());
         }
