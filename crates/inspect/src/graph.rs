@@ -741,6 +741,11 @@ pub(crate) fn is_held(wait: &Wait) -> bool {
         || matches!(wait.semantics.mode, Mode::Permit | Mode::Join)
 }
 
+/// Returns `true` if the wait is for something that others have, and not for something that is to come.
+pub(crate) fn is_contention(wait: &Wait) -> bool {
+    is_held(wait) || wait.semantics.mode == Mode::Send
+}
+
 /// Returns `true` if a release has chosen this future, which has a waker of its own.
 fn is_chosen(wait: &Wait) -> bool {
     wait.is_handed && !wait.is_direct

@@ -1,4 +1,4 @@
-//! Cycles of locks, permits and awaited tasks whose tasks also wait for something else.
+//! Cycles of locks, permits, awaited tasks, full channels and answers whose tasks also wait for something else.
 //!
 //! Two handlers of an HTTP server that take two locks in two orders wait for each other. But the task of each is
 //! that of its connection, which also waits for its socket: if the client goes away, the server drops the handler
@@ -6,8 +6,9 @@
 //!
 //! Here a task counts as stuck if *one* of its waits is stuck, and none of the others is known to end:
 //!
-//! 1. The stuck wait is for something that a task holds or is: a lock, a permit, or the end of a task. Tasks that
-//!    wait for each other's messages look the same when nothing is to be done.
+//! 1. The stuck wait is for something that a task holds or is: a lock, a permit, or the end of a task; for room in a channel
+//!    whose last receiver is known; or for the answer of a task that has probably got the request (`requests.rs`). Tasks that
+//!    wait for each other's messages look the same when nothing is to be done, so a cycle has a wait that is for no answer.
 //! 2. It lasts for a second, as a holder may just be slow, and the task was not polled between the snapshots.
 //! 3. No wait of the task has a deadline or is a timer.
 //! 4. Another wait with known enders is stuck, too.
@@ -21,15 +22,60 @@ use std::collections::BTreeSet;
 
 use blitz_io_observe::{Kind, Mode, SOCKET};
 
-use crate::graph::{Graph, is_held};
+use crate::graph::{Graph, is_contention, is_held};
 use crate::names::of_waiter;
 use crate::own_lock::{is_movable_of_owner, may_have_given};
-use crate::snapshot::{Finding, TaskState, Wait, Waiter, is_future};
+use crate::requests::Requests;
+use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter, is_future};
 use crate::stays::{Stuck, wait_stays};
+
+/// A snapshot, and the waits of it that count here.
+struct Side<'g, 'a> {
+    graph: &'g Graph<'a>,
+    /// Those of the later snapshot: an earlier one may be without the channels.
+    requests: &'g Requests<'a>,
+}
+
+impl<'a> Side<'_, 'a> {
+    /// Returns the waits of the waiter that count.
+    fn waits(&self, waiter: Waiter) -> impl Iterator<Item = &'a Wait> {
+        let all = self.graph.waits(waiter).iter().copied();
+        all.filter(|wait| self.counts(wait))
+    }
+
+    fn counts(&self, wait: &Wait) -> bool {
+        is_held(wait)
+            || is_contention(wait) && self.graph.first_ender(wait).is_some()
+            || self.requests.actor(wait).is_some()
+    }
+
+    /// Returns `true` if only these waiters can end the wait.
+    fn stays(&self, wait: &Wait, stuck: &Stuck<'_, '_>) -> bool {
+        match self.requests.actor(wait) {
+            Some(actor) => stuck.all.contains(&actor),
+            None => wait_stays(self.graph, wait, stuck, false),
+        }
+    }
+
+    /// Returns a wait of the waiter, and another stuck waiter that would have to end it.
+    fn next_of(&self, stuck: &BTreeSet<Waiter>, waiter: Waiter) -> Option<(&'a Wait, Waiter)> {
+        let mut waits = self
+            .waits(waiter)
+            .filter(|wait| !is_movable_of_owner(self.graph, wait) && !may_have_given(wait));
+        waits.find_map(|wait| {
+            let actor = self.requests.actor(wait).into_iter();
+            let enders = self.graph.enders(wait).waiters.into_iter();
+            let is_other = |ender: &Waiter| stuck.contains(ender) && *ender != waiter;
+            Some((wait, actor.chain(enders).find(is_other)?))
+        })
+    }
+}
 
 /// Adds the cycles of waiters that no finding has.
 pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
-    let stuck = stuck(earlier, later);
+    let requests = &Requests::new(later);
+    let [earlier, later] = [earlier, later].map(|graph| Side { graph, requests });
+    let stuck = stuck(&earlier, &later);
     let mut seen: BTreeSet<Waiter> = found.iter().flat_map(|f| f.waiters.clone()).collect();
     for &start in &stuck {
         let mut path: Vec<(Waiter, &Wait)> = Vec::new();
@@ -38,8 +84,8 @@ pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Ve
             if let Some(at) = path.iter().position(|&(waiter, _)| waiter == here) {
                 break at;
             }
-            let next = next_of(later, &stuck, here).filter(|_| !seen.contains(&here));
-            let Some((wait, next)) = next else {
+            let next = later.next_of(&stuck, here);
+            let Some((wait, next)) = next.filter(|_| !seen.contains(&here)) else {
                 break path.len();
             };
             path.push((here, wait));
@@ -47,34 +93,32 @@ pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Ve
         };
         seen.extend(path.iter().map(|&(waiter, _)| waiter));
         let cycle = &path[at..];
-        if cycle.len() > 1 {
-            found.push(finding(later, cycle));
+        if cycle.len() > 1 && cycle.iter().any(|(_, wait)| is_contention(wait)) {
+            found.push(finding(&later, cycle));
         }
     }
 }
 
 /// Returns the waiters that have a stuck wait, and none that may end in a way that is known.
-fn stuck(earlier: &Graph<'_>, later: &Graph<'_>) -> BTreeSet<Waiter> {
+fn stuck(earlier: &Side<'_, '_>, later: &Side<'_, '_>) -> BTreeSet<Waiter> {
     let has_lasted = |&waiter: &Waiter| {
-        let held = later.waits(waiter).iter().filter(|wait| is_held(wait));
+        let waits = |waiter| later.graph.waits(waiter);
         let may_end = |wait: &&Wait| wait.is_timed || Kind::is_name_of_timer(&wait.kind);
-        let mut owners = later.families.owners(waiter);
-        held.copied().any(|wait| earlier.has_lasting(wait))
-            && !later.waits(waiter).iter().any(may_end)
-            && owners.all(|owner| {
-                let waits = later.waits(owner);
-                !waits.is_empty() && !waits.iter().any(may_end)
-            })
-            && is_idle(earlier, later, waiter)
+        let mut owners = later.graph.families.owners(waiter);
+        later
+            .waits(waiter)
+            .any(|wait| earlier.graph.has_lasting(wait))
+            && !waits(waiter).iter().any(may_end)
+            && owners.all(|owner| !waits(owner).is_empty() && !waits(owner).iter().any(may_end))
+            && is_idle(earlier.graph, later.graph, waiter)
     };
-    let mut all: BTreeSet<Waiter> = later.waiters().filter(has_lasted).collect();
+    let mut all: BTreeSet<Waiter> = later.graph.waiters().filter(has_lasted).collect();
     loop {
-        let both = [earlier, later].map(|graph| (graph, Stuck::new(graph, &all)));
+        let both = [earlier, later].map(|side| (side, Stuck::new(side.graph, &all)));
         let stays = |waiter: &Waiter| {
-            both.iter().all(|(graph, stuck)| {
-                let mut held = graph.waits(*waiter).iter().filter(|wait| is_held(wait));
-                held.clone().next().is_some()
-                    && held.all(|wait| wait_stays(graph, wait, stuck, false))
+            both.iter().all(|(side, stuck)| {
+                let mut waits = side.waits(*waiter).peekable();
+                waits.peek().is_some() && waits.all(|wait| side.stays(wait, stuck))
             })
         };
         let kept: BTreeSet<Waiter> = all.iter().copied().filter(stays).collect();
@@ -97,21 +141,8 @@ fn is_idle(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
     both.is_some_and(|(before, now)| before.polls == now.polls && now.state == TaskState::Idle)
 }
 
-fn next_of<'a>(
-    graph: &Graph<'a>,
-    stuck: &BTreeSet<Waiter>,
-    waiter: Waiter,
-) -> Option<(&'a Wait, Waiter)> {
-    let held = graph.waits(waiter).iter().filter(|wait| is_held(wait));
-    let held = held.filter(|wait| !is_movable_of_owner(graph, wait) && !may_have_given(wait));
-    held.copied().find_map(|wait| {
-        let enders = graph.enders(wait).waiters.into_iter();
-        let mut others = enders.filter(|ender| stuck.contains(ender) && *ender != waiter);
-        others.next().map(|next| (wait, next))
-    })
-}
-
-fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
+fn finding(side: &Side<'_, '_>, cycle: &[(Waiter, &Wait)]) -> Finding {
+    let graph = side.graph;
     let snapshot = graph.snapshot;
     let name = |waiter: Waiter| of_waiter(snapshot, waiter);
     let waits: Vec<Wait> = cycle.iter().map(|&(_, wait)| wait.clone()).collect();
@@ -129,7 +160,7 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
     }
     for waiter in involved {
         let all = graph.waits(waiter);
-        let others = all.iter().filter(|wait| !is_held(wait));
+        let others = all.iter().filter(|wait| !side.counts(wait));
         // In a finished simulation none of them can end it.
         let others = others.filter(|_| !snapshot.is_finished);
         further.extend(others.map(|&wait| wait.clone()));
@@ -137,11 +168,18 @@ fn finding(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Finding {
         has_unrecorded |= task.is_some_and(|task| task.wakers > all.len());
     }
     let names: Vec<String> = cycle.iter().map(|&(waiter, _)| name(waiter)).collect();
-    let (certainty, other_ends) =
-        graph.unless_finished(cycle.len(), || match &*ends(&further, has_unrecorded) {
-            [] => String::new(),
-            ends => format!(", and can go on only if {}", ends.join(", or if ")),
-        });
+    let mut ends = ends(&further, has_unrecorded);
+    ends.extend(moved_ends(cycle));
+    let other_ends = || match &*ends {
+        [] => String::new(),
+        ends => format!(", and can go on only if {}", ends.join(", or if ")),
+    };
+    // Who answers is likely only, in a finished simulation, too.
+    let (certainty, other_ends) = if cycle.iter().all(|(_, wait)| is_contention(wait)) {
+        graph.unless_finished(cycle.len(), other_ends)
+    } else {
+        (Certainty::Probable, other_ends())
+    };
     Finding {
         certainty,
         kind: "deadlock".into(),
@@ -177,4 +215,14 @@ fn ends(further: &[Wait], has_unrecorded: bool) -> Vec<&'static str> {
         ends.push("something without a record ends");
     }
     ends
+}
+
+/// Returns the ways in which a wait of the cycle would end as its channel has another end than the records tell.
+fn moved_ends(cycle: &[(Waiter, &Wait)]) -> Vec<&'static str> {
+    let modes = || cycle.iter().map(|(_, wait)| wait.semantics.mode);
+    let sends = modes().any(|mode| mode == Mode::Send);
+    let receives = modes().any(|mode| mode == Mode::Receive);
+    let receiver = sends.then_some("another task has the receiver by now");
+    let sender = receives.then_some("another task has the sender of the answer");
+    receiver.into_iter().chain(sender).collect()
 }

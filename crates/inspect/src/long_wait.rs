@@ -3,10 +3,9 @@
 //! A wait for a lock, a permit or room in a channel is contention, so a long one is a finding. A receiver waits for
 //! long whenever a program has nothing to do, so its wait is a note in the report.
 
-use blitz_io_observe::Mode;
 use blitz_io_observe::collections::{HashMap, HashSet};
 
-use crate::graph::{Graph, is_held};
+use crate::graph::{Graph, is_contention};
 use crate::names::{of_target, of_waiter};
 use crate::snapshot::{Certainty, Contention, Finding, Resource, Snapshot, Wait, Waiter};
 
@@ -68,11 +67,6 @@ pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
 fn by_number(snapshot: &Snapshot) -> HashMap<u64, &Resource> {
     let objects = snapshot.objects.iter().flatten();
     objects.map(|object| (object.object.id, object)).collect()
-}
-
-/// Returns `true` if the wait is for something that others have, and not for something that is to come.
-fn is_contention(wait: &Wait) -> bool {
-    is_held(wait) || wait.semantics.mode == Mode::Send
 }
 
 /// Returns the usual time of such waits, in milliseconds, if this one has lasted much longer.

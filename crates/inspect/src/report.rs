@@ -9,7 +9,7 @@ use blitz_io_observe::{Kind, Mode, counted};
 
 use crate::alike::{Block, blocks, without_waits};
 use crate::connections::without_own_of_connections;
-use crate::graph::Graph;
+use crate::graph::{Graph, is_for_guard};
 use crate::lines::Lines;
 use crate::names::{
     HELD, of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short, since_taken,
@@ -135,7 +135,9 @@ fn describe_all(
         &told,
         waits.is_empty() && without.is_empty(),
     );
-    describe_tasks(&mut text, snapshot, &blocks(snapshot, waits), &without);
+    let mut blocks = blocks(snapshot, waits);
+    blocks.sort_by_key(|block| !is_contended(block));
+    describe_tasks(&mut text, snapshot, &blocks, &without);
     if own != 0 {
         let more = counted(own, "more wait");
         text.line(
@@ -152,6 +154,12 @@ fn describe_all(
         describe_process(&mut text, process);
     }
     text.text
+}
+
+/// Returns `true` if the waiter waits for what others have. Most others wait for what is to come: clients, messages, signals.
+fn is_contended(block: &Block<'_>) -> bool {
+    let mut waits = block.waits.iter();
+    waits.any(|wait| is_for_guard(wait) || wait.semantics.mode == Mode::Send)
 }
 
 /// Writes the findings, and returns what they show. A wait that two findings have is shown once.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use blitz_io::inspect::Named;
 use blitz_io::io::AsyncReadExt;
 use blitz_io::net::{TcpListener, TcpStream};
-use blitz_io::sync::{Barrier, Mutex, Semaphore};
+use blitz_io::sync::{Barrier, Mutex, Semaphore, mpsc, oneshot};
 use blitz_io::task::JoinHandle;
 
 use crate::spawn;
@@ -93,6 +93,94 @@ pub async fn awaits_its_task() -> io::Result<()> {
     let server = Server::new().await?;
     let parent = server.serve("parent", handler).await?;
     _ = parent.1.await;
+    Ok(())
+}
+
+/// A handler asks an actor for an answer, under the lock that the actor wants for it.
+pub async fn asks_an_actor() -> io::Result<()> {
+    let lock = Arc::new(Mutex::new(()).named("accounts"));
+    let (ask, mut asked) = mpsc::channel::<oneshot::Sender<()>>(4);
+    let wants = lock.clone();
+    drop(spawn("actor", async move {
+        while let Some(request) = asked.recv().await {
+            drop(wants.lock().await);
+            _ = request.send(());
+        }
+    }));
+    let handler = async move {
+        let _guard = lock.lock().await;
+        let (request, answer) = oneshot::channel();
+        _ = ask.send(request).await;
+        _ = answer.await;
+    };
+    let server = Server::new().await?;
+    let asks = server.serve("asks", handler).await?;
+    _ = asks.1.await;
+    Ok(())
+}
+
+/// A handler waits for the answer of a task that it has spawned, under the lock that the task wants for it.
+pub async fn asks_its_task() -> io::Result<()> {
+    let lock = Arc::new(Mutex::new(()).named("accounts"));
+    let handler = async move {
+        let _guard = lock.lock().await;
+        let (request, answer) = oneshot::channel();
+        let wants = lock.clone();
+        drop(spawn("answers", async move {
+            drop(wants.lock().await);
+            _ = request.send(());
+        }));
+        _ = answer.await;
+    };
+    let server = Server::new().await?;
+    let asks = server.serve("asks", handler).await?;
+    _ = asks.1.await;
+    Ok(())
+}
+
+/// A handler fills the queue of an actor, under the lock that the actor wants for each request.
+pub async fn fills_a_queue() -> io::Result<()> {
+    let lock = Arc::new(Mutex::new(()).named("accounts"));
+    let (jobs, mut queue) = mpsc::channel::<u32>(2);
+    let wants = lock.clone();
+    drop(spawn("actor", async move {
+        while queue.recv().await.is_some() {
+            drop(wants.lock().await);
+        }
+    }));
+    let handler = async move {
+        let _guard = lock.lock().await;
+        for job in 0..8 {
+            _ = jobs.send(job).await;
+        }
+    };
+    let server = Server::new().await?;
+    let fills = server.serve("fills", handler).await?;
+    _ = fills.1.await;
+    Ok(())
+}
+
+/// A handler waits under a lock for the answer of an actor, which sleeps; another task waits for the lock. That is healthy.
+pub async fn asks_under_a_lock() -> io::Result<()> {
+    let lock = Arc::new(Mutex::new(()).named("accounts"));
+    let (ask, mut asked) = mpsc::channel::<oneshot::Sender<()>>(4);
+    drop(spawn("actor", async move {
+        while let Some(request) = asked.recv().await {
+            blitz_io::time::sleep(Duration::from_secs(3600)).await;
+            _ = request.send(());
+        }
+    }));
+    let wants = lock.clone();
+    let handler = async move {
+        let _guard = lock.lock().await;
+        let (request, answer) = oneshot::channel();
+        _ = ask.send(request).await;
+        drop(spawn("wants", async move { drop(wants.lock().await) }));
+        _ = answer.await;
+    };
+    let server = Server::new().await?;
+    let asks = server.serve("asks", handler).await?;
+    _ = asks.1.await;
     Ok(())
 }
 

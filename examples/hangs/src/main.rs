@@ -327,6 +327,26 @@ const PROGRAMS: &[(&str, Program)] = &[
     ),
     #[cfg(unix)]
     (
+        "handler_asks_an_actor",
+        Tasks(|| Box::pin(or_panic(handlers::asks_an_actor()))),
+    ),
+    #[cfg(unix)]
+    (
+        "handler_asks_its_task",
+        Tasks(|| Box::pin(or_panic(handlers::asks_its_task()))),
+    ),
+    #[cfg(unix)]
+    (
+        "handler_fills_a_queue",
+        Tasks(|| Box::pin(or_panic(handlers::fills_a_queue()))),
+    ),
+    #[cfg(unix)]
+    (
+        "idle_asks_under_a_lock",
+        Tasks(|| Box::pin(or_panic(handlers::asks_under_a_lock()))),
+    ),
+    #[cfg(unix)]
+    (
         "idle_limit_is_reached",
         Tasks(|| Box::pin(or_panic(handlers::limit_is_reached()))),
     ),

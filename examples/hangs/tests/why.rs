@@ -1117,6 +1117,24 @@ fn handlers_that_wait_for_each_other() {
     }
 }
 
+/// Which task has the other end of a channel is likely only.
+#[test]
+fn handlers_that_want_something_of_a_task_that_wants_their_lock() {
+    let answer = "or if another task has the sender of the answer";
+    let queue = "or if another task has the receiver by now";
+    for (program, tasks, end) in [
+        ("handler_asks_an_actor", ["actor", "asks"], answer),
+        ("handler_asks_its_task", ["answers", "asks"], answer),
+        ("handler_fills_a_queue", ["actor", "fills"], queue),
+    ] {
+        let (answer, finding) = finds(program, Certainty::Probable, "deadlock", 2);
+        assert_eq!(names(&answer, &finding).0, tasks);
+        let ends = "can go on only if a client goes away, ";
+        let ends = finding.summary.split(ends).nth(1);
+        assert_eq!(ends, Some(end), "{finding:#?}");
+    }
+}
+
 #[test]
 fn root_blocks() {
     let (_, finding) = finds("root_blocks", Certainty::Probable, "long-poll", 1);
@@ -1225,6 +1243,13 @@ fn a_full_channel_without_a_receiver_has_a_note() {
     let text = report(&answer.snapshot, &answer.findings);
     let says = "it is full (4 of 4 values), and nothing has been received from it yet";
     assert!(text.contains(says), "{text}");
+}
+
+/// The one that answers does not want the lock.
+#[test]
+fn a_lock_that_is_held_while_an_actor_sleeps_is_a_note() {
+    let says = "\"actor\", which waits for Sleep at src/handlers.rs:";
+    assert_eq!(noted("idle_asks_under_a_lock", says).findings, []);
 }
 
 #[test]
