@@ -167,7 +167,7 @@ fn is_long(graph: &Graph<'_>, timer: &Wait) -> bool {
 }
 
 /// Returns the time that a timer has left, if that is known.
-fn left_ms(snapshot: &Snapshot, timer: &Wait) -> Option<u64> {
+pub(crate) fn left_ms(snapshot: &Snapshot, timer: &Wait) -> Option<u64> {
     let mut timers = snapshot.timers.iter();
     let found = timers.find(|found| found.wait == timer.id)?;
     Some(found.left_ms)
@@ -197,7 +197,7 @@ fn note(snapshot: &Snapshot, root: Waiter, behind: &Behind, outside: &[&Wait]) -
 }
 
 /// Returns the name of a target, with the line at which the program waits for it, and the time that a timer has left.
-fn shown(snapshot: &Snapshot, wait: &Wait) -> String {
+pub(crate) fn shown(snapshot: &Snapshot, wait: &Wait) -> String {
     let mut text = of_target(snapshot, wait);
     let place = short(&wait.location);
     if !place.is_empty() {

@@ -10,7 +10,7 @@
 //!    whose last receiver is known; or for the answer of a task that has probably got the request (`requests.rs`). Tasks that
 //!    wait for each other's messages look the same when nothing is to be done, so a cycle has a wait that is for no answer.
 //! 2. It lasts for a second, as a holder may just be slow, and the task was not polled between the snapshots.
-//! 3. No wait of the task has a deadline or is a timer.
+//! 3. No wait of the task has a deadline or is a timer. A cycle with timers, such as the limits of requests, has a note.
 //! 4. Another wait with known enders is stuck, too.
 //! 5. For a child of a scope, point 3 holds for the task that awaits the scope, too, and that waits for something.
 //!
@@ -22,11 +22,12 @@ use std::collections::BTreeSet;
 
 use blitz_io_observe::{Kind, Mode, SOCKET};
 
+use crate::behind_outside::{left_ms, shown};
 use crate::graph::{Graph, is_contention, is_held};
 use crate::names::of_waiter;
 use crate::own_lock::{is_movable_of_owner, may_have_given};
 use crate::requests::Requests;
-use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter, is_future};
+use crate::snapshot::{Certainty, Finding, Snapshot, TaskState, Wait, Waiter, is_future};
 use crate::stays::{Stuck, wait_stays};
 
 /// A snapshot, and the waits of it that count here.
@@ -75,10 +76,40 @@ impl<'a> Side<'_, 'a> {
 pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
     let requests = &Requests::new(later);
     let [earlier, later] = [earlier, later].map(|graph| Side { graph, requests });
-    let stuck = stuck(&earlier, &later);
+    let all = cycles(&earlier, &later, found, Limit::None);
+    found.extend(all.iter().map(|cycle| finding(&later, cycle)));
+}
+
+/// Returns the note about each cycle of waiters that no finding has, and that goes on when a timer ends.
+pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
+    let graph = &Graph::new(snapshot);
+    let requests = &Requests::new(graph);
+    let side = Side { graph, requests };
+    let all = cycles(&side, &side, findings, Limit::Timer);
+    all.iter().filter_map(|cycle| note(graph, cycle)).collect()
+}
+
+/// What may end the waits of a cycle, beside those of which the program has no line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    None,
+    /// A timer, which may be the time limit of a request. Or the task works so, and holds its lock as long.
+    Timer,
+}
+
+type Cycle<'a> = Vec<(Waiter, &'a Wait)>;
+
+fn cycles<'a>(
+    earlier: &Side<'_, 'a>,
+    later: &Side<'_, 'a>,
+    found: &[Finding],
+    limit: Limit,
+) -> Vec<Cycle<'a>> {
+    let stuck = stuck(earlier, later, limit);
     let mut seen: BTreeSet<Waiter> = found.iter().flat_map(|f| f.waiters.clone()).collect();
+    let mut cycles = Vec::new();
     for &start in &stuck {
-        let mut path: Vec<(Waiter, &Wait)> = Vec::new();
+        let mut path: Cycle<'a> = Vec::new();
         let mut here = start;
         let at = loop {
             if let Some(at) = path.iter().position(|&(waiter, _)| waiter == here) {
@@ -92,18 +123,26 @@ pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Ve
             here = next;
         };
         seen.extend(path.iter().map(|&(waiter, _)| waiter));
-        let cycle = &path[at..];
+        let cycle = path.split_off(at);
         if cycle.len() > 1 && cycle.iter().any(|(_, wait)| is_contention(wait)) {
-            found.push(finding(&later, cycle));
+            cycles.push(cycle);
         }
     }
+    cycles
+}
+
+fn is_timer(wait: &Wait) -> bool {
+    Kind::is_name_of_timer(&wait.kind)
 }
 
 /// Returns the waiters that have a stuck wait, and none that may end in a way that is known.
-fn stuck(earlier: &Side<'_, '_>, later: &Side<'_, '_>) -> BTreeSet<Waiter> {
+fn stuck(earlier: &Side<'_, '_>, later: &Side<'_, '_>, limit: Limit) -> BTreeSet<Waiter> {
     let has_lasted = |&waiter: &Waiter| {
         let waits = |waiter| later.graph.waits(waiter);
-        let may_end = |wait: &&Wait| wait.is_timed || Kind::is_name_of_timer(&wait.kind);
+        let may_end = |wait: &&Wait| match limit {
+            Limit::None => wait.is_timed || is_timer(wait),
+            Limit::Timer => wait.is_timed && !is_timer(wait),
+        };
         let mut owners = later.graph.families.owners(waiter);
         later
             .waits(waiter)
@@ -141,6 +180,39 @@ fn is_idle(earlier: &Graph<'_>, later: &Graph<'_>, waiter: Waiter) -> bool {
     both.is_some_and(|(before, now)| before.polls == now.polls && now.state == TaskState::Idle)
 }
 
+/// Returns the note about a cycle with a timer: the first one that ends.
+fn note(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Option<String> {
+    let waiters = with_owners(graph, cycle);
+    let all = waiters.iter().flat_map(|&waiter| graph.waits(waiter));
+    let timers = all.copied().filter(|wait| is_timer(wait));
+    let left = |timer: &&Wait| left_ms(graph.snapshot, timer).unwrap_or(u64::MAX);
+    let first = timers.min_by_key(left)?;
+    let names = cycle
+        .iter()
+        .map(|&(waiter, _)| of_waiter(graph.snapshot, waiter));
+    let names: Vec<String> = names.collect();
+    Some(format!(
+        "{} wait for each other, probably until a timer ends: {}",
+        names.join(", "),
+        shown(graph.snapshot, first),
+    ))
+}
+
+/// Returns the waiters of a cycle, and the tasks of whose scopes these are children.
+fn with_owners(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)]) -> Vec<Waiter> {
+    let members = cycle.iter().map(|&(waiter, _)| waiter);
+    let owners = members
+        .clone()
+        .flat_map(|waiter| graph.families.owners(waiter));
+    let mut all: Vec<Waiter> = Vec::new();
+    for waiter in members.chain(owners) {
+        if !all.contains(&waiter) {
+            all.push(waiter);
+        }
+    }
+    all
+}
+
 fn finding(side: &Side<'_, '_>, cycle: &[(Waiter, &Wait)]) -> Finding {
     let graph = side.graph;
     let snapshot = graph.snapshot;
@@ -148,17 +220,7 @@ fn finding(side: &Side<'_, '_>, cycle: &[(Waiter, &Wait)]) -> Finding {
     let waits: Vec<Wait> = cycle.iter().map(|&(_, wait)| wait.clone()).collect();
     let mut further: Vec<Wait> = Vec::new();
     let mut has_unrecorded = false;
-    let members = cycle.iter().map(|&(waiter, _)| waiter);
-    let owners = members
-        .clone()
-        .flat_map(|waiter| graph.families.owners(waiter));
-    let mut involved: Vec<Waiter> = Vec::new();
-    for waiter in members.chain(owners) {
-        if !involved.contains(&waiter) {
-            involved.push(waiter);
-        }
-    }
-    for waiter in involved {
+    for waiter in with_owners(graph, cycle) {
         let all = graph.waits(waiter);
         let others = all.iter().filter(|wait| !side.counts(wait));
         // In a finished simulation none of them can end it.

@@ -3,9 +3,9 @@
 //! The two ends of a `oneshot`, `mpmc`, `watch` or `broadcast` channel are plain values, and so are the handles of a
 //! `CancellationToken`, `Notify` or `Barrier`. No record says which task has one. But one begins as a value of the
 //! task that made it, its *maker*. Another task can have it if it was spawned afterwards by a task that had it, or
-//! if it got it in another value, such as a map that tasks share.
+//! if it got it in another value: in a message, or in something that tasks share, such as a map.
 //!
-//! Without the second way, a wait lasts if all of these hold:
+//! Without something that tasks share, a wait lasts if all of these hold:
 //!
 //! 1. The maker is alive and stuck, and is not the waiting task. A task that waits for an end of
 //!    its own has given the other one away, as a client does that waits for the answer to a request. The same holds for a
@@ -13,11 +13,13 @@
 //! 2. Each task that was spawned after the object was made is stuck, too, unless a living task spawned it that was
 //!    itself spawned before and is not the maker (`Origin` in `blitz-io-observe` has the order). A task whose
 //!    spawner is not known, or has ended, could have it.
-//! 3. Each thread of the process runs nothing but tasks and closures of runtimes, or drives a future, which counts as
+//! 3. The receiver of each channel to which the maker has sent last is stuck, too: the end may have been in that message. A
+//!    client of HTTP/2 gives the sender of the answer to the task of its connection so.
+//! 4. Each thread of the process runs nothing but tasks and closures of runtimes, or drives a future, which counts as
 //!    a task. This is known on Linux only. And each task of the runtimes has a record.
-//! 4. The wait has lasted for a second.
+//! 5. The wait has lasted for a second.
 //!
-//! The second way is possible, so such a finding is probable only.
+//! Tasks may share something, so such a finding is probable only.
 
 use std::collections::BTreeSet;
 
@@ -34,6 +36,8 @@ pub(crate) struct Makers<'a> {
     spawned: HashMap<u64, &'a Spawned>,
     /// All tasks, the youngest first.
     newest: Vec<&'a Spawned>,
+    /// The last senders of channels, each with the last receiver.
+    sent: Vec<(Waiter, Waiter)>,
 }
 
 impl<'a> Makers<'a> {
@@ -42,7 +46,11 @@ impl<'a> Makers<'a> {
         let makers = snapshot.makers.iter().filter(|_| is_known);
         let mut newest: Vec<&Spawned> = snapshot.spawned.iter().collect();
         newest.sort_by_key(|spawned| std::cmp::Reverse(spawned.number));
+        let channels = snapshot.objects.iter().flatten();
+        let sent =
+            channels.filter_map(|channel| channel.object.sender.zip(channel.object.receiver));
         Self {
+            sent: sent.collect(),
             by_wait: makers.map(|maker| (maker.wait, maker)).collect(),
             spawned: newest.iter().map(|&s| (s.task, s)).collect(),
             newest,
@@ -63,6 +71,12 @@ impl<'a> Makers<'a> {
         }
         let is_other = |spawned: &&&Spawned| !stuck.contains(&Waiter::Task(spawned.task));
         self.newest.iter().filter(is_other).copied().collect()
+    }
+
+    /// Returns `true` if all to which the maker has sent last are among these.
+    pub(crate) fn has_sent_only_to(&self, maker: &Maker, stuck: &BTreeSet<Waiter>) -> bool {
+        let mut sent = self.sent.iter();
+        sent.all(|(sender, receiver)| *sender != maker.maker || stuck.contains(receiver))
     }
 
     /// Returns `true` if one of these tasks, or one more, may have got the object when it was spawned.

@@ -22,7 +22,7 @@ pub(crate) fn own_locks(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<
     let waiters = later.waiters();
     let is_new = |waiter: &Waiter| !found.iter().any(|finding| finding.waiters.contains(waiter));
     let own = waiters.filter(is_new).filter_map(|waiter| {
-        let wait = own_wait(later, waiter)?;
+        let wait = own_wait(later, waiter).filter(|_| !has_timer(later, waiter))?;
         let has_lasted = earlier.has_lasting(wait) && own_wait(earlier, waiter).is_some();
         (has_lasted && !is_movable(wait) && is_read_by_a_package(later, wait))
             .then(|| finding(later, wait))
@@ -98,8 +98,14 @@ pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
         .collect()
 }
 
+/// Returns `true` if a waiter waits for a timer, too, which may be the time limit of the request.
+fn has_timer(graph: &Graph<'_>, waiter: Waiter) -> bool {
+    let mut waits = graph.waits(waiter).iter();
+    waits.any(|wait| Kind::is_name_of_timer(&wait.kind))
+}
+
 /// Returns the wait of a task or thread for something that it took itself, if it has no other waits than for sockets,
-/// and for the ends of channels that stop a service.
+/// for the ends of channels that stop a service, and for timers.
 fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
     let waits = graph.waits(waiter);
     let mut held = waits.iter().copied().filter(|wait| is_held(wait));
@@ -114,7 +120,9 @@ fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
         Some(holder) => holder == waiter,
         None => reads_alone,
     };
-    let is_outside = |wait: &Wait| wait.kind == SOCKET || wait.semantics.mode == Mode::Closed;
+    let is_timer = |wait: &Wait| Kind::is_name_of_timer(&wait.kind);
+    let is_outside =
+        |wait: &Wait| wait.kind == SOCKET || wait.semantics.mode == Mode::Closed && !wait.is_timed;
     let mut others = waits.iter().filter(|wait| wait.id != first.id);
     let task = waiter.task().and_then(|id| graph.task(id));
     let has_records_only =
@@ -124,7 +132,7 @@ fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
         && (waits.len() > 1 || is_movable(first))
         && !first.is_short()
         && !first.is_timed
-        && others.all(|wait| is_outside(wait) && !wait.is_timed)
+        && others.all(|wait| is_outside(wait) || is_timer(wait))
         && (first.blocks_thread || task.is_some_and(has_records_only));
     is_it.then_some(first)
 }
@@ -168,9 +176,15 @@ fn note(graph: &Graph<'_>, waiter: Waiter, wait: &Wait) -> String {
     if is_movable(wait) {
         ways.push("another task or thread has it by now");
     }
+    let kinds = || graph.waits(waiter).iter();
     if !others.is_empty() {
         ways.push("another of its futures has it");
+    }
+    if kinds().any(|wait| wait.kind == SOCKET) {
         ways.push("a client goes away");
+    }
+    if has_timer(graph, waiter) {
+        ways.push("a time limit ends it");
     }
     let mut text = format!(
         "{} waits for {}, which it took itself{}. This ends only if {}",

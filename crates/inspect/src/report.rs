@@ -21,7 +21,7 @@ use crate::snapshot::{
     Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, TaskState, Wait, Waiter,
 };
 use crate::stack_text::{describe_stacks, is_of_program};
-use crate::{behind_outside, long_wait, no_sender, own_lock, own_request, unreceived};
+use crate::{behind_outside, held_cycle, long_wait, no_sender, own_lock, own_request, unreceived};
 
 /// A finding shows each of so many waits.
 const EACH: usize = 16;
@@ -247,7 +247,9 @@ fn describe_further(text: &mut Lines, snapshot: &Snapshot, waits: &[Wait]) {
 
 /// Writes what is no finding, and that a person wants to see if something hangs.
 fn describe_notes(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
-    let (mut notes, mut behind_members) = behind_outside::notes(snapshot, findings);
+    let (mut behind, mut behind_members) = behind_outside::notes(snapshot, findings);
+    let mut notes = held_cycle::notes(snapshot, findings);
+    notes.append(&mut behind);
     notes.append(&mut own_lock::notes(snapshot, findings));
     notes.append(&mut own_request::notes(snapshot, findings));
     notes.append(&mut unreceived::notes(snapshot, findings));

@@ -38,7 +38,9 @@ pub(crate) fn wait_stays(
     if enders.waiters.is_empty() && !certain {
         // See `makers.rs`.
         return graph.maker_of(wait).is_some_and(|maker| {
-            all.contains(&maker.maker) && !graph.makers.may_have(maker, &stuck.others)
+            all.contains(&maker.maker)
+                && graph.makers.has_sent_only_to(maker, all)
+                && !graph.makers.may_have(maker, &stuck.others)
         });
     }
     if enders.waiters.is_empty() || (certain && !enders.is_certain) {

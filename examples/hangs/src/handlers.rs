@@ -13,6 +13,9 @@ use blitz_io::task::JoinHandle;
 
 use crate::spawn;
 
+/// No program here lasts so long.
+const LIMIT: Duration = Duration::from_secs(3600);
+
 /// A listener and its address, to which the clients of a test connect.
 struct Server(TcpListener);
 
@@ -59,6 +62,45 @@ pub async fn two_mutexes() -> io::Result<()> {
     let transfer = server.serve("transfer", handler(&one, &two)).await?;
     let report = server.serve("report", handler(&two, &one)).await?;
     _ = (transfer.1.await, report.1.await);
+    Ok(())
+}
+
+/// The same, but each request has a time limit, as the layers of services give it.
+pub async fn with_a_limit() -> io::Result<()> {
+    let one = Arc::new(Mutex::new(()).named("accounts"));
+    let two = Arc::new(Mutex::new(()).named("audit"));
+    let both = Arc::new(Barrier::new(2));
+    let handler = |first: &Arc<Mutex<()>>, second: &Arc<Mutex<()>>| {
+        let (first, second, both) = (first.clone(), second.clone(), both.clone());
+        let locks = async move {
+            let _first = first.lock().await;
+            both.wait().await;
+            let _second = second.lock().await;
+        };
+        async move {
+            blitz_io::select! {
+                () = locks => {}
+                () = blitz_io::time::sleep(LIMIT) => {}
+            }
+        }
+    };
+    let server = Server::new().await?;
+    let transfer = server.serve("transfer", handler(&one, &two)).await?;
+    let report = server.serve("report", handler(&two, &one)).await?;
+    _ = (transfer.1.await, report.1.await);
+    Ok(())
+}
+
+/// A handler locks twice, with a time limit.
+pub async fn twice_with_a_limit() -> io::Result<()> {
+    let lock = Arc::new(Mutex::new(()).named("accounts"));
+    let server = Server::new().await?;
+    let handler = async move {
+        let _guard = lock.lock().await;
+        _ = blitz_io::time::timeout(LIMIT, lock.lock()).await;
+    };
+    let handler = server.serve("twice", handler).await?;
+    _ = handler.1.await;
     Ok(())
 }
 
@@ -166,7 +208,7 @@ pub async fn asks_under_a_lock() -> io::Result<()> {
     let (ask, mut asked) = mpsc::channel::<oneshot::Sender<()>>(4);
     drop(spawn("actor", async move {
         while let Some(request) = asked.recv().await {
-            blitz_io::time::sleep(Duration::from_secs(3600)).await;
+            blitz_io::time::sleep(LIMIT).await;
             _ = request.send(());
         }
     }));
@@ -240,7 +282,7 @@ pub async fn permit_given_to_a_job() -> io::Result<()> {
     let answers = server.serve("answers", async move {
         let permit = taken.acquire_owned().await;
         drop(blitz_io::task::spawn_blocking(move || {
-            std::thread::sleep(Duration::from_secs(3600));
+            std::thread::sleep(LIMIT);
             drop(permit);
         }));
     });

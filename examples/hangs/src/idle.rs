@@ -471,3 +471,31 @@ pub async fn answers_later() {
     }
     _ = answers.await;
 }
+
+/// A dispatcher makes the ends of the answer. It gives one to the client and one to an older task, which answers later: as clients
+/// of HTTP/2 do.
+pub async fn answers_of_a_dispatcher() {
+    let (work, mut asked) = mpsc::unbounded_channel::<oneshot::Sender<()>>();
+    let answers = spawn("answers", async move {
+        while let Some(request) = asked.recv().await {
+            time::sleep(LONG).await;
+            _ = request.send(());
+        }
+    });
+    let (ask, mut requests) = mpsc::channel::<oneshot::Sender<oneshot::Receiver<()>>>(4);
+    let dispatches = spawn("dispatches", async move {
+        while let Some(client) = requests.recv().await {
+            let (request, answer) = oneshot::channel();
+            _ = work.send(request);
+            _ = client.send(answer);
+        }
+    });
+    let asks = spawn("asks", async move {
+        let (client, answer) = oneshot::channel();
+        _ = ask.send(client).await;
+        if let Ok(answer) = answer.await {
+            _ = answer.await;
+        }
+    });
+    _ = (asks.await, dispatches.await, answers.await);
+}

@@ -347,6 +347,16 @@ const PROGRAMS: &[(&str, Program)] = &[
     ),
     #[cfg(unix)]
     (
+        "handlers_with_a_limit",
+        Tasks(|| Box::pin(or_panic(handlers::with_a_limit()))),
+    ),
+    #[cfg(unix)]
+    (
+        "handler_locks_twice_with_a_limit",
+        Tasks(|| Box::pin(or_panic(handlers::twice_with_a_limit()))),
+    ),
+    #[cfg(unix)]
+    (
         "idle_limit_is_reached",
         Tasks(|| Box::pin(or_panic(handlers::limit_is_reached()))),
     ),
@@ -561,6 +571,10 @@ const PROGRAMS: &[(&str, Program)] = &[
     (
         "idle_answers_later",
         Tasks(|| Box::pin(idle::answers_later())),
+    ),
+    (
+        "idle_answers_of_a_dispatcher",
+        Tasks(|| Box::pin(idle::answers_of_a_dispatcher())),
     ),
     ("idle_sleep", Tasks(|| Box::pin(idle::sleep()))),
     (

@@ -1,8 +1,8 @@
 //! The judgement of snapshots that are made by hand: ends that are plain values, and tasks that nothing wakes.
 
 use blitz_io_inspect::{
-    Certainty, ChildOf, Finding, Kind, Maker, Object, Snapshot, Spawned, TaskState, Wait, Waiter,
-    findings, report,
+    Certainty, ChildOf, Finding, Kind, Maker, Object, Resource, Snapshot, Spawned, TaskState, Wait,
+    Waiter, findings, report,
 };
 
 use Waiter::{Task as T, Thread as H};
@@ -176,7 +176,20 @@ fn a_later_task_may_have_the_end_unless_an_older_task_that_lives_has_spawned_it(
 
 #[test]
 fn an_end_whose_owner_is_not_known_has_no_finding() {
-    let changes: [(&str, Change); 8] = [
+    let changes: [(&str, Change); 9] = [
+        ("a living task has a message of the maker", |s| {
+            let object = Object {
+                sender: Some(T(1)),
+                receiver: Some(T(3)),
+                ..Object::default()
+            };
+            let contention = Vec::new();
+            s.objects = Some(vec![Resource {
+                object,
+                contention,
+                fill: None,
+            }]);
+        }),
         ("threads", |s| s.other_threads = Some(1)),
         ("the system does not say", |s| s.other_threads = None),
         ("the maker waits itself", |s| s.makers[0].maker = T(2)),

@@ -97,17 +97,28 @@ fn a_handler_that_waits_for_its_own_lock_is_a_probable_finding() {
     assert_eq!(changed(|s, _| s.waits[0].waiting_ms = 1), []);
 }
 
-/// Another future of the task may have the lock, and wait for the timer, or for something without a record.
+/// The timer is the limit of the request. Or another future of the task has the lock, and waits for the timer.
 #[test]
-fn a_task_that_waits_for_its_own_lock_and_more_has_no_note() {
+fn a_task_that_waits_for_its_own_lock_with_a_time_limit_has_a_note_and_no_finding() {
+    let place = "/u/.cargo/registry/src/index.crates.io-1/axum-0.8.9/src/serve/mod.rs:7";
     let mut sleeps = own_lock(1);
+    sleeps.tasks[0].location = place.into();
+    sleeps.waits[1].location.clear();
     sleeps.waits.push(wait(9, T(1), Kind::Sleep));
     sleeps.tasks[0].wakers += 1;
+    assert_eq!(findings(&sleeps, &sleeps), []);
+    let text = report(&sleeps, &[]).replace("\n ", "");
+    assert!(text.contains(", or a time limit ends it"), "{text}");
+}
+
+/// Another future of the task may have the lock, and wait for something without a record.
+#[test]
+fn a_task_that_waits_for_its_own_lock_and_more_has_no_note() {
     let mut foreign = own_lock(1);
     foreign.tasks[0].wakers += 1;
     let mut short = own_lock(1);
     short.waits[0].waiting_ms = 500;
-    for snapshot in [sleeps, foreign, short] {
+    for snapshot in [foreign, short] {
         assert_eq!(findings(&snapshot, &snapshot), []);
         assert!(!report(&snapshot, &[]).contains("note: "));
     }
