@@ -14,12 +14,29 @@ use crate::exit::Exit;
 /// Fails if standard output cannot be written for any other reason, such as a full
 /// disk.
 pub fn print(text: &str) -> Result<(), Exit> {
-    let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    match written {
+    match write(text) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritable(&error)),
         _ => Ok(()),
     }
+}
+
+/// Prints the next of many texts. If the reader has closed its end, the command is done: nobody sees the others.
+///
+/// # Errors
+///
+/// As [`print`], and [`Exit::Done`] if there is no reader any more.
+pub fn print_next(text: &str) -> Result<(), Exit> {
+    match write(text) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Exit::Done),
+        Err(error) => Err(unwritable(&error)),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
 /// Returns how the command ends if standard output cannot be written.

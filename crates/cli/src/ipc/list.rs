@@ -144,12 +144,12 @@ pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {
         let rows = looks.look(arguments)?;
         if arguments.json {
             let line = serde_json::to_string(&rows).expect("every key is a string");
-            output::print(&format!("{line}\n"))?;
+            output::print_next(&format!("{line}\n"))?;
         } else {
             let width = output::width();
             // Moves to the upper left corner, and clears from there.
             let begin = width.map_or("", |_| "\x1b[H\x1b[J");
-            output::print(&format!("{begin}{}", text(&rows, width)))?;
+            output::print_next(&format!("{begin}{}", text(&rows, width)))?;
         }
         count += 1;
         if top.count.is_some_and(|limit| count >= limit) {

@@ -68,7 +68,7 @@ pub fn tail(arguments: &Arguments, tail: &Tail) -> Result<Exit, Exit> {
     let mut printed = 0;
     while tail.count.is_none_or(|count| printed < count) {
         match receiver.recv() {
-            Ok(message) => output::print(&line(&message, tail.hex, arguments.json))?,
+            Ok(message) => output::print_next(&line(&message, tail.hex, arguments.json))?,
             Err(RecvError::Disconnected) => break,
             Err(error @ RecvError::Lagged(_)) => {
                 output::tell(format_args!("{error}\n"));

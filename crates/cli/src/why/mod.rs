@@ -202,12 +202,16 @@ fn show(arguments: &Arguments, answer: &Answer) -> Result<(), Exit> {
         };
         write(&answer.snapshot, &answer.findings, columns)
     };
+    if !arguments.watch {
+        return output::print(&text);
+    }
     // A terminal shows the last report, a file all of them.
-    let clear = arguments.watch && io::stdout().is_terminal();
-    output::print(&format!(
-        "{}{text}",
-        if clear { "\x1b[H\x1b[2J" } else { "" }
-    ))
+    let begin = if io::stdout().is_terminal() {
+        "\x1b[H\x1b[2J"
+    } else {
+        ""
+    };
+    output::print_next(&format!("{begin}{text}"))
 }
 
 fn write_files(arguments: &Arguments, name: &str, answer: &Answer) -> Result<(), Exit> {
