@@ -31,8 +31,9 @@ Next, for lost wake-ups of condvars and races of plain memory: --schedule surw -
 
 /// What also finds mistakes in a program that has passed.
 const OTHERS: &str = "\
-For atomic operations: --atomics (once: rustup component add rust-src). For tasks, locks and channels
-of blitz-io or its package tokio: a test with #[blitz_io::sim] or #[tokio::sim].
+For atomic operations, and for wake-ups that are lost as a flag is changed without the lock: --atomics (once: rustup
+component add rust-src). For tasks, locks and channels of blitz-io or its package tokio: a test with #[blitz_io::sim]
+or #[tokio::sim].
 ";
 
 /// Said if each program that has passed has one thread, and random numbers or faults differ.
