@@ -6,6 +6,8 @@
 //!
 //! 1. Each look at a thread, beside those at the inspector's, finds it in a futex that has no deadline and
 //!    that only a thread of this process can wake. A thread that was woken and has not run yet is in none.
+//!    The first thread of a program of tests may have a deadline, in the harness: it ends a wait for the result of a
+//!    test only to say that the test takes long.
 //! 2. The system has counted the same runs of the thread before and after both looks, and both snapshots
 //!    find the same threads.
 //!
@@ -113,6 +115,9 @@ mod system {
     use std::hash::{DefaultHasher, Hash, Hasher};
     use std::io;
     use std::path::Path;
+    use std::sync::OnceLock;
+
+    use blitz_io_core::PerProcess;
 
     use super::{Sleeper, Sleepers};
     use crate::proc_files::{memory, runs};
@@ -130,6 +135,8 @@ mod system {
         };
         let mut seen = DefaultHasher::new();
         let mut all_asleep = true;
+        // The threads with a deadline.
+        let mut limited: Vec<u32> = Vec::new();
         let mut numbers = Some(Vec::new());
         for thread in threads {
             let number = thread.as_ref().ok().and_then(number);
@@ -147,7 +154,8 @@ mod system {
                 Look::Own => {}
                 Look::Asleep(sleeper, needs_us) => {
                     (sleeper.system, sleeper.runs).hash(&mut seen);
-                    all_asleep &= needs_us && !sleeper.is_timed;
+                    all_asleep &= needs_us;
+                    limited.extend(sleeper.is_timed.then_some(sleeper.system));
                     all.sleepers.push(sleeper);
                 }
                 Look::Awake => all_asleep = false,
@@ -158,8 +166,17 @@ mod system {
         }
         all.threads = numbers;
         all.handles_signals = handles_signals();
-        all.all_asleep = (all_asleep && !all.sleepers.is_empty()).then(|| seen.finish());
+        all_asleep &= !all.sleepers.is_empty() && limited.into_iter().all(waits_for_tests);
+        all.all_asleep = all_asleep.then(|| seen.finish());
         all
+    }
+
+    /// Returns `true` if the thread is the first one, and is in the harness of Rust's tests.
+    fn waits_for_tests(system: u32) -> bool {
+        /// It is there from the begin to the end, and to look takes most of a second.
+        static IS_THERE: PerProcess<OnceLock<bool>> = PerProcess::new(OnceLock::default);
+        system == std::process::id()
+            && *IS_THERE.get_or_init(|| stacks::is_in(system, "test::run_tests"))
     }
 
     /// Returns the system's number of a thread.

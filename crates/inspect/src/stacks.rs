@@ -31,6 +31,12 @@ pub(crate) fn signal() -> u64 {
     system::signal()
 }
 
+/// Returns `true` if a thread sleeps in a call of a function whose path begins so; `false` also if the system does not tell.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn is_in(system: u32, function: &str) -> bool {
+    system::is_in(system, function)
+}
+
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -98,6 +104,17 @@ mod system {
             // The tables of the program and its libraries take tens of megabytes, and the next question may never come.
             backtrace::clear_symbol_cache();
         }
+    }
+
+    pub(super) fn is_in(system: u32, function: &str) -> bool {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((registers, stack)) = look(system).stack else {
+            return false;
+        };
+        let mut calls = callers(registers, &stack).into_iter().flat_map(frames);
+        let found = calls.any(|frame| frame.function.starts_with(function));
+        backtrace::clear_symbol_cache();
+        found
     }
 
     /// Returns what the threads in long polls do, without their functions.
@@ -483,5 +500,10 @@ mod system {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(super) fn signal() -> u64 {
         0
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn is_in(_: u32, _: &str) -> bool {
+        false
     }
 }

@@ -4,7 +4,7 @@
 mod program;
 
 use std::io::{BufRead, BufReader};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 #[cfg(target_os = "linux")]
 use blitz_io_inspect::Frame;
@@ -1316,6 +1316,39 @@ fn tasks_that_have_given_away_all_permits_are_no_finding() {
     assert_eq!(answer.findings, []);
     let text = report(&answer.snapshot, &answer.findings);
     assert!(!text.contains("note: "), "{text}");
+}
+
+/// Not a test: it hangs, for the next one.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "hangs"]
+fn a_test_that_hangs() {
+    let runtime = blitz_io::runtime::Runtime::new().unwrap();
+    let never = blitz_io::sync::Notify::new();
+    runtime.block_on(never.notified());
+}
+
+/// The harness waits for the test with a deadline, only to say that it takes long.
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+#[test]
+fn a_test_that_hangs_is_asleep_with_its_harness() {
+    let own = std::env::current_exe().unwrap();
+    let name = own.file_name().unwrap().to_str().unwrap().to_owned();
+    let mut command = Command::new(own);
+    command.args(["--ignored", "--exact", "a_test_that_hangs"]);
+    let mut program = Program::run(command, Stdio::null());
+    let has_findings = |answer: &Answer| !answer.findings.is_empty();
+    let answer = program.until_asked(|pid, _| ask(pid, &name), has_findings);
+    let finding = &answer.findings[0];
+    let (certainty, kind) = (finding.certainty, &*finding.kind);
+    assert_eq!((certainty, kind), (Certainty::Certain, "all-asleep"));
+    let says = finding
+        .summary
+        .contains(" waits for Notify at tests/why.rs:");
+    assert!(says, "{finding:#?}");
 }
 
 /// Waits for a note, which says this.

@@ -24,7 +24,8 @@ use crate::output;
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Arguments {
-    /// The process id, or the program's name; may be left out if there is one such process.
+    /// The process id, or the program's name (a test's without its hash); may be left out if there is one such
+    /// process.
     #[arg(value_name = "PID|NAME")]
     process: Option<String>,
     /// Prints the report as JSON.
@@ -232,10 +233,21 @@ fn processes() -> Result<Vec<(u32, String)>, Exit> {
     list().map_err(|error| Exit::Failed(format!("cannot list the processes: {error}")))
 }
 
+/// Returns the name of a test program without the hash that Cargo gives it, as in `api-50d28a9694eac423`.
+fn without_hash(name: &str) -> &str {
+    const DIGITS: usize = 16;
+    let parts = name.rsplit_once('-');
+    let is_hash = |hash: &str| hash.len() == DIGITS && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    parts
+        .filter(|(_, hash)| is_hash(hash))
+        .map_or(name, |(name, _)| name)
+}
+
 /// Returns the process that the argument names. `command`: the one that asks, for the advice.
 pub(crate) fn choose(command: &str, wanted: Option<&str>) -> Result<(u32, String), Exit> {
     let fits = |pid: u32, name: &str| {
-        wanted.is_none_or(|wanted| wanted == name || wanted.parse() == Ok(pid))
+        let is_name = |wanted: &str| wanted == name || wanted == without_hash(name);
+        wanted.is_none_or(|wanted| is_name(wanted) || wanted.parse() == Ok(pid))
     };
     let all = processes()?;
     let mut found = all.clone();

@@ -30,17 +30,15 @@ impl Program {
     /// The same, with its standard output. Standard input is a pipe that stays open.
     pub fn start_piped(name: &str, variables: &[(&str, &OsStr)], stdout: Stdio) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_blitz-io-hangs"));
-        Self(
-            command
-                .arg(name)
-                .env("BLITZ_INSPECT", "1")
-                .envs(variables.iter().copied())
-                .stdin(Stdio::piped())
-                .stdout(stdout)
-                .stderr(Stdio::piped())
-                .spawn()
-                .expect("it was built"),
-        )
+        command.arg(name).envs(variables.iter().copied());
+        Self::run(command, stdout)
+    }
+
+    /// The same with another program.
+    pub fn run(mut command: Command, stdout: Stdio) -> Self {
+        command.env("BLITZ_INSPECT", "1").stdout(stdout);
+        command.stdin(Stdio::piped()).stderr(Stdio::piped());
+        Self(command.spawn().expect("it was built"))
     }
 
     /// Panics if the process has ended.
