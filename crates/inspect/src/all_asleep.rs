@@ -13,7 +13,7 @@ use blitz_io_observe::{Kind, Mode, SOCKET};
 
 use crate::connections::is_of_program;
 use crate::graph::{Graph, is_unknown};
-use crate::names::{of_target, of_waiter, short};
+use crate::names::{IN_SUMMARY, abridged, of_target, of_waiter, short};
 use crate::snapshot::{Certainty, Finding, Snapshot, Wait, Waiter};
 
 /// So many reasons are in the finding.
@@ -49,10 +49,8 @@ pub(crate) fn all_asleep(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec
         Some(_) => not_polled(later, &waiters),
         None => reasons(later, &waits),
     };
-    let names: Vec<String> = waiters
-        .iter()
-        .map(|&waiter| of_waiter(snapshot, waiter))
-        .collect();
+    let names = waiters.iter().map(|&waiter| of_waiter(snapshot, waiter));
+    let names = abridged(names.collect(), IN_SUMMARY);
     found.push(Finding {
         certainty: if snapshot.handles_signals {
             Certainty::Probable
@@ -121,8 +119,8 @@ fn not_polled<'a>(graph: &Graph<'a>, waiters: &[Waiter]) -> Vec<&'a Wait> {
 /// Describes workers that are all blocked, and the tasks that they cannot poll.
 fn of_blocked(snapshot: &Snapshot, blocked: &[Waiter], others: &[&Wait]) -> String {
     let names = blocked.iter().map(|&waiter| of_waiter(snapshot, waiter));
-    let names: Vec<String> = names.collect();
-    let (workers, block) = match names.len() {
+    let names = abridged(names.collect(), IN_SUMMARY);
+    let (workers, block) = match blocked.len() {
         1 => ("the only worker is".to_owned(), "blocks"),
         count => (format!("all {count} workers are"), "block"),
     };
@@ -176,11 +174,7 @@ fn of_reasons(snapshot: &Snapshot, reasons: &[&Wait]) -> String {
             place => format!("{waiter} waits for {target} at {place}"),
         }
     };
-    let mut names: Vec<String> = reasons.iter().take(NAMES).map(name).collect();
-    if let more @ 1.. = reasons.len().saturating_sub(NAMES) {
-        names.push(format!("{more} more"));
-    }
-    match &*names {
+    match &*abridged(reasons.iter().map(name).collect(), NAMES) {
         [] => String::new(),
         names => format!(": {}", names.join(", ")),
     }

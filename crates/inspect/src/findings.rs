@@ -98,7 +98,7 @@ use crate::held_cycle::held_cycles;
 use crate::long_poll::long_polls;
 use crate::long_wait::long_waits;
 use crate::lost_holder::lost_holders;
-use crate::names::{of_target, of_waiter, since_taken};
+use crate::names::{IN_SUMMARY, abridged, of_target, of_waiter, since_taken};
 use crate::never_woken::never_woken;
 use crate::other_ends::other_ends;
 use crate::overdue::overdue_timers;
@@ -305,10 +305,8 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
     let (kind, summary) = if let Some(wait) = handed {
         ("futurelock", of_handed(graph, &wait))
     } else if let Some(&(queued, _)) = cycle.iter().find(|(_, wait)| is_queued_job(wait)) {
-        let names: Vec<String> = graph
-            .running_jobs()
-            .map(|job| of_waiter(snapshot, job))
-            .collect();
+        let names = graph.running_jobs().map(|job| of_waiter(snapshot, job));
+        let names = abridged(names.collect(), IN_SUMMARY);
         (
             "pool-starvation",
             format!(
@@ -333,7 +331,8 @@ fn of_cycle(graph: &Graph<'_>, cycle: &[(Waiter, &Wait)], certainty: Certainty) 
             waits.extend(graph.waits(task).iter().map(|&wait| wait.clone()));
         }
         let members = cycle.iter().map(|&(waiter, _)| waiter).chain(members);
-        let names: Vec<String> = members.map(|waiter| of_waiter(snapshot, waiter)).collect();
+        let names = members.map(|waiter| of_waiter(snapshot, waiter));
+        let names = abridged(names.collect(), IN_SUMMARY);
         (
             "deadlock",
             format!("{} wait for each other{made}", names.join(", ")),
@@ -449,8 +448,6 @@ pub(crate) fn never_polled(earlier: &Snapshot, later: &Snapshot) -> Vec<Waiter> 
 }
 
 fn not_polled(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) {
-    /// The summary names so many.
-    const NAMES: usize = 8;
     let (earlier, later) = (earlier.snapshot, later.snapshot);
     let time = later.at_ms.saturating_sub(earlier.at_ms);
     if time < LONG_SCHEDULED {
@@ -460,11 +457,8 @@ fn not_polled(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Vec<Finding>) 
     if waiters.is_empty() {
         return;
     }
-    let named = waiters.iter().take(NAMES);
-    let mut names: Vec<String> = named.map(|&waiter| of_waiter(later, waiter)).collect();
-    if let more @ 1.. = waiters.len() - names.len() {
-        names.push(format!("{more} more"));
-    }
+    let names = waiters.iter().map(|&waiter| of_waiter(later, waiter));
+    let names = abridged(names.collect(), IN_SUMMARY);
     found.push(Finding {
         certainty: Certainty::Probable,
         kind: NOT_POLLED.into(),

@@ -8,7 +8,7 @@
 use blitz_io_observe::{Kind, Mode, SOCKET};
 
 use crate::graph::{Graph, is_task_lock};
-use crate::names::{of_target, of_waiter, short};
+use crate::names::{abridged, of_target, of_waiter, short};
 use crate::snapshot::{Wait, Waiter};
 
 /// The summary names so many other waits.
@@ -52,14 +52,8 @@ pub(crate) fn other_ends(graph: &Graph<'_>, wait: &Wait) -> String {
     if let Some(more) = of_more(wait) {
         ways.push(more.to_owned());
     }
-    let mut names: Vec<String> = others
-        .iter()
-        .map(|other| of_target(graph.snapshot, other))
-        .collect();
-    if let more @ 1.. = names.len().saturating_sub(NAMES) {
-        names.truncate(NAMES);
-        names.push(format!("{more} more"));
-    }
+    let names = others.iter().map(|other| of_target(graph.snapshot, other));
+    let mut names = abridged(names.collect(), NAMES);
     if has_unrecorded(graph, wait.waiter) {
         names.push("something without a record".into());
     }

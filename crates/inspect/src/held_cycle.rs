@@ -24,7 +24,7 @@ use blitz_io_observe::{Kind, Mode, SOCKET};
 
 use crate::behind_outside::{left_ms, shown};
 use crate::graph::{Graph, is_contention, is_held};
-use crate::names::of_waiter;
+use crate::names::{IN_SUMMARY, abridged, of_waiter};
 use crate::own_lock::{is_movable_of_owner, may_have_given};
 use crate::requests::Requests;
 use crate::snapshot::{Certainty, Finding, Snapshot, TaskState, Wait, Waiter, is_future};
@@ -229,7 +229,8 @@ fn finding(side: &Side<'_, '_>, cycle: &[(Waiter, &Wait)]) -> Finding {
         let task = waiter.task().and_then(|id| graph.task(id));
         has_unrecorded |= task.is_some_and(|task| task.wakers > all.len());
     }
-    let names: Vec<String> = cycle.iter().map(|&(waiter, _)| name(waiter)).collect();
+    let names = cycle.iter().map(|&(waiter, _)| name(waiter)).collect();
+    let names = abridged(names, IN_SUMMARY);
     let mut ends = ends(&further, has_unrecorded);
     ends.extend(moved_ends(cycle));
     let other_ends = || match &*ends {

@@ -20,6 +20,7 @@ mod all_asleep;
 mod behind_outside;
 mod chain;
 mod connections;
+mod display;
 mod dot;
 mod families;
 mod findings;
@@ -84,6 +85,8 @@ mod process;
 mod protocol;
 #[cfg(feature = "records")]
 mod reader;
+#[cfg(feature = "records")]
+mod reported;
 #[cfg(feature = "records")]
 mod runtimes;
 #[cfg(feature = "records")]
@@ -192,7 +195,7 @@ pub use signal::{on_signal, trace_on_signal};
 #[cfg(unix)]
 pub use socket::directory;
 #[cfg(feature = "records")]
-pub use watchdog::Watchdog;
+pub use watchdog::{Watchdog, WatchdogBuilder};
 
 /// Runs the examples of the README as tests.
 #[cfg(doctest)]

@@ -10,6 +10,8 @@ use crate::snapshot::{
     End, Process, Snapshot, Wait, Waiter, id_of_child, is_future, process_and_number,
 };
 
+/// A summary of a finding names so many tasks and threads.
+pub(crate) const IN_SUMMARY: usize = 8;
 /// A name lists so many closures.
 const NAMES: usize = 4;
 /// The name of a task has so many of the requests for which it works.
@@ -20,6 +22,15 @@ const DEPTH: usize = 8;
 pub(crate) const OTHER_THREAD: &str = "a thread outside of the simulation";
 /// Set in the number of a thread that this library has given none. The rest is the system's number.
 pub(crate) const SYSTEM_NUMBER: u64 = 1 << 40;
+
+/// Keeps so many names, and adds the number of the others as the last one.
+pub(crate) fn abridged(mut names: Vec<String>, most: usize) -> Vec<String> {
+    if let more @ 1.. = names.len().saturating_sub(most) {
+        names.truncate(most);
+        names.push(format!("and {more} more"));
+    }
+    names
+}
 
 /// Returns the name of a thread, task or process, as reports have it.
 #[must_use]
@@ -76,11 +87,8 @@ pub(crate) fn within_process(snapshot: &Snapshot, waiter: Waiter) -> String {
     };
     let serves = waiter.task().map_or(&[][..], |id| snapshot.requests_of(id));
     if !serves.is_empty() {
-        let named = serves.iter().take(REQUESTS);
-        let mut names: Vec<String> = named.map(|serves| serves.name.clone()).collect();
-        if let more @ 1.. = serves.len().saturating_sub(REQUESTS) {
-            names.push(format!("and {more} more"));
-        }
+        let names = serves.iter().map(|serves| serves.name.clone());
+        let names = abridged(names.collect(), REQUESTS);
         text += &format!(" ({})", names.join(", "));
     }
     text
@@ -206,13 +214,8 @@ pub(crate) fn of_segment(end: &End) -> String {
 fn of_shutdown(snapshot: &Snapshot, wait: &Wait) -> String {
     let jobs = snapshot.jobs.iter();
     let jobs = jobs.filter(|job| job.thread.is_some() && Some(job.runtime) == wait.runtime);
-    let mut names: Vec<String> = jobs
-        .map(|job| of_waiter(snapshot, Waiter::Task(job.id)))
-        .collect();
-    if let more @ 1.. = names.len().saturating_sub(NAMES) {
-        names.truncate(NAMES);
-        names.push(format!("{more} more"));
-    }
+    let names = jobs.map(|job| of_waiter(snapshot, Waiter::Task(job.id)));
+    let names = abridged(names.collect(), NAMES);
     match names.as_slice() {
         [] => wait.kind.clone(),
         names => format!("{}, which waits for {}", wait.kind, names.join(", ")),

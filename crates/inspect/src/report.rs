@@ -12,13 +12,13 @@ use crate::connections::without_own_of_connections;
 use crate::graph::{Graph, is_for_guard};
 use crate::lines::Lines;
 use crate::names::{
-    HELD, of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short, since_taken,
-    with_role, within_process,
+    HELD, abridged, of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short,
+    since_taken, with_role, within_process,
 };
 use crate::objects::{created_at, creation, holder_alone, is_numbered};
 use crate::origin::{Origin, origin};
 use crate::snapshot::{
-    Certainty, End, Fill, Finding, Object, Process, ProcessState, Snapshot, TaskState, Wait, Waiter,
+    End, Fill, Finding, Object, Process, ProcessState, Snapshot, TaskState, Wait, Waiter,
 };
 use crate::stack_text::{describe_stacks, is_of_program};
 use crate::{behind_outside, held_cycle, long_wait, no_sender, own_lock, own_request, unreceived};
@@ -162,14 +162,18 @@ fn is_contended(block: &Block<'_>) -> bool {
     waits.any(|wait| is_for_guard(wait) || wait.semantics.mode == Mode::Send)
 }
 
+/// Writes the findings alone. No line is broken.
+pub(crate) fn of_findings(snapshot: &Snapshot, findings: &[Finding]) -> String {
+    let mut text = Lines::new(usize::MAX);
+    describe_findings(&mut text, snapshot, findings);
+    text.text
+}
+
 /// Writes the findings, and returns what they show. A wait that two findings have is shown once.
 fn describe_findings(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) -> Told {
     let mut told = Told::default();
     for finding in findings {
-        let certainty = match finding.certainty {
-            Certainty::Certain => "certain",
-            Certainty::Probable => "probable",
-        };
+        let certainty = finding.certainty;
         text.line(
             "",
             &format!("{certainty}: {}: {}", finding.kind, finding.summary),
@@ -196,11 +200,7 @@ fn describe_findings(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]
 
 /// Returns the line about the waiters whose waits are above.
 fn of_seen(names: BTreeSet<String>) -> String {
-    let more = names.len().saturating_sub(EACH);
-    let mut names: Vec<String> = names.into_iter().take(EACH).collect();
-    if more != 0 {
-        names.push(format!("{more} more"));
-    }
+    let names = abridged(names.into_iter().collect(), EACH);
     format!("{}: see above", names.join(", "))
 }
 

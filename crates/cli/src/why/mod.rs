@@ -173,15 +173,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     }
 }
 
-/// The findings about what takes long, and may end by itself.
-const MAY_END: [&str; 2] = ["long-poll", "long-wait"];
-
 /// Returns the exit for the worst finding.
 fn judged(answer: &Answer) -> Exit {
     let mut findings = answer.findings.iter();
     if findings.clone().any(|f| f.certainty == Certainty::Certain) {
         Exit::Found
-    } else if findings.any(|finding| !MAY_END.contains(&&*finding.kind)) {
+    } else if findings.any(|finding| !finding.may_end()) {
         Exit::Likely
     } else {
         Exit::Done

@@ -176,11 +176,7 @@ impl Finding {
     /// Returns the text for people.
     #[must_use]
     pub fn text(&self) -> String {
-        let certainty = match self.certainty {
-            Certainty::Certain => "certain",
-            Certainty::Probable => "probable",
-        };
-        let mut text = format!("{certainty}: {}: {}\n", self.lint, self.summary);
+        let mut text = format!("{}: {}: {}\n", self.certainty, self.lint, self.summary);
         let sides = self.steps.iter();
         let sides: Vec<&Side> = sides
             .flat_map(|step| step.holds.iter().chain(&step.takes))

@@ -9,6 +9,7 @@ mod judgement;
 mod lint;
 mod made;
 mod makers;
+mod many;
 mod on_call;
 mod processes;
 mod services;
