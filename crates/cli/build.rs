@@ -10,14 +10,21 @@ fn main() {
     let target = env::var("TARGET").expect("Cargo sets it");
     println!("cargo:rustc-env=BLITZ_TARGET={target}");
     println!("cargo:rerun-if-changed=build.rs");
-    let revision = published(&folder).or_else(|| checked_out(&folder));
-    // Empty if it is not known: the sources may come from an archive.
-    println!(
-        "cargo:rustc-env=BLITZ_REVISION={}",
-        revision.unwrap_or_default()
-    );
-    println!("cargo:rerun-if-env-changed={VARIABLE}");
     let version = env::var("CARGO_PKG_VERSION").expect("Cargo sets it");
+    let checkout = checkout(&folder);
+    let head = checkout.as_deref().and_then(head);
+    let revision = published(&folder).or_else(|| head.clone());
+    // Empty if it is not known: the sources may come from an archive.
+    let known = revision.as_deref().unwrap_or_default();
+    println!("cargo:rustc-env=BLITZ_REVISION={known}");
+    println!(
+        "cargo:rustc-env=BLITZ_LONG_VERSION={}",
+        long_version(&version, revision.as_deref())
+    );
+    let is_fetched = checkout.is_some_and(|root| root.join(FETCHED).is_file());
+    let fetched = head.filter(|_| is_fetched).unwrap_or_default();
+    println!("cargo:rustc-env=BLITZ_FETCHED_REVISION={fetched}");
+    println!("cargo:rerun-if-env-changed={VARIABLE}");
     match release(&folder, env::var(VARIABLE).ok().as_deref(), &version) {
         Ok(tag) => println!(
             "cargo:rustc-env=BLITZ_RELEASE_TAG={}",
@@ -51,6 +58,19 @@ pub fn release(
     }
 }
 
+/// Returns the version with as much of the revision as git shows, if it is known.
+pub fn long_version(version: &str, revision: Option<&str>) -> String {
+    let short = revision.map(|revision| revision.get(..12).unwrap_or(revision));
+    short.map_or_else(
+        || version.to_owned(),
+        |short| format!("{version} ({short})"),
+    )
+}
+
+/// Cargo writes this file into the checkouts of `cargo install --git`, whose commits are in the repository that it was given.
+/// Those of other checkouts may not be in any other repository yet.
+const FETCHED: &str = ".cargo-ok";
+
 /// Cargo writes this file into a package.
 pub const PACKED: &str = ".cargo_vcs_info.json";
 
@@ -65,14 +85,16 @@ fn published(folder: &Path) -> Option<String> {
         .then(|| revision.to_owned())
 }
 
-/// Returns the commit of the repository, if this package is where it is in ours: the package may
+/// Returns the folder of the repository, if this package is where it is in ours: the package may
 /// also lie in the repository of a project that vendored it.
-fn checked_out(folder: &Path) -> Option<String> {
-    let root = git(folder, &["rev-parse", "--show-toplevel"])?;
-    let ours = Path::new(&root).join("crates/cli");
-    if ours.canonicalize().ok()? != folder.canonicalize().ok()? {
-        return None;
-    }
+fn checkout(folder: &Path) -> Option<PathBuf> {
+    let root = PathBuf::from(git(folder, &["rev-parse", "--show-toplevel"])?);
+    let ours = root.join("crates/cli").canonicalize().ok()?;
+    (ours == folder.canonicalize().ok()?).then_some(root)
+}
+
+/// Returns the commit of the repository.
+fn head(folder: &Path) -> Option<String> {
     // Git appends to this file with each commit and each checkout.
     let log = git(
         folder,

@@ -46,7 +46,7 @@ static ALLOCATOR: blitz_io_bench::CountingAllocator = blitz_io_bench::CountingAl
 /// Says why a program hangs and where it is slow, runs its tests in a thousand orders, moves it from Tokio to blitz-io, and
 /// measures the parts of blitz-io beside the best other libraries.
 #[derive(Parser)]
-#[command(name = "blitz", version, propagate_version = true, disable_help_subcommand = true, after_help = exit::CODES)]
+#[command(name = "blitz", version, long_version = env!("BLITZ_LONG_VERSION"), propagate_version = true, disable_help_subcommand = true, after_help = exit::CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

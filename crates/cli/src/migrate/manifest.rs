@@ -18,6 +18,9 @@ pub const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 /// The tag of the release that this program is of; empty if it was built from a checkout.
 const RELEASE_TAG: &str = env!("BLITZ_RELEASE_TAG");
 
+/// The commit of this program, if `cargo install --git` built it; empty otherwise.
+const FETCHED_REVISION: &str = env!("BLITZ_FETCHED_REVISION");
+
 /// The two names that Cargo has for the public registry, in `[patch]`. The first is written.
 const REGISTRY: [&str; 2] = ["crates-io", "https://github.com/rust-lang/crates.io-index"];
 
@@ -37,17 +40,20 @@ pub enum Source {
 
 impl Default for Source {
     fn default() -> Source {
-        Source::of_release(RELEASE_TAG)
+        Source::of_build(RELEASE_TAG, FETCHED_REVISION)
     }
 }
 
 impl Source {
-    /// Returns the source of the packages for a program `blitz` of this release; empty if it is of none. A release
-    /// takes the packages of its own tag, so that later commits change nothing in a program.
-    fn of_release(tag: &str) -> Source {
+    /// Returns the source of the packages for a program `blitz` of this release, or of this commit of the repository; each
+    /// is empty if it is of none. It takes the packages of its own tag or commit, so that later commits change nothing in a
+    /// program.
+    fn of_build(tag: &str, revision: &str) -> Source {
+        let references = [("tag", tag), ("rev", revision)];
+        let reference = references.into_iter().find(|(_, name)| !name.is_empty());
         Source::Git {
             url: REPOSITORY.to_owned(),
-            reference: (!tag.is_empty()).then(|| ("tag", tag.to_owned())),
+            reference: reference.map(|(kind, name)| (kind, name.to_owned())),
         }
     }
 
@@ -433,12 +439,18 @@ tokio = \"1\"
         }
     }
 
-    /// A build of a checkout names no tag, as its commit may have none.
+    /// A build of a checkout names neither, as its commit may be in no other repository.
     #[test]
     fn a_line_is_added_and_removed() {
-        for (release, reference) in [("", ""), ("v0.2.0", ", tag = \"v0.2.0\"")] {
+        for (tag, revision, reference) in [
+            ("", "", ""),
+            ("v0.2.0", "", ", tag = \"v0.2.0\""),
+            ("", "4f9e07c3", ", rev = \"4f9e07c3\""),
+            // `cargo install --git` of a package of a release.
+            ("v0.2.0", "4f9e07c3", ", tag = \"v0.2.0\""),
+        ] {
             let mut manifest = manifest(PLAIN);
-            manifest.set(&REPLACEMENTS[0], &Source::of_release(release));
+            manifest.set(&REPLACEMENTS[0], &Source::of_build(tag, revision));
             let written = manifest.document.to_string();
             let line = format!("tokio = {{ git = \"{REPOSITORY}\"{reference} }}");
             assert_eq!(written, format!("{PLAIN}\n[patch.crates-io]\n{line}\n"));
@@ -452,7 +464,7 @@ tokio = \"1\"
     fn a_line_ends_as_those_of_its_file() {
         let plain = PLAIN.replace('\n', "\r\n");
         let mut first = manifest(&plain);
-        first.set(&REPLACEMENTS[0], &Source::of_release(""));
+        first.set(&REPLACEMENTS[0], &Source::of_build("", ""));
         let written = first.changed();
         let line = format!("tokio = {{ git = \"{REPOSITORY}\" }}\r\n");
         assert_eq!(written, format!("{plain}\r\n[patch.crates-io]\r\n{line}"));
@@ -466,7 +478,7 @@ tokio = \"1\"
             "[package]\nname = \"x\"\r\n",
         ] {
             let mut first = manifest(mixed);
-            first.set(&REPLACEMENTS[0], &Source::of_release(""));
+            first.set(&REPLACEMENTS[0], &Source::of_build("", ""));
             let written = first.changed();
             assert!(written.starts_with(mixed), "{written:?}");
             let mut second = manifest(&written);
@@ -475,7 +487,7 @@ tokio = \"1\"
         }
 
         let mut unended = manifest("[package]\r\nname = \"x\"");
-        unended.set(&REPLACEMENTS[0], &Source::of_release(""));
+        unended.set(&REPLACEMENTS[0], &Source::of_build("", ""));
         let expected = format!("[package]\r\nname = \"x\"\r\n\r\n[patch.crates-io]\r\n{line}");
         assert_eq!(unended.changed(), expected);
     }

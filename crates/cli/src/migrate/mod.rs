@@ -123,7 +123,7 @@ pub struct Arguments {
     path: Option<PathBuf>,
 
     /// Takes the packages from a git repository. This is the default, with blitz-io's own: a release takes its
-    /// tag, and a build from a checkout the newest commit.
+    /// tag, a `blitz` of `cargo install --git` its own commit, and a build from a checkout the newest commit.
     #[arg(long, value_name = "URL", conflicts_with = "registry")]
     git: Option<String>,
 

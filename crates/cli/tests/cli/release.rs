@@ -32,13 +32,31 @@ fn packages_and_builds_of_the_workflow_are_of_a_release() {
     assert_eq!(release(None), tag);
 }
 
+/// `-V` has the version alone, as man pages have.
+#[test]
+fn the_version_has_the_revision_if_it_is_known() {
+    let version = env!("CARGO_PKG_VERSION");
+    let revision = script::long_version(version, Some("0123456789abcdef0123456789abcdef01234567"));
+    assert_eq!(revision, format!("{version} (0123456789ab)"));
+    assert_eq!(script::long_version(version, None), version);
+
+    let known = expect(0, &["doctor", "--json"]).json();
+    let long = script::long_version(version, known["revision"].as_str());
+    for arguments in [&["--version"][..], &["why", "--version"]] {
+        let ran = expect(0, arguments);
+        assert!(ran.out.ends_with(&format!(" {long}\n")), "{}", ran.out);
+    }
+    assert_eq!(expect(0, &["-V"]).out, format!("blitz {version}\n"));
+}
+
 /// The lines in the help are those that this program writes.
 #[test]
 fn the_help_has_the_line_of_this_build() {
     let help = expect(0, &["migrate", "--help"]).out;
-    let tag = match env!("BLITZ_RELEASE_TAG") {
-        "" => String::new(),
-        tag => format!(", tag = \"{tag}\""),
+    let tag = match (env!("BLITZ_RELEASE_TAG"), env!("BLITZ_FETCHED_REVISION")) {
+        ("", "") => String::new(),
+        ("", revision) => format!(", rev = \"{revision}\""),
+        (tag, _) => format!(", tag = \"{tag}\""),
     };
     let line = format!(
         "tokio = {{ git = \"{}\"{tag} }}",
