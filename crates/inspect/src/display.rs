@@ -25,7 +25,7 @@ impl fmt::Display for Certainty {
     }
 }
 
-/// Writes what a [`report`](crate::report) has about the finding: the certainty, the kind and the summary in the first
+/// Writes what a [`report`](crate::report()) has about the finding: the certainty, the kind and the summary in the first
 /// line, and below it the waits with their lines of the program. No line break follows the last line.
 ///
 /// A finding has the names of tasks and threads in its summary only. So the lines of the waits have the numbers of tasks and

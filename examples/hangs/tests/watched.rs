@@ -2,12 +2,15 @@
 //! `tracing` its findings.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use blitz_io::inspect::{Named, Watchdog};
+use blitz_io::inspect::{Finding, Named, Watchdog};
+use blitz_io::io::AsyncReadExt;
+use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::runtime::Builder;
-use blitz_io::sync::Mutex;
+use blitz_io::sync::{Barrier, Mutex};
 use blitz_io::task;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -141,12 +144,12 @@ fn a_panic_about_a_test_lists_its_future_once() {
     assert!(!report.contains("unknown futex"), "{report}");
 }
 
-/// Sends each event of the inspector: its fields.
-struct Events(Sender<Vec<(&'static str, String)>>);
+/// Sends each event of the inspector: its level and fields.
+struct Events(Sender<(Level, Vec<(&'static str, String)>)>);
 
 impl Subscriber for Events {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "blitz_io::inspect" && *metadata.level() == Level::ERROR
+        metadata.target() == "blitz_io::inspect"
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -160,7 +163,7 @@ impl Subscriber for Events {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields(Vec::new());
         event.record(&mut fields);
-        _ = self.0.send(fields.0);
+        _ = self.0.send((*event.metadata().level(), fields.0));
     }
 
     fn enter(&self, _: &Id) {}
@@ -195,15 +198,98 @@ fn a_finding_is_an_event() {
         let _again = lock.lock().await;
     });
     let _watchdog = Watchdog::new(Duration::from_millis(20), |_| ());
-    let is_it = |event: &Vec<(&str, String)>| {
+    let is_it = |(level, fields): &(Level, Vec<(&str, String)>)| {
         let has = |name, part| {
-            event
+            fields
                 .iter()
                 .any(|(n, value)| *n == name && value.contains(part))
         };
-        has("kind", "self-wait") && has("message", "Mutex \"told\", which only it can end")
+        let is_of_told = has("message", "Mutex \"told\", which only it can end");
+        *level == Level::ERROR && has("kind", "self-wait") && is_of_told
     };
     // Other tests of this program have findings, too.
     assert!(events.iter().any(|event| is_it(&event)));
+    runtime.shutdown_background();
+}
+
+/// Sends the first line of each finding.
+fn first_lines(sender: Sender<String>) -> impl FnMut(&Finding) + Send {
+    move |finding| {
+        let text = finding.to_string();
+        _ = sender.send(text.lines().next().unwrap_or_default().into());
+    }
+}
+
+/// Takes both locks, and ends early if its client does.
+async fn handle(locks: [Arc<Mutex<()>>; 2], both: Arc<Barrier>, mut client: TcpStream) {
+    let work = async {
+        let _first = locks[0].lock().await;
+        both.wait().await;
+        let _second = locks[1].lock().await;
+    };
+    blitz_io::select! {
+        () = work => {}
+        _ = client.read_u8() => {}
+    }
+}
+
+/// Returns both ends of a connection.
+async fn connected() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap());
+    let client = client.await.unwrap();
+    (client, listener.accept().await.unwrap().0)
+}
+
+/// A client could end the deadlock, so it is probable.
+#[test]
+fn a_probable_finding_is_reported_once_and_not_if_only_certain_ones_are_wanted() {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let interval = Duration::from_millis(20);
+    let (sender, all) = channel();
+    let _all = Watchdog::new(interval, first_lines(sender));
+    let (sender, certain) = channel();
+    let _certain = Watchdog::builder()
+        .certain_only(true)
+        .start(interval, first_lines(sender));
+
+    let [one, other] = ["one", "other"].map(|name| Arc::new(Mutex::new(()).named(name)));
+    let both = Arc::new(Barrier::new(2));
+    let mut clients = Vec::new();
+    for (name, locks) in [
+        ("crossed one", [&one, &other]),
+        ("crossed other", [&other, &one]),
+    ] {
+        let (client, server) = runtime.block_on(connected());
+        clients.push(client);
+        let handler = handle(locks.map(Arc::clone), both.clone(), server);
+        let builder = task::Builder::new().name(name);
+        _ = builder.spawn_on(handler, runtime.handle()).unwrap();
+    }
+    // Other tests of this program have findings, too.
+    let is_crossed = |line: &String| line.contains("\"crossed one\"");
+    let found = all.iter().find(is_crossed).unwrap();
+    assert!(found.starts_with("probable: deadlock: "), "{found}");
+    assert!(found.contains("only if a client goes away"), "{found}");
+
+    // Both watchdogs see both hangs when they report this one.
+    runtime.spawn(async {
+        let lock = Mutex::new(()).named("last");
+        let _guard = lock.lock().await;
+        let _again = lock.lock().await;
+    });
+    let is_last = |line: &String| line.contains("\"last\"");
+    let before: Vec<String> = certain.iter().take_while(|line| !is_last(line)).collect();
+    assert!(
+        before.iter().all(|line| line.starts_with("certain: ")),
+        "{before:?}"
+    );
+    let before: Vec<String> = all.iter().take_while(|line| !is_last(line)).collect();
+    assert!(!before.iter().any(is_crossed), "{before:?}");
+    drop(clients);
     runtime.shutdown_background();
 }
