@@ -21,6 +21,7 @@ mod delays;
 mod export;
 mod follow_jobs;
 mod follow_messages;
+mod forgotten;
 mod held;
 mod jobs;
 mod late;

@@ -78,6 +78,13 @@ impl Recording {
         self.pids.get(place).copied().unwrap_or(self.pid)
     }
 
+    /// Returns `true` if the recording has the events of all threads at the moment of this one.
+    pub(super) fn is_whole_at(&self, event: &Event) -> bool {
+        let place = place(number(event.waiter)) as usize;
+        let [from, to] = self.whole.get(place).copied().unwrap_or([0, u64::MAX]);
+        (from..=to).contains(&event.at)
+    }
+
     fn add(&mut self, mut other: Self) {
         if self.pids.is_empty() {
             self.pids.push(self.pid);
@@ -92,6 +99,10 @@ impl Recording {
             objects: self.objects.len(),
         };
         self.pids.push(other.pid);
+        self.whole.resize(self.pids.len() - 1, [0, u64::MAX]);
+        let whole = other.whole.first().copied().unwrap_or([0, u64::MAX]);
+        let whole = whole.map(|at| at.saturating_add_signed(shift));
+        self.whole.push(whole);
         self.lost = self.lost.saturating_add(other.lost);
         self.names.append(&mut other.names);
         self.locations.append(&mut other.locations);
@@ -279,6 +290,14 @@ impl Moved {
                 location: self.location(location),
             },
             What::PermitsBack { object, count } => What::PermitsBack {
+                object: self.object(object),
+                count,
+            },
+            What::PermitsForgotten { object, count } => What::PermitsForgotten {
+                object: self.object(object),
+                count,
+            },
+            What::PermitsAdded { object, count } => What::PermitsAdded {
                 object: self.object(object),
                 count,
             },

@@ -37,6 +37,9 @@ pub struct Recording {
     pub(super) names: Vec<String>,
     pub(super) locations: Vec<Option<String>>,
     pub(super) objects: Vec<Option<String>>,
+    /// For each process, the moments from which and up to which no event of any thread is missing: threads lose their oldest
+    /// events at different times, and their events are read one after the other.
+    pub(super) whole: Vec<[u64; 2]>,
     /// The places at which the objects were created; those that are known.
     pub(super) created: Vec<Option<String>>,
     /// The numbers that a snapshot has for the objects; none if they are not known.
@@ -76,6 +79,8 @@ struct File {
     is_on: Option<bool>,
     /// Older events are left out.
     first: u64,
+    /// From this moment on, no event of any thread is lost.
+    whole_from: u64,
     kinds: Vec<String>,
     names: Vec<String>,
     locations: Vec<Option<String>>,
@@ -156,6 +161,10 @@ pub(super) enum What {
     },
     /// A thread is about to return the permits.
     PermitsBack { object: usize, count: u8 },
+    /// Permits that were taken are forgotten.
+    PermitsForgotten { object: usize, count: u8 },
+    /// A thread is about to add permits.
+    PermitsAdded { object: usize, count: u8 },
     /// A task of a simulation begins an operation on an object.
     Operates { kind: u8, object: usize },
     /// A job of a fork-join pool is in a queue.
@@ -315,6 +324,11 @@ impl Recording {
             pids: vec![file.pid],
             command: file.command,
             lost: file.lost,
+            // An older version does not say when the events were read.
+            whole: vec![[
+                file.whole_from,
+                if file.now == 0 { u64::MAX } else { file.now },
+            ]],
             unix: file.unix,
             now: file.now,
             is_on: file.is_on.unwrap_or(true),
@@ -582,6 +596,14 @@ fn event(row: &Row, children: &Children, owners: Owners) -> Option<Event> {
         },
         35 => What::WaitDropped,
         36 => What::TaskEnd,
+        37 => What::PermitsForgotten {
+            object,
+            count: kind,
+        },
+        38 => What::PermitsAdded {
+            object,
+            count: kind,
+        },
         // A newer version may have more.
         _ => return None,
     };

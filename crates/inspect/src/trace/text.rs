@@ -269,9 +269,14 @@ fn limit(text: &mut String, held: &Held, queue: f64) {
         1 => format!("held {}", time(held.mean)),
         most => format!("{most} at once, held {} each", time(held.mean)),
     };
+    let until = if held.until_added {
+        ", forgotten permits until as many are added"
+    } else {
+        ""
+    };
     _ = writeln!(
         text,
-        "{:39}   {owners} ({} times): at most {} a second, {} % used{}; {queue:.1} wait on average",
+        "{:39}   {owners} ({} times{until}): at most {} a second, {} % used{}; {queue:.1} wait on average",
         "",
         held.times,
         held.limit,

@@ -209,11 +209,11 @@ impl Object {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn forgot_permits(&self, _kind: Kind, _made_at: Caller, _caller: Caller) {}
+    pub fn forgot_permits(&self, _count: usize, _kind: Kind, _made_at: Caller, _caller: Caller) {}
 
     /// Does nothing.
     #[inline(always)]
-    pub fn added_permits(&self, _kind: Kind, _made_at: Caller) {}
+    pub fn added_permits(&self, _count: usize, _kind: Kind, _made_at: Caller) {}
 
     /// Does nothing.
     #[inline(always)]

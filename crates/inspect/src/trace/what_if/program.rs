@@ -20,6 +20,7 @@ use super::level::Level;
 use super::steps::{ALONE, Context, Object, Pool, Programs, Step};
 use crate::snapshot::Waiter;
 use crate::trace::cause::{Category, Cause};
+use crate::trace::forgotten::Forgotten;
 use crate::trace::lives::{Did, Life, Lives, Segment};
 use crate::trace::processes::is_root;
 use crate::trace::recording::{Ender, For, Recording, Target, What};
@@ -151,6 +152,7 @@ impl Maker<'_> {
     fn find_locks(&mut self) {
         // What each has that has not given it back.
         let mut open: HashMap<usize, Vec<(Waiter, u64)>> = HashMap::new();
+        let mut forgotten = Forgotten::default();
         for event in &self.recording.events {
             let waiter = event.waiter;
             let (object, instant) = match event.what {
@@ -204,6 +206,17 @@ impl Maker<'_> {
                 }
                 What::PermitsBack { object, count } => {
                     let need = count.into();
+                    (object, Instant::Give { object, need })
+                }
+                What::PermitsForgotten { object, count } => {
+                    forgotten.forget(object, count);
+                    continue;
+                }
+                What::PermitsAdded { object, count } => {
+                    let need = forgotten.added(object, count);
+                    if need == 0 {
+                        continue;
+                    }
                     (object, Instant::Give { object, need })
                 }
                 _ => continue,

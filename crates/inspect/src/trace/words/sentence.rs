@@ -153,6 +153,9 @@ impl Writer<'_> {
             | What::Processor { .. }
             | What::WaitDropped
             | What::TaskEnd
+            // The operation that the task is about to begin says as much.
+            | What::PermitsForgotten { .. }
+            | What::PermitsAdded { .. }
             | What::Reason { .. } => {
                 return None;
             }

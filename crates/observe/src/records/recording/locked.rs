@@ -72,16 +72,22 @@ impl Object {
 
     /// Tells the recorders that the current task or thread has forgotten permits of this semaphore.
     #[inline]
-    pub fn forgot_permits(&self, kind: Kind, made_at: Caller, caller: Caller) {
+    pub fn forgot_permits(&self, count: usize, kind: Kind, made_at: Caller, caller: Caller) {
+        if recorders::traces() {
+            trace::permits_forgotten(Waiter::current(), self.block(), count);
+        }
         if recorders::lints() {
             let semaphore = Lock::new(self.block(), kind, made_at.location());
             lint::forgot(Waiter::current(), semaphore, caller.location());
         }
     }
 
-    /// Tells the recorders that permits were added to this semaphore.
+    /// Tells the recorders that the current task or thread is about to add permits to this semaphore.
     #[inline]
-    pub fn added_permits(&self, kind: Kind, made_at: Caller) {
+    pub fn added_permits(&self, count: usize, kind: Kind, made_at: Caller) {
+        if recorders::traces() {
+            trace::permits_added(Waiter::current(), self.block(), count);
+        }
         if recorders::lints() {
             let semaphore = Lock::new(self.block(), kind, made_at.location());
             lint::refilled(semaphore, None);

@@ -145,7 +145,7 @@ impl Semaphore {
     #[track_caller]
     #[inline]
     pub fn add_permits(&self, n: usize) {
-        self.refilled();
+        self.refilled(n);
         self.permits.add(n);
     }
 
@@ -169,7 +169,7 @@ impl Semaphore {
     /// ```
     #[doc(alias = "max_permits")]
     pub fn add_permits_within(&self, n: usize, bound: usize) -> Result<(), OverRelease> {
-        self.refilled();
+        self.refilled(n);
         if self.permits.add_within(n, bound) {
             Ok(())
         } else {
@@ -182,7 +182,7 @@ impl Semaphore {
     #[doc(hidden)]
     #[inline]
     pub fn add_permits_if(&self, n: usize, fits: impl Fn(usize) -> bool) -> bool {
-        self.refilled();
+        self.refilled(n);
         self.permits.add_if(n, fits)
     }
 
@@ -750,7 +750,7 @@ impl Semaphore {
         observed.object.took_permits();
     }
 
-    /// Tells the linter that the program has forgotten permits.
+    /// Tells the recorders that the program has forgotten permits.
     #[inline]
     fn forgot(&self, n: usize, caller: Caller) {
         if n != 0 {
@@ -758,16 +758,16 @@ impl Semaphore {
             let made_at = observed.made_at();
             observed
                 .object
-                .forgot_permits(Kind::Semaphore, made_at, caller);
+                .forgot_permits(n, Kind::Semaphore, made_at, caller);
         }
     }
 
-    /// Tells the linter that the program adds permits.
+    /// Tells the recorders that the program adds permits.
     #[inline]
-    fn refilled(&self) {
+    fn refilled(&self, n: usize) {
         let observed = &self.permits.observed;
         let made_at = observed.made_at();
-        observed.object.added_permits(Kind::Semaphore, made_at);
+        observed.object.added_permits(n, Kind::Semaphore, made_at);
     }
 
     /// The acquirer has one more guard of permits. `may_move`: it may move to another task.

@@ -388,7 +388,7 @@ impl Semaphore {
     #[inline]
     pub fn add_permits_within(&self, n: usize, bound: usize) -> Result<(), OverRelease> {
         self.object
-            .added_permits(Kind::ThreadSemaphore, Caller::UNKNOWN);
+            .added_permits(n, Kind::ThreadSemaphore, Caller::UNKNOWN);
         let bound = bound.min(Self::MAX_PERMITS) as u64;
         let added = self.change(|state| {
             let fits = n as u64 <= bound.saturating_sub(state / PERMIT);
@@ -496,12 +496,12 @@ impl Semaphore {
         SemaphorePermit::new(self, n as usize)
     }
 
-    /// Tells the linter that the program has forgotten permits.
+    /// Tells the recorders that the program has forgotten permits.
     #[inline]
     fn forgot(&self, n: usize, caller: Caller) {
         if n != 0 {
             let kind = Kind::ThreadSemaphore;
-            self.object.forgot_permits(kind, Caller::UNKNOWN, caller);
+            self.object.forgot_permits(n, kind, Caller::UNKNOWN, caller);
         }
     }
 

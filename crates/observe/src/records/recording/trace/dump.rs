@@ -51,7 +51,7 @@ impl<T: Copy + Eq + Hash> Places<T> {
 pub(super) fn text(first: Pair) -> String {
     let mut words = Vec::new();
     let now = nanos();
-    let lost = rings::read(&mut words);
+    let rings::Lost { count: lost, until } = rings::read(&mut words);
     let scale = Scale::since(first);
     let started = recorder::started();
     // Rings keep the events of earlier recordings, which may be many.
@@ -87,6 +87,14 @@ pub(super) fn text(first: Pair) -> String {
         now.saturating_add(moved),
         recorders::traces(),
     );
+    // From this moment on, no event of any thread is lost.
+    if until > started {
+        _ = write!(
+            text,
+            ",\"whole_from\":{}",
+            scale.nanos(until).saturating_add(moved)
+        );
+    }
     list(
         &mut text,
         "kinds",
@@ -215,6 +223,8 @@ fn row(
         | Code::Released
         | Code::Permits
         | Code::PermitsBack
+        | Code::PermitsForgotten
+        | Code::PermitsAdded
         | Code::Operates => {
             let object = (event.target, event::generation(event.other));
             (objects.place(object), 0, location(event.other))

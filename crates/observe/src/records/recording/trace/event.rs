@@ -108,10 +108,14 @@ pub(super) enum Code {
     WaitDropped,
     /// The task has ended: its future is about to be dropped. A wake-up after that runs nothing.
     TaskEnd,
+    /// The task or thread forgets permits of a semaphore that it has taken.
+    PermitsForgotten,
+    /// It is about to add permits to a semaphore.
+    PermitsAdded,
 }
 
 impl Code {
-    pub(super) const ALL: [Self; 36] = [
+    pub(super) const ALL: [Self; 38] = [
         Self::Poll,
         Self::PollEnd,
         Self::Wait,
@@ -148,6 +152,8 @@ impl Code {
         Self::Aborted,
         Self::WaitDropped,
         Self::TaskEnd,
+        Self::PermitsForgotten,
+        Self::PermitsAdded,
     ];
 }
 

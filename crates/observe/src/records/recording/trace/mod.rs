@@ -41,8 +41,8 @@ pub use points::{
     Abort, Source, Waking, aborted, advanced, ended, noted, spawned, wakes_because, woken, yielded,
 };
 pub(in crate::records::recording) use points::{
-    acquired, child_polled, child_spawned, child_woken, note_spawn, operates, permits_returned,
-    permits_taken, released, wait_begins, wait_ends,
+    acquired, child_polled, child_spawned, child_woken, note_spawn, operates, permits_added,
+    permits_forgotten, permits_returned, permits_taken, released, wait_begins, wait_ends,
 };
 pub(in crate::records::recording) use polls::{poll_begins, poll_ends};
 pub use recorder::{start, stop};

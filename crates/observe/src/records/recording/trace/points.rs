@@ -306,6 +306,24 @@ pub(in crate::records::recording) fn permits_returned(
     permits(Code::PermitsBack, waiter, block, count, None);
 }
 
+/// The current task or thread forgets permits that it has taken.
+pub(in crate::records::recording) fn permits_forgotten(
+    waiter: Waiter,
+    block: &'static Block,
+    count: usize,
+) {
+    permits(Code::PermitsForgotten, waiter, block, count, None);
+}
+
+/// The current task or thread is about to add permits.
+pub(in crate::records::recording) fn permits_added(
+    waiter: Waiter,
+    block: &'static Block,
+    count: usize,
+) {
+    permits(Code::PermitsAdded, waiter, block, count, None);
+}
+
 /// An event has a count of at most 255: more permits at once are rare, and those of a recording that has them are
 /// predicted less well.
 fn permits(

@@ -153,13 +153,29 @@ fn capacity() -> usize {
     capacity
 }
 
-/// Copies the events of all threads, in no order, and returns the number of those that are lost.
-pub(super) fn read(into: &mut Vec<Words>) -> u64 {
-    let mut lost = HOMELESS.load(Ordering::Relaxed);
+/// The events of all threads that are lost.
+pub(super) struct Lost {
+    pub(super) count: u64,
+    /// Each of them, but for those of threads without a ring, was before this moment, in ticks.
+    pub(super) until: u64,
+}
+
+/// Copies the events of all threads, in no order, and returns those that are lost.
+pub(super) fn read(into: &mut Vec<Words>) -> Lost {
+    let mut lost = Lost {
+        count: HOMELESS.load(Ordering::Relaxed),
+        until: 0,
+    };
     let mut next: *const Element = ALL.load(Ordering::Acquire);
     // SAFETY: null, or that of an element, which was written before it was linked. None is ever freed.
     while let Some(element) = unsafe { next.as_ref() } {
-        lost += element.ring.read(into);
+        let from = into.len();
+        let count = element.ring.read(into);
+        lost.count += count;
+        // The first event that the ring has is later than those that it has lost.
+        if let Some([ticks, ..]) = into.get(from).filter(|_| count != 0) {
+            lost.until = lost.until.max(*ticks);
+        }
         next = element.next;
     }
     lost
