@@ -12,7 +12,8 @@ Exit statuses:
        not what it should be
   2    `why` found a wait that probably never ends
   3    `why` found a wait that certainly never ends; `sim` found a failure,
-       `lint` a fault that another run may show; a recording of `trace` has no request
+       `lint` a fault that another run may show; a recording of `trace` has no request,
+       or none that it can predict
   4    `sim` found a deadlock
   5    `sim` found a livelock
   64   the arguments are wrong
@@ -35,7 +36,8 @@ pub enum Exit {
     Usage(String),
     /// `why` found a wait that probably never ends, and nothing certain. Code 2.
     Likely,
-    /// `why` found a wait that certainly never ends, `sim` a failure, `lint` anything, or `trace` no request.
+    /// `why` found a wait that certainly never ends, `sim` a failure, `lint` anything, `trace` no request, or none that
+    /// it can predict.
     /// Code 3.
     Found,
     /// `sim` found a deadlock. Code 4.

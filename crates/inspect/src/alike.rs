@@ -3,6 +3,7 @@
 
 use crate::snapshot::{Finding, Snapshot, Wait, Waiter, process_and_number};
 use blitz_io_observe::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 /// The largest number of blocks in a picture.
 const BLOCKS: usize = 40;
@@ -94,6 +95,26 @@ pub(crate) fn blocks<'a>(
         match found.get_mut(at) {
             Some(block) => block.more += 1,
             None => found.push(Block { waits, more: 0 }),
+        }
+    }
+    found
+}
+
+/// Returns the first of the waits that are alike and in the same group, in their order, each with the number of the others.
+#[doc(hidden)]
+pub fn alike<'a, G: Eq + Hash>(
+    snapshot: &'a Snapshot,
+    waits: impl IntoIterator<Item = &'a Wait>,
+    group: impl Fn(&Wait) -> G,
+) -> Vec<(&'a Wait, usize)> {
+    let mut found: Vec<(&Wait, usize)> = Vec::new();
+    let mut seen = HashMap::default();
+    for wait in waits {
+        let likeness = (group(wait), Likeness::new(snapshot, wait));
+        let at = *seen.entry(likeness).or_insert(found.len());
+        match found.get_mut(at) {
+            Some((_, more)) => *more += 1,
+            None => found.push((wait, 0)),
         }
     }
     found

@@ -149,7 +149,9 @@ pub use snapshot::{
 pub use tree::tree;
 #[doc(hidden)]
 pub use {
+    alike::alike,
     long_poll::activity_of_thread,
+    names::is_of_package,
     origin::{Origin, origin},
 };
 #[doc(hidden)]

@@ -315,16 +315,28 @@ pub(crate) fn is_of_std(line: &str) -> bool {
 /// ```
 #[must_use]
 pub fn short(place: &str) -> &str {
+    place_in_package(place).unwrap_or(place)
+}
+
+/// Returns `true` for a line of a package that is not the program's own: one of a registry, of a copied repository, or of
+/// Rust's libraries.
+#[doc(hidden)]
+#[must_use]
+pub fn is_of_package(place: &str) -> bool {
+    place_in_package(place).is_some()
+}
+
+fn place_in_package(place: &str) -> Option<&str> {
     for (folder, skipped) in [
         ("/registry/src/", 1),
         ("/git/checkouts/", 0),
         ("/rustc/", 1),
     ] {
         if let Some((_, rest)) = place.split_once(folder) {
-            return rest.splitn(skipped + 1, '/').last().unwrap_or(rest);
+            return Some(rest.splitn(skipped + 1, '/').last().unwrap_or(rest));
         }
     }
-    place
+    None
 }
 
 #[cfg(test)]

@@ -275,12 +275,13 @@ impl Page {
         for (number, wait) in view.waits.iter().enumerate().skip(first).take(self.rows) {
             let is_selected = self.selected == Some(number);
             let mark = if is_selected { "> " } else { "  " };
-            let text = if self.is_wide() {
-                let place = short_place(&wait.location);
-                format!("{}: {}  {place}", wait.waiter, wait.target)
+            let (waiter, target) = (&wait.waiter, &wait.target);
+            let place = if self.is_wide() {
+                format!("  {}", short_place(&wait.location))
             } else {
-                format!("{}: {}", wait.waiter, wait.target)
+                String::new()
             };
+            let text = format!("{waiter}{}: {target}{place}", others(wait.more));
             let time = if wait.is_of_unknown_time {
                 "not known".to_owned()
             } else {
@@ -371,8 +372,17 @@ impl Page {
         };
         lines.push(self.heading("CHANNELS", view.lengths.channels, "FILL"));
         for channel in channels.iter().take(self.rows) {
-            lines.push(self.row("  ", &channel.name, &fill(channel)));
+            let name = format!("{}{}", channel.name, others(channel.more));
+            lines.push(self.row("  ", &name, &fill(channel)));
         }
+    }
+}
+
+/// Says how many rows like one are not shown.
+fn others(more: usize) -> String {
+    match more {
+        0 => String::new(),
+        more => format!(" and {more} more like this"),
     }
 }
 

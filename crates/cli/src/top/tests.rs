@@ -237,6 +237,106 @@ LONGEST WAITS                                            FOR
     assert_eq!(view.lengths.waits, 4);
 }
 
+/// Thirteen connections of a client wait for requests, longer than two tasks for permits, two for replies and one for a
+/// message of the program.
+#[test]
+fn rows_that_are_alike_are_one_and_idle_receivers_of_packages_come_last() {
+    const HYPER: &str =
+        "/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/hyper-1.9.0/src/dispatch.rs";
+    let mut snapshot = Snapshot::default();
+    let mut add = |ids: std::ops::Range<u64>, ms, kind: Kind, line: &str, made: &str| {
+        for id in ids {
+            let name = made.rsplit('/').next().unwrap().split('.').next().unwrap();
+            snapshot.tasks.push(task(id, name, TaskState::Idle));
+            let object = Object {
+                id: if kind == Kind::Semaphore { 1 } else { id },
+                created_at: made.into(),
+                ..Object::default()
+            };
+            snapshot.waits.push(Wait {
+                kind: kind.name().into(),
+                semantics: kind.semantics(),
+                location: line.into(),
+                ..wait(id, ms, object.clone())
+            });
+            if kind == Kind::MpscReceive {
+                let fill = Some(Fill::default());
+                let resource = Resource {
+                    object,
+                    contention: vec![],
+                    fill,
+                };
+                snapshot.objects.get_or_insert_default().push(resource);
+            }
+        }
+    };
+    add(
+        10..23,
+        60_000,
+        Kind::MpscReceive,
+        &format!("{HYPER}:9"),
+        &format!("{HYPER}:7"),
+    );
+    add(
+        30..31,
+        50_000,
+        Kind::MpscReceive,
+        "src/queue.rs:9",
+        "src/queue.rs:7",
+    );
+    add(
+        40..42,
+        900,
+        Kind::OneshotReceive,
+        "src/reply.rs:9",
+        "src/reply.rs:7",
+    );
+    add(
+        50..52,
+        300,
+        Kind::Semaphore,
+        "src/limit.rs:9",
+        "src/limit.rs:7",
+    );
+    let answer = Answer {
+        snapshot,
+        findings: vec![],
+    };
+    let view = View::new(None, &answer, "server");
+    let rows: Vec<(&str, usize)> = (view.waits.iter())
+        .map(|wait| (wait.location.as_str(), wait.more))
+        .collect();
+    let last = format!("{HYPER}:9");
+    assert_eq!(
+        rows,
+        [
+            ("src/limit.rs:9", 1),
+            ("src/reply.rs:9", 1),
+            ("src/queue.rs:9", 0),
+            (&last, 12)
+        ]
+    );
+    assert_eq!((view.lengths.waits, view.lengths.channels), (4, 2));
+    let page = text(&Page::of_text(None, &view).lines(&view));
+    assert!(
+        page.contains("\"dispatch\" and 12 more like this: mpsc::Receiver"),
+        "{page}"
+    );
+    let channels: Vec<&str> = page
+        .split("CHANNELS")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .skip(1)
+        .collect();
+    assert!(channels[0].contains("created at src/queue.rs:7"), "{page}");
+    assert!(
+        channels[1].contains("dispatch.rs:7 and 12 more like this"),
+        "{page}"
+    );
+    assert_eq!(channels.len(), 2, "{page}");
+}
+
 /// A lock without a name has a line: that of its creation, or else that of a wait for it.
 #[test]
 fn a_contended_lock_without_a_name_has_a_line_on_a_narrow_page() {

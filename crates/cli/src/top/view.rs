@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use blitz_io_inspect::{
     Answer, Certainty, Chains, Contention, Fill, Finding, Kind, Mode, Object, Resource, Runtime,
-    Snapshot, Task, TaskState, Wait, Waiter, Worker, activity_of_thread, of_object, of_target,
-    of_waiter, short_place,
+    Snapshot, Task, TaskState, Wait, Waiter, Worker, activity_of_thread, alike, is_of_package,
+    of_object, of_target, of_waiter, short_place,
 };
 use serde::Serialize;
 
@@ -27,7 +27,8 @@ pub struct View {
     pub blocked: Vec<Blocked>,
     /// The polls of tasks that last at the moment, the longest first.
     pub polls: Vec<Poll>,
-    /// The waits in the order of their ranks (findings, locks and replies, others, sockets), and the longest first within a rank.
+    /// The waits in the order of their ranks (findings; locks, permits and room; replies; others; sockets; messages for packages),
+    /// and the longest first within a rank. Of waits that are alike, the first.
     pub waits: Vec<WaitView>,
     /// The waits of which a program without work has some, by kind. They are not in `waits`.
     pub idle: Vec<Idle>,
@@ -104,6 +105,8 @@ pub struct WaitView {
     pub waiting_ms: u64,
     /// The wait has no record, so nothing says when it began.
     pub is_of_unknown_time: bool,
+    /// Number of other waits like this one.
+    pub more: usize,
     /// The wait, what it waits for, what that waits for, and so on.
     pub chain: Vec<String>,
 }
@@ -129,6 +132,8 @@ pub struct Channel {
     pub name: String,
     pub used: usize,
     pub capacity: Option<usize>,
+    /// Number of other channels of the same line that are as full.
+    pub more: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -370,21 +375,25 @@ fn first<T>(mut list: Vec<T>) -> Vec<T> {
 }
 
 /// How much a wait says about a program that hangs or is slow.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Rank {
     /// It is in a finding.
     Found,
-    /// Others have what it waits for: a lock, a permit, room in a channel, a reply, or the end of a task.
-    Held,
+    /// Others have what it waits for: a lock, a permit, or room in a channel.
+    Contended,
+    /// Others have to do something first: it waits for a reply, or the end of a task.
+    Awaits,
     Other,
     /// It waits for a source of the operating system, such as a peer that may be idle.
     Source,
+    /// A package, which is not the program itself, waits for a message, as the idle connections of a client do.
+    Package,
     /// A program without work has it, too.
     Idle,
 }
 
 /// Returns the waits in the order of the page, and the idle ones by kind.
-fn ranked<'a>(snapshot: &'a Snapshot, findings: &[Finding]) -> (Vec<&'a Wait>, Vec<Idle>) {
+fn ranked<'a>(snapshot: &'a Snapshot, findings: &[Finding]) -> (Vec<(&'a Wait, usize)>, Vec<Idle>) {
     let found = findings.iter().flat_map(|finding| &finding.waits);
     let found: HashSet<u64> = found.map(|wait| wait.id).collect();
     let rank = |wait: &Wait| {
@@ -407,7 +416,7 @@ fn ranked<'a>(snapshot: &'a Snapshot, findings: &[Finding]) -> (Vec<&'a Wait>, V
     };
     let mut idle: Vec<Idle> = counts.into_iter().map(count).collect();
     idle.sort_by_key(|idle| Reverse(idle.count));
-    (shown, idle)
+    (alike(snapshot, shown, rank), idle)
 }
 
 fn rank(wait: &Wait) -> Rank {
@@ -420,8 +429,10 @@ fn rank(wait: &Wait) -> Rank {
         // A thread that this library knows nothing of. One that keeps a task is shown.
         Mode::Unknown if wait.waiter.task().is_none() => Rank::Idle,
         _ if Kind::is_name_of_timer(&wait.kind) => Rank::Idle,
-        Mode::Join | Mode::Queue | Mode::Meet => Rank::Held,
-        _ if is_contention(&wait.kind) || wait.kind == Kind::OneshotReceive.name() => Rank::Held,
+        Mode::Join | Mode::Queue | Mode::Meet => Rank::Awaits,
+        _ if is_contention(&wait.kind) => Rank::Contended,
+        _ if wait.kind == Kind::OneshotReceive.name() => Rank::Awaits,
+        Mode::Receive if is_of_package(&wait.location) => Rank::Package,
         _ => Rank::Other,
     }
 }
@@ -443,14 +454,15 @@ fn objects_of(findings: &[Finding]) -> HashSet<u64> {
     objects.map(|object| object.id).collect()
 }
 
-fn waits(snapshot: &Snapshot, ranked: Vec<&Wait>) -> Vec<WaitView> {
+fn waits(snapshot: &Snapshot, ranked: Vec<(&Wait, usize)>) -> Vec<WaitView> {
     let chains = Chains::new(snapshot);
-    let view = |wait: &Wait| WaitView {
+    let view = |(wait, more): (&Wait, usize)| WaitView {
         waiter: of_waiter(snapshot, wait.waiter),
         target: of_target(snapshot, wait),
         location: wait.location.clone(),
         waiting_ms: wait.waiting_ms,
         is_of_unknown_time: wait.semantics.mode == Mode::Unknown,
+        more,
         chain: chain_of(snapshot, &chains.from(wait)),
     };
     first(ranked).into_iter().map(view).collect()
@@ -508,29 +520,43 @@ fn activity(snapshot: &Snapshot, waiter: Waiter) -> &'static str {
 }
 
 fn channels(snapshot: &Snapshot, objects: &[Resource]) -> Vec<Channel> {
-    let mut channels: Vec<Channel> = objects
+    let mut channels: Vec<(Fill, &Object)> = objects
         .iter()
-        .filter_map(|resource| {
-            let Fill { used, capacity, .. } = resource.fill?;
-            let name = of_object(snapshot, "channel", &resource.object);
-            Some(Channel {
-                name,
-                used,
-                capacity,
-            })
-        })
+        .filter_map(|resource| Some((resource.fill?, &resource.object)))
         .collect();
-    // The fullest first, and the longest of those without a limit.
-    channels.sort_by(|one, other| {
-        let share = |channel: &Channel| {
-            let capacity = channel.capacity.unwrap_or(usize::MAX).max(1);
-            channel.used as f64 / capacity as f64
+    // The fullest first, and the longest of those without a limit; the program's own before those of packages.
+    channels.sort_by(|(one, object), (other, other_object)| {
+        let share = |fill: &Fill| {
+            let capacity = fill.capacity.unwrap_or(usize::MAX).max(1);
+            fill.used as f64 / capacity as f64
         };
+        let is_of_package = |object: &Object| is_of_package(&object.created_at);
         share(other)
             .total_cmp(&share(one))
             .then(other.used.cmp(&one.used))
+            .then(is_of_package(object).cmp(&is_of_package(other_object)))
     });
-    channels
+    let mut rows: Vec<Channel> = Vec::new();
+    let mut seen = HashMap::new();
+    for (Fill { used, capacity, .. }, object) in channels {
+        let place = (&object.name, &object.created_at, object.created_column);
+        // Of two without a name and a line, nothing says that they are alike.
+        let key = match place {
+            (None, line, _) if line.is_empty() => (place, used, capacity, object.id),
+            _ => (place, used, capacity, 0),
+        };
+        let at = *seen.entry(key).or_insert(rows.len());
+        match rows.get_mut(at) {
+            Some(row) => row.more += 1,
+            None => rows.push(Channel {
+                name: of_object(snapshot, "channel", object),
+                used,
+                capacity,
+                more: 0,
+            }),
+        }
+    }
+    rows
 }
 
 /// Returns `true` if a long wait of this kind means contention. A wait for a lock or for room in a channel

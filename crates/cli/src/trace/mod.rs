@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_io_inspect::trace::{
-    Prediction, Recording, Report, Scenario, chrome, folded, judge, otlp, perfetto, pprof, predict,
-    predictions,
+    Misfit, Prediction, Recording, Report, Scenario, chrome, folded, judge, misfit, otlp, perfetto,
+    pprof, predict, predictions,
 };
 use blitz_io_inspect::{read_trace, start_trace, stop_trace};
 use clap::{Args, Subcommand, ValueHint};
@@ -98,7 +98,8 @@ Exit statuses:
   0    the report is printed
   1    the program could not be run or has failed, has written no record, does not answer, or, for
        --last, does not record; or a file is missing, cannot be read or written, or is no recording
-  3    the recording has no request that has ended: the report is about tasks
+  3    the recording has no request that has ended: the report is about tasks; or a replay of it is
+       so far from it that --what-if predicts nothing
   64   the arguments are wrong"
 );
 
@@ -357,8 +358,14 @@ fn show(recording: &Recording, shown: &Shown) -> Result<Exit, Exit> {
         predict(recording, &shown.what_if)
             .map_err(|error| Exit::usage(error, "See `blitz trace --help`."))?
     };
+    let misfit = misfit(&what_if);
+    let what_if = if misfit.is_some() { vec![] } else { what_if };
     if shown.json {
-        output::print_json(&WithPredictions { report, what_if })?;
+        output::print_json(&WithPredictions {
+            report,
+            what_if,
+            misfit,
+        })?;
     } else if shown.folded.as_deref().is_some_and(is_stdout) {
         output::print(&folded(recording))?;
     } else {
@@ -369,9 +376,16 @@ fn show(recording: &Recording, shown: &Shown) -> Result<Exit, Exit> {
             }
             output::print(NO_REQUEST)?;
         }
-        output::print(&predictions(&what_if))?;
+        match misfit {
+            Some(misfit) => output::print(&misfit.text())?,
+            None => output::print(&predictions(&what_if))?,
+        }
     }
-    Ok(if is_empty { Exit::Found } else { Exit::Done })
+    Ok(if is_empty || misfit.is_some() {
+        Exit::Found
+    } else {
+        Exit::Done
+    })
 }
 
 /// The last line of a report without requests.
@@ -435,4 +449,6 @@ struct WithPredictions {
     report: Report,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     what_if: Vec<Prediction>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    misfit: Option<Misfit>,
 }

@@ -182,6 +182,34 @@ fn a_change_is_predicted() {
     assert_eq!(ran.code, Some(3), "{ran:?}");
 }
 
+/// Like [`RECORD`], but the task is polled 36 milliseconds after its timer, while the worker does nothing. No replay has that.
+const LATE: &str = r#"{"format":1,"kinds":["Sleep"],"names":["GET /x"],"locations":["src/main.rs:7"],"command":"server",
+"events":[[1,0,0,0,3,2,0],[13,0,0,1,3,1,0],[4,1000000,0,0,3,0,1],[2,1000000,0,0,3,2,0],[9,4000000,1,0,3,2,0],
+[1,40000000,0,0,3,2,0],[8,40000000,0,0,3,0,1],[14,40000000,0,0,3,1,0]]}"#;
+
+#[test]
+fn a_recording_that_no_replay_is_like_predicts_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = ["--what-if", "timer / 3"];
+    let ran = trace(folder.path(), &asked, LATE, "");
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let says = "No prediction: a replay of this recording without a change has a p50 of 4.0 ms and a p99 of 4.0 ms.\n\
+                The requests took 40.0 ms and 40.0 ms.";
+    assert!(ran.out.contains(says), "{ran:?}");
+    assert!(!ran.out.contains("as recorded"), "{ran:?}");
+    let ran = trace(
+        folder.path(),
+        &["--json", "--what-if", "timer / 3"],
+        LATE,
+        "",
+    );
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let report = ran.json();
+    assert_eq!(report["misfit"]["replayed"]["p50"], 4_000_000, "{ran:?}");
+    assert_eq!(report["misfit"]["recorded"]["p50"], 40_000_000, "{ran:?}");
+    assert!(report["what_if"].is_null(), "{ran:?}");
+}
+
 #[test]
 fn a_program_that_fails_or_writes_nothing_is_no_success() {
     let folder = tempfile::tempdir().unwrap();

@@ -53,8 +53,8 @@ pub use report::{Elsewhere, Latencies, Report, Split, judge};
 pub use tasks::Tasks;
 pub use text::time;
 pub use what_if::{
-    Estimate, Figures, NamedPrediction, Prediction, ReadyAfter, Scenario, ScenarioError, predict,
-    predictions,
+    Estimate, Figures, Misfit, NamedPrediction, Prediction, ReadyAfter, Scenario, ScenarioError,
+    misfit, predict, predictions,
 };
 #[doc(hidden)]
 pub use words::{

@@ -13,6 +13,7 @@ mod arrivals;
 mod bootstrap;
 mod change;
 mod level;
+mod misfit;
 mod program;
 mod ready_after;
 mod replay;
@@ -24,6 +25,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::Serialize;
 
 pub use change::{Scenario, ScenarioError};
+pub use misfit::{Misfit, misfit};
 pub use ready_after::ReadyAfter;
 pub use text::predictions;
 
@@ -46,7 +48,7 @@ pub struct Prediction {
     pub requests: usize,
     /// The figures of the recording.
     pub recorded: Figures,
-    /// The figures of a replay without a change. If they differ from the recorded ones, so may the prediction.
+    /// The figures of a replay without a change. If they differ from the recorded ones, so may the prediction: see [`misfit`].
     pub replayed: Figures,
     /// Half of the requests take no longer, in nanoseconds.
     pub p50: Estimate,

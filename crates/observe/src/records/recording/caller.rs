@@ -78,7 +78,7 @@ fn is_of_std(file: &str) -> bool {
 
 /// Returns `true` for a source of a crate beside this one: in the repository, or in a registry, where the folders have the
 /// names of the packages.
-fn is_of_library(file: &str) -> bool {
+pub(super) fn is_of_library(file: &str) -> bool {
     let own = file!();
     let beside = own.rfind("observe").map_or("", |at| &own[..at]);
     let rest = file.strip_prefix(beside).filter(|_| !beside.is_empty());

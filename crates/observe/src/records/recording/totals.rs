@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::Kind;
+use super::caller::is_of_library;
 use crate::records::kernel::kind_list::{KindList, KindNode};
 use blitz_io_futex::per_process::PerProcess;
 
@@ -85,19 +86,24 @@ impl Totals {
         self.location.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Copies the counts; `None` if no wait has been counted.
+    /// Copies the counts; `None` if no wait has been counted, or if the object is a lock of this library's own, of which the
+    /// program knows nothing.
     fn copy(&self, kind: Kind) -> Option<Contention> {
+        let location = self.location.load(Ordering::Relaxed);
+        // SAFETY: null, or from a `&'static`.
+        let location: Option<&'static Location<'static>> = unsafe { location.as_ref() };
+        if location.is_some_and(|location| is_of_library(location.file())) {
+            return None;
+        }
         let buckets = self
             .buckets
             .each_ref()
             .map(|count| count.load(Ordering::Relaxed));
-        let location = self.location.load(Ordering::Relaxed);
         let contention = Contention {
             kind,
             nanos: self.nanos.load(Ordering::Relaxed),
             buckets,
-            // SAFETY: null, or from a `&'static`.
-            location: unsafe { location.as_ref() },
+            location,
         };
         buckets
             .iter()
