@@ -432,8 +432,16 @@ fn rank(wait: &Wait) -> Rank {
         Mode::Join | Mode::Queue | Mode::Meet => Rank::Awaits,
         _ if is_contention(&wait.kind) => Rank::Contended,
         _ if wait.kind == Kind::OneshotReceive.name() => Rank::Awaits,
-        Mode::Receive if is_of_package(&wait.location) => Rank::Package,
+        Mode::Receive if is_of_package(place_of(wait)) => Rank::Package,
         _ => Rank::Other,
+    }
+}
+
+/// Returns the line of a wait, or else the one that created what it waits for.
+fn place_of(wait: &Wait) -> &str {
+    match &wait.object {
+        Some(object) if wait.location.is_empty() => &object.created_at,
+        _ => &wait.location,
     }
 }
 

@@ -182,31 +182,33 @@ fn a_change_is_predicted() {
     assert_eq!(ran.code, Some(3), "{ran:?}");
 }
 
-/// Like [`RECORD`], but the task is polled 36 milliseconds after its timer, while the worker does nothing. No replay has that.
-const LATE: &str = r#"{"format":1,"kinds":["Sleep"],"names":["GET /x"],"locations":["src/main.rs:7"],"command":"server",
-"events":[[1,0,0,0,3,2,0],[13,0,0,1,3,1,0],[4,1000000,0,0,3,0,1],[2,1000000,0,0,3,2,0],[9,4000000,1,0,3,2,0],
-[1,40000000,0,0,3,2,0],[8,40000000,0,0,3,0,1],[14,40000000,0,0,3,1,0]]}"#;
+/// A request takes a lock for a millisecond, of which an earlier release is lost. The replay waits for that release as long as another
+/// task sleeps.
+const LOST: &str = r#"{"format":1,"kinds":["Mutex","Sleep"],"names":["GET /x"],"locations":["src/main.rs:7"],"objects":["accounts"],
+"events":[[1,0,0,0,7,2,0],[4,0,1,0,7,0,1],[2,100000,0,0,7,2,0],[1,200000,0,0,3,2,0],[11,200000,0,1,3,0,1],[2,300000,0,0,3,2,0],
+[1,1000000,0,0,5,2,0],[13,1000000,0,1,5,1,0],[11,1000000,0,1,5,0,1],[12,2000000,0,1,5,0,0],[14,2000000,0,0,5,1,0],[2,2000000,0,0,5,2,0],
+[9,100000000,1,0,7,2,0],[1,100000000,0,0,7,2,0],[8,100000000,1,0,7,0,1],[2,100100000,0,0,7,2,0]]}"#;
 
 #[test]
 fn a_recording_that_no_replay_is_like_predicts_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let asked = ["--what-if", "timer / 3"];
-    let ran = trace(folder.path(), &asked, LATE, "");
+    let asked = ["--what-if", "Mutex accounts / 2"];
+    let ran = trace(folder.path(), &asked, LOST, "");
     assert_eq!(ran.code, Some(3), "{ran:?}");
-    let says = "No prediction: a replay of this recording without a change has a p50 of 4.0 ms and a p99 of 4.0 ms.\n\
-                The requests took 40.0 ms and 40.0 ms.";
+    let says = "No prediction: a replay of this recording without a change has a p50 of 100.1 ms and a p99 of 100.1 ms.\n\
+                The requests took 1.0 ms and 1.0 ms.";
     assert!(ran.out.contains(says), "{ran:?}");
     assert!(!ran.out.contains("as recorded"), "{ran:?}");
     let ran = trace(
         folder.path(),
-        &["--json", "--what-if", "timer / 3"],
-        LATE,
+        &["--json", "--what-if", "Mutex accounts / 2"],
+        LOST,
         "",
     );
     assert_eq!(ran.code, Some(3), "{ran:?}");
     let report = ran.json();
-    assert_eq!(report["misfit"]["replayed"]["p50"], 4_000_000, "{ran:?}");
-    assert_eq!(report["misfit"]["recorded"]["p50"], 40_000_000, "{ran:?}");
+    assert_eq!(report["misfit"]["replayed"]["p50"], 100_100_000, "{ran:?}");
+    assert_eq!(report["misfit"]["recorded"]["p50"], 1_000_000, "{ran:?}");
     assert!(report["what_if"].is_null(), "{ran:?}");
 }
 
