@@ -175,11 +175,25 @@ mod tests {
         assert_eq!(bucket(u64::MAX), WAIT_BUCKETS - 1);
     }
 
+    /// Returns a location outside of this library: that of the code of std which calls the function.
+    fn elsewhere() -> &'static Location<'static> {
+        std::iter::repeat_with(Location::caller).next().unwrap()
+    }
+
+    #[test]
+    fn a_lock_of_this_library_has_no_totals() {
+        let list = KindList::new();
+        of(&list, Kind::ThreadMutex).add(5_000, 1, Some(Location::caller()));
+        assert_eq!(read(&list), []);
+        of(&list, Kind::ThreadMutex).add(5_000, 1, Some(elsewhere()));
+        assert_eq!(read(&list).len(), 1);
+    }
+
     #[test]
     fn totals_are_kept_by_kind_and_outlive_their_object() {
         let list = KindList::new();
         of(&list, Kind::Mutex).add(5_000, 1, None);
-        of(&list, Kind::Read).add(500, 1, Some(Location::caller()));
+        of(&list, Kind::Read).add(500, 1, Some(elsewhere()));
         of(&list, Kind::Mutex).add(5_000, 1, None);
         let found = read(&list);
         assert_eq!(found.len(), 2);
