@@ -112,6 +112,31 @@ fn each_task_has_one_end() {
     }
 }
 
+/// The number of permits that were forgotten, and that of those that were added after that.
+#[test]
+fn forgotten_and_added_permits_are_events() {
+    const FORGOTTEN: u64 = 37;
+    const ADDED: u64 = 38;
+    let _runtime = runtime();
+    let pool = Semaphore::new(4).named("forgotten of tasks");
+    pool.try_acquire_many(3).unwrap().forget();
+    pool.add_permits(2);
+    let places = blitz_io::thread::Semaphore::new(4).named("forgotten of threads");
+    places.try_acquire_many(3).unwrap().forget();
+    places.add_permits(2);
+    let text: serde_json::Value =
+        serde_json::from_str(&blitz_io_observe::trace::recording()).unwrap();
+    let objects = text["objects"].as_array().unwrap();
+    for name in ["forgotten of tasks", "forgotten of threads"] {
+        let place = objects.iter().position(|object| *object == name).unwrap() + 1;
+        let rows = text["events"].as_array().unwrap().iter();
+        let rows = rows.filter(|row| row[3] == place && row[0].as_u64() >= Some(FORGOTTEN));
+        let found: Vec<_> = rows.map(|row| (row[0].as_u64(), row[2].as_u64())).collect();
+        let expected = [(Some(FORGOTTEN), Some(3)), (Some(ADDED), Some(2))];
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
 #[test]
 fn a_request_follows_the_tasks_that_it_spawns() {
     repeat("spawns", || {

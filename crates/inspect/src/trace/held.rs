@@ -21,9 +21,9 @@ use crate::snapshot::Waiter;
 /// From this part of its time on, in percent, an object is *saturated*: more work waits, whatever else is free.
 const SATURATED: u64 = 95;
 const SECOND: u128 = 1_000_000_000;
-/// More permits than there are seem to be taken if this part of the time in which others waited, or less of it, is that long:
-/// `1 / SHORT`. The processor may read its clock early for the event of a taken permit, before another thread has given the
-/// permit back. That is a matter of a hundred nanoseconds, and waits take thousands.
+/// A number of permits that are taken for less than `1 / SHORT` of the time in which others waited is more than there are. The
+/// processor may read its clock early for the event of a taken permit, before another thread has given the permit back. That
+/// takes a hundred nanoseconds, and waits take thousands.
 const SHORT: u128 = 100;
 
 /// How a lock, or a semaphore, was used.

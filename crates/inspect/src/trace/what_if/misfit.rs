@@ -8,8 +8,8 @@ use crate::trace::text::time;
 /// A replay fits if its percentiles are at most so many times those of the recording, and the reverse.
 ///
 /// A prediction multiplies what was recorded by the ratio of two replays. So it has the errors of both only as far as these
-/// differ. But the changes that people ask about make requests about twice as fast: with an error of that size, nothing
-/// tells what the change does from what the replay lacks.
+/// differ. But the changes that people ask about make requests about twice as fast. With an error of that size, the effect of
+/// the change cannot be told from that of the error.
 const FITS: f64 = 2.0;
 
 /// A replay without a change that has other latencies than the recording: it cannot predict.

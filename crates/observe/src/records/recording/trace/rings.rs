@@ -201,6 +201,27 @@ mod tests {
     }
 
     #[test]
+    fn the_moment_before_which_events_are_lost() {
+        const MARK: u64 = 0x1057;
+        let (room, more) = (capacity() as u64, 5);
+        let thread = std::thread::spawn(move || {
+            (0..room + more).for_each(|ticks| push([ticks, 1, 1, MARK]));
+        });
+        thread.join().unwrap();
+        let mut events = vec![];
+        let lost = read(&mut events);
+        let first = events.iter().find(|words| words[3] == MARK).unwrap();
+        assert!(
+            lost.count >= more && first[0] >= more,
+            "{} {}",
+            lost.count,
+            first[0]
+        );
+        // Other threads of this process may have lost later ones.
+        assert!(lost.until >= first[0], "{}", lost.until);
+    }
+
+    #[test]
     fn a_large_ring_is_used_for_a_while_and_again() {
         const MARK: u64 = 0x1a46e;
         let marked = || {
