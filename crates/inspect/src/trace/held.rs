@@ -7,8 +7,8 @@
 //! readers and writers is that of the readers and writers that the recording has, in these proportions.
 //!
 //! A semaphore has as many places as were taken while others waited. No event says how many it has, and the program may change
-//! that. A forgotten permit counts as held until as many are added: see `forgotten.rs`. Once more are added, the count begins
-//! anew, as the semaphore has more places then.
+//! that. A forgotten permit counts as held until as many are added: see `forgotten.rs`. If more are added, the semaphore has more
+//! places from then on, and the count begins anew.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -349,7 +349,7 @@ mod tests {
         assert_eq!((found[&1].most, found[&1].used), (1, 100));
     }
 
-    /// One thread has lost its events up to the moment 10, and the events were read at the moment 40: a permit that was
+    /// One thread has lost its events up to the moment 10, and the events were read at the moment 40. A permit that was
     /// given back before or after that may look as if it were still held.
     #[test]
     fn permits_count_only_while_no_event_is_missing() {

@@ -37,7 +37,7 @@ pub struct Recording {
     pub(super) names: Vec<String>,
     pub(super) locations: Vec<Option<String>>,
     pub(super) objects: Vec<Option<String>>,
-    /// For each process, the moments from which and up to which no event of any thread is missing: threads lose their oldest
+    /// For each process, the moments from which and up to which no event of any thread is missing. Threads lose their oldest
     /// events at different times, and their events are read one after the other.
     pub(super) whole: Vec<[u64; 2]>,
     /// The places at which the objects were created; those that are known.
