@@ -160,6 +160,16 @@ pub(super) struct Lost {
     pub(super) until: u64,
 }
 
+impl Lost {
+    /// Adds the lost events of a ring. `first`: the first event that it has, which is later than these.
+    fn add(&mut self, count: u64, first: Option<&Words>) {
+        self.count += count;
+        if let Some([ticks, ..]) = first.filter(|_| count != 0) {
+            self.until = self.until.max(*ticks);
+        }
+    }
+}
+
 /// Copies the events of all threads, in no order, and returns those that are lost.
 pub(super) fn read(into: &mut Vec<Words>) -> Lost {
     let mut lost = Lost {
@@ -171,11 +181,7 @@ pub(super) fn read(into: &mut Vec<Words>) -> Lost {
     while let Some(element) = unsafe { next.as_ref() } {
         let from = into.len();
         let count = element.ring.read(into);
-        lost.count += count;
-        // The first event that the ring has is later than those that it has lost.
-        if let Some([ticks, ..]) = into.get(from).filter(|_| count != 0) {
-            lost.until = lost.until.max(*ticks);
-        }
+        lost.add(count, into.get(from));
         next = element.next;
     }
     lost
@@ -201,24 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn the_moment_before_which_events_are_lost() {
-        const MARK: u64 = 0x1057;
-        let (room, more) = (capacity() as u64, 5);
-        let thread = std::thread::spawn(move || {
-            (0..room + more).for_each(|ticks| push([ticks, 1, 1, MARK]));
-        });
-        thread.join().unwrap();
-        let mut events = vec![];
-        let lost = read(&mut events);
-        let first = events.iter().find(|words| words[3] == MARK).unwrap();
-        assert!(
-            lost.count >= more && first[0] >= more,
-            "{} {}",
-            lost.count,
-            first[0]
-        );
-        // Other threads of this process may have lost later ones.
-        assert!(lost.until >= first[0], "{}", lost.until);
+    fn no_event_is_lost_after_the_latest_first_one() {
+        let mut lost = Lost { count: 0, until: 0 };
+        lost.add(3, Some(&[70, 1, 1, MARK]));
+        lost.add(2, Some(&[50, 1, 1, MARK]));
+        // This ring has all of its events.
+        lost.add(0, Some(&[90, 1, 1, MARK]));
+        lost.add(0, None);
+        assert_eq!((lost.count, lost.until), (5, 70));
     }
 
     #[test]
