@@ -9,13 +9,15 @@ use clap::Args;
 use serde::Serialize;
 
 use super::remote::{Remote, remotes};
-use super::{Arguments, left_out, reasons, segments};
+use super::{Arguments, Names, left_out, reasons, segments};
 use crate::duration;
 use crate::exit::Exit;
 use crate::output;
 
 #[derive(Args)]
 pub struct Top {
+    #[command(flatten)]
+    names: Names,
     /// Time between two looks, such as 500ms; a number alone is in seconds.
     #[arg(long, default_value = "1s", value_name = "TIME", value_parser = duration::parse_or_zero, allow_negative_numbers = true)]
     every: Duration,
@@ -100,8 +102,9 @@ struct Looks(HashMap<String, (u64, Instant)>);
 
 impl Looks {
     /// Lists the segments again. A segment that was present last time gets a rate.
-    fn look(&mut self, arguments: &Arguments) -> Result<Vec<Row>, Exit> {
-        let found = segments(arguments)?;
+    fn look(&mut self, arguments: &Arguments, names: &Names) -> Result<Vec<Row>, Exit> {
+        let mut found = segments(arguments)?;
+        found.retain(|segment| names.includes(&segment.name));
         // All segments of a listing are in one directory.
         let directory = found.first().and_then(|segment| segment.path.parent());
         let remotes = directory.map_or_else(Vec::new, remotes);
@@ -122,12 +125,12 @@ impl Looks {
 /// noticed.
 const A_MOMENT: Duration = Duration::from_millis(100);
 
-pub fn ls(arguments: &Arguments) -> Result<Exit, Exit> {
+pub fn ls(arguments: &Arguments, names: &Names) -> Result<Exit, Exit> {
     let mut looks = Looks::default();
-    let mut rows = looks.look(arguments)?;
+    let mut rows = looks.look(arguments, names)?;
     if !rows.is_empty() {
         thread::sleep(A_MOMENT);
-        rows = looks.look(arguments)?;
+        rows = looks.look(arguments, names)?;
     }
     if arguments.json {
         output::print_json(&rows)?;
@@ -141,7 +144,7 @@ pub fn ls(arguments: &Arguments) -> Result<Exit, Exit> {
 pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {
     let (mut looks, mut count) = (Looks::default(), 0);
     loop {
-        let rows = looks.look(arguments)?;
+        let rows = looks.look(arguments, &top.names)?;
         if arguments.json {
             let line = serde_json::to_string(&rows).expect("every key is a string");
             output::print_next(&format!("{line}\n"))?;

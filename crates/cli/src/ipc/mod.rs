@@ -51,7 +51,7 @@ pub struct Arguments {
 enum Action {
     /// Lists segments, with their participants and how far receivers are behind.
     #[command(after_help = EXAMPLES)]
-    Ls,
+    Ls(Names),
     /// Lists segments again and again, with messages per second.
     #[command(after_help = EXAMPLES)]
     Top(list::Top),
@@ -68,15 +68,22 @@ enum Action {
 
 #[derive(Args)]
 struct Clean {
-    /// Restricts it to segments of these names, in which * stands for any text.
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
+    #[command(flatten)]
+    names: Names,
     /// Prints what would be removed, and removes nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
-impl Clean {
+/// The segments that a command is about.
+#[derive(Args)]
+struct Names {
+    /// Restricts it to segments of these names, in which * stands for any text.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+}
+
+impl Names {
     fn includes(&self, name: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|pattern| fits(pattern, name))
     }
@@ -87,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         must_exist(directory)?;
     }
     match &arguments.action {
-        Action::Ls => list::ls(arguments),
+        Action::Ls(names) => list::ls(arguments, names),
         Action::Top(top) => list::top(arguments, top),
         Action::Tail(tail) => messages::tail(arguments, tail),
         Action::Send(send) => messages::send(arguments, send),
@@ -209,7 +216,7 @@ fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo),
 fn clean(arguments: &Arguments, which: &Clean) -> Result<Exit, Exit> {
     let mut would = Vec::new();
     let cleaned = blitz_io_ipc::clean_where(arguments.directory.as_deref(), |name| {
-        let is_named = which.includes(name);
+        let is_named = which.names.includes(name);
         if is_named && which.dry_run {
             would.push(name.to_owned());
         }
@@ -224,7 +231,7 @@ fn clean(arguments: &Arguments, which: &Clean) -> Result<Exit, Exit> {
     if arguments.json {
         output::print_json(&names)?;
     } else if names.is_empty() {
-        let named = if which.names.is_empty() {
+        let named = if which.names.names.is_empty() {
             ""
         } else {
             " of these names"
@@ -251,7 +258,7 @@ fn clean(arguments: &Arguments, which: &Clean) -> Result<Exit, Exit> {
 }
 
 fn is_about(reason: &Error, which: &Clean) -> bool {
-    file_of(reason).is_none_or(|name| which.includes(&name.to_string_lossy()))
+    file_of(reason).is_none_or(|name| which.names.includes(&name.to_string_lossy()))
 }
 
 /// Says which files have names of segments, and are none.

@@ -51,6 +51,10 @@ fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
         top.contains("PER SECOND") && top.contains("1 behind"),
         "{top}"
     );
+    for (pattern, count) in [("dead", 1), ("p*", 1), ("*", 2), ("other", 0)] {
+        let listed = expect(0, &["ipc", "ls", "--json", &directory, pattern]).json();
+        assert_eq!(listed.as_array().map(Vec::len), Some(count), "{pattern}");
+    }
     // Segments that are not named stay, and with `--dry-run` so do all.
     let clean = |more: &[&str]| expect(0, &[&["ipc", "clean", &directory], more].concat()).out;
     assert_eq!(clean(&["--dry-run"]), "would remove dead\n");
