@@ -33,6 +33,7 @@ mod run_delay;
 mod scope;
 mod scope_facts;
 mod simulator;
+mod source_file;
 mod switch;
 mod threads;
 mod ticks;

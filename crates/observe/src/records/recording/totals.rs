@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::Kind;
-use super::caller::is_of_library;
+use super::source_file::is_of_library;
 use crate::records::kernel::kind_list::{KindList, KindNode};
 use blitz_io_futex::per_process::PerProcess;
 
