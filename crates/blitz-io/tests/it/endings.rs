@@ -112,6 +112,35 @@ fn an_abort_has_its_line_and_its_task() {
 }
 
 #[test]
+fn a_scope_that_aborts_all_is_named_with_its_line() {
+    let failure = fails(|| async {
+        task::scope(async |scope| {
+            scope.spawn(pending::<()>());
+            task::yield_now().await;
+            scope.abort_all();
+            // It is no event of the first child, and has not begun.
+            scope.spawn(async {});
+        })
+        .await;
+        task::parallel_scope(async |scope| {
+            scope.spawn(pending::<()>());
+            sleep(SECOND).await;
+            scope.abort_all();
+        })
+        .await;
+        panic!("on purpose");
+    });
+    has_ends(&failure, 1, &["child 1 is aborted by task 1, at …"]);
+    let of_parallel = [
+        "is aborted by task 1, at …",
+        "is dropped, as it was aborted",
+    ];
+    has_ends(&failure, 2, &of_parallel);
+    let events = failure.events();
+    assert_eq!(events.matches("is aborted").count(), 2, "{failure}");
+}
+
+#[test]
 fn no_report_has_the_number_of_a_thread() {
     let test = || async {
         let (sender, receiver) = oneshot::channel::<()>();

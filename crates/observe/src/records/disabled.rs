@@ -663,6 +663,10 @@ impl Members {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn aborted(&self, _why: trace::Abort, _at: Caller) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn remove(&self, _key: u64) {}
 }
 

@@ -12,6 +12,7 @@ mod multi_thread_settings;
 mod multi_thread_shutdown;
 mod runtime_parity;
 mod scope;
+mod scope_abort;
 mod shutdown;
 mod stalls;
 mod task_parity;

@@ -20,7 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::block::{Block, LENDS, NAMES};
 use super::scope_facts::ScopeFacts;
-use super::{Object, Waiter};
+use super::trace::{self, Abort};
+use super::{Caller, Object, Waiter, recorders};
 
 /// The children of a scope that have not ended, for the record of the wait for them.
 ///
@@ -99,6 +100,16 @@ impl Members {
         let mut children = self.children();
         children.tasks.remove(&key);
         children.note(&self.object);
+    }
+
+    /// Records that the current task or thread aborts all children whose tasks are known. `at`: the line of the program that
+    /// does so.
+    pub fn aborted(&self, why: Abort, at: Caller) {
+        if recorders::traces() {
+            let children = self.children();
+            let numbers = children.tasks.values().flatten();
+            numbers.for_each(|number| trace::aborted(*number, why, at));
+        }
     }
 
     fn children(&self) -> MutexGuard<'_, Children> {

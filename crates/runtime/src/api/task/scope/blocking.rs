@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::abort;
 use std::sync::Arc;
@@ -42,16 +43,16 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
     runtime: Handle,
     /// Counts the children that have not been dropped.
     children: TaskTracker,
-    /// The children, to abort them. `None` once they have been aborted; a child that is
-    /// started later is aborted at once.
-    tasks: Mutex<Option<Vec<ScopeHandle>>>,
+    /// The children, to abort them. Once they have been aborted: the reason, for each that is started later.
+    tasks: Mutex<Result<Vec<ScopeHandle>, trace::Abort>>,
     shared: Arc<Shared>,
     _scope: PhantomData<&'scope mut &'scope ()>,
     _env: PhantomData<&'env mut &'env ()>,
 }
 
 /// Lets a function have children that borrow from it and run in parallel, as tasks of the
-/// current runtime. Blocks the thread until all of them have ended.
+/// current runtime. Blocks the thread until all of them have ended, also if the closure returns early, as by `?`: to end
+/// them first, see [`BlockingScope::abort_all`].
 ///
 /// On a thread of a multi-thread runtime, other tasks go on during the call, as with
 /// [`block_in_place`](crate::task::block_in_place). The other futures that the calling task joins or selects from do
@@ -103,7 +104,7 @@ where
         let scope = BlockingScope {
             runtime,
             children: TaskTracker::new(),
-            tasks: Mutex::new(Some(Vec::new())),
+            tasks: Mutex::new(Ok(Vec::new())),
             shared: Shared::new(),
             _scope: PhantomData,
             _env: PhantomData,
@@ -113,10 +114,7 @@ where
         let never_unwinds = OnDrop(|| abort());
         let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
         if result.is_err() {
-            let tasks = scope.tasks.lock().take();
-            let end =
-                |task: &ScopeHandle| task.abort_as(trace::Abort::ScopeFailed, Caller::UNKNOWN);
-            tasks.iter().flatten().for_each(end);
+            scope.abort_as(trace::Abort::ScopeFailed, Caller::UNKNOWN);
         }
         // Only children start others now, so there are none left once there are none.
         scope.children.close();
@@ -124,7 +122,7 @@ where
             let _waits = scope.record(made_at);
             block_for_a_moment(scope.children.wait());
         }
-        std::mem::forget(never_unwinds);
+        mem::forget(never_unwinds);
         let panic = scope.shared.unclaimed.lock().take();
         match (result, panic) {
             (Ok(output), None) => output,
@@ -168,6 +166,40 @@ impl<'scope> BlockingScope<'scope, '_> {
         ScopedJoinHandle::new(id, result, Abort::Task(ScopeHandle::new(&task, members)))
     }
 
+    /// Aborts all children: those that exist, and those that are started later. The closure continues.
+    ///
+    /// A child is dropped at its next `.await` that waits; until then what it borrows is in use, so `blocking_scope` returns
+    /// after that. A child that never waits runs to its end. Awaiting the handle of a child that was aborted gives an error
+    /// for which [`JoinError::is_cancelled`](crate::task::JoinError::is_cancelled) holds. Further calls do nothing.
+    ///
+    /// # Panics
+    ///
+    /// Never.
+    ///
+    /// ```
+    /// use blitz_io::{runtime::Runtime, task::blocking_scope};
+    /// use std::future::pending;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let _entered = runtime.enter();
+    /// let word = String::from("two");
+    /// let number = blocking_scope(|s| {
+    ///     s.spawn(pending::<()>()); // without `abort_all`, the function would wait for it
+    ///     let child = s.spawn(async { word.parse::<u32>() });
+    ///     let number = s.block_on(child).unwrap();
+    ///     if number.is_err() {
+    ///         s.abort_all();
+    ///     }
+    ///     number
+    /// });
+    /// assert!(number.is_err());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn abort_all(&self) {
+        self.abort_as(trace::Abort::Called, Caller::here());
+    }
+
     /// Blocks the thread until a future is ready, such as the handle of a child.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
@@ -184,11 +216,23 @@ impl<'scope> BlockingScope<'scope, '_> {
         record
     }
 
+    fn abort_as(&self, why: trace::Abort, at: Caller) {
+        // An aborted task may be dropped in the call, and its destructors may start children.
+        let tasks = mem::replace(&mut *self.tasks.lock(), Err(why));
+        let end = |task: &ScopeHandle| task.abort_as(why, at);
+        tasks.iter().flatten().for_each(end);
+    }
+
     fn remember(&self, task: ScopeHandle) {
         let mut tasks = self.tasks.lock();
-        let Some(tasks) = &mut *tasks else {
-            // A child that still ran after the closure had panicked has started it.
-            return task.abort_as(trace::Abort::ScopeFailed, Caller::UNKNOWN);
+        let tasks = match &mut *tasks {
+            Ok(tasks) => tasks,
+            Err(why) => {
+                // A child that still ran, or the closure, has started it.
+                let why = *why;
+                drop(tasks);
+                return task.abort_as(why, Caller::UNKNOWN);
+            }
         };
         if tasks.len() == tasks.capacity() {
             tasks.retain(|task| !task.is_finished());

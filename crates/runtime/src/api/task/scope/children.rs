@@ -5,6 +5,10 @@
 //! scope's future polls the children in the list, and keeps those that have not ended.
 //! The wakers of a child share its memory, but only the scope's future accesses the
 //! child's future.
+//!
+//! Aborting all children sets `aborts`, and then pushes an ended child, which wakes the scope's future. That future reads
+//! the flag in its next poll after the push, and drops all children that it has. A child whose `spawn` did not see the flag
+//! is pushed later than that child, so it is dropped in the same poll or wakes the scope's future again.
 
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
@@ -15,9 +19,9 @@ use std::thread;
 
 use blitz_io_core::{Panics, coop};
 use blitz_io_observe::decisions::{self, Unfinished};
-use blitz_io_observe::{ChildState, Members, ScopeChild};
+use blitz_io_observe::{Caller, ChildState, ScopeChild, trace};
 
-use super::member::Erased;
+use super::member::{Erased, Shared};
 use crate::kernel::ready_list::{Link, Pushed, ReadyList};
 use crate::kernel::task::Id;
 
@@ -63,6 +67,7 @@ unsafe impl Sync for Child {}
 /// has a `Drop`, the compiler ensures that.
 pub(super) struct Children<'env> {
     ready: Arc<ReadyList>,
+    shared: Arc<Shared>,
     /// The children that have been polled and have not ended.
     all: Vec<Arc<Child>>,
     // Invariant: neither shorter nor longer.
@@ -70,28 +75,44 @@ pub(super) struct Children<'env> {
 }
 
 impl Child {
-    /// Makes a child with this id, which is ready. If the scope has ended, its future is dropped.
+    /// Makes a child with this id, which is ready. If the scope has ended or aborts all children, its future is dropped.
     pub(super) fn spawn(
         ready: &Arc<ReadyList>,
         future: Erased,
         id: Id,
-        members: &Members,
+        shared: &Shared,
     ) -> ChildHandle {
-        let child = Arc::new(Self {
-            link: Link::new(),
-            ready: ready.clone(),
-            queued: AtomicBool::new(true),
-            aborted: AtomicBool::new(false),
-            future: UnsafeCell::new(Some(future)),
-            place: Cell::new(NEW),
-            unfinished: Unfinished::of_child(id.as_u64()),
-            state: ChildState::new(id.as_u64(), members),
-        });
-        if !child.push() {
+        let child = Self::new(ready, Some(future), id, shared);
+        if shared.aborts.load(Ordering::Acquire) || !child.push() {
             // SAFETY: no other thread knows it.
             drop(unsafe { child.future() }.take());
         }
         ChildHandle(child)
+    }
+
+    /// Makes the scope's future drop all children, also those that are started later. `at`: the line of the program that
+    /// does so.
+    pub(super) fn abort_all(ready: &Arc<ReadyList>, shared: &Shared, at: Caller) {
+        if shared.aborts.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        shared.members.aborted(trace::Abort::Called, at);
+        // If the scope has ended, the list does not take it.
+        Self::new(ready, None, Id::next(), shared).push();
+    }
+
+    /// Makes a child that is about to be pushed. Without a future, it has ended.
+    fn new(ready: &Arc<ReadyList>, future: Option<Erased>, id: Id, shared: &Shared) -> Arc<Self> {
+        Arc::new(Self {
+            link: Link::new(),
+            ready: ready.clone(),
+            queued: AtomicBool::new(true),
+            aborted: AtomicBool::new(false),
+            future: UnsafeCell::new(future),
+            place: Cell::new(NEW),
+            unfinished: Unfinished::of_child(id.as_u64()),
+            state: ChildState::new(id.as_u64(), &shared.members),
+        })
     }
 
     /// Puts it into the ready list. `false` if the scope has ended.
@@ -162,9 +183,10 @@ impl Wake for Child {
 }
 
 impl Children<'_> {
-    pub(super) fn new(ready: Arc<ReadyList>) -> Self {
+    pub(super) fn new(ready: Arc<ReadyList>, shared: Arc<Shared>) -> Self {
         Self {
             ready,
+            shared,
             all: Vec::new(),
             _env: PhantomData,
         }
@@ -174,7 +196,9 @@ impl Children<'_> {
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // SAFETY: this is the owner of the list.
         let batch = Batch(unsafe { self.ready.take() });
-        if decisions::is_on() {
+        if self.is_aborting() {
+            self.drop_all(batch);
+        } else if decisions::is_on() {
             self.poll_in_any_order(batch);
         } else {
             for child in batch {
@@ -227,7 +251,8 @@ impl Children<'_> {
             child.place.set(self.all.len());
             self.all.push(child.clone());
         }
-        let ended = child.aborted.load(Ordering::Acquire) || {
+        let is_aborted = child.aborted.load(Ordering::Acquire) || self.is_aborting();
+        let ended = is_aborted || {
             let waker = Waker::from(child.clone());
             future
                 .as_mut()
@@ -239,6 +264,23 @@ impl Children<'_> {
             *slot = None;
         }
         child.state.set_polled(false);
+    }
+
+    fn is_aborting(&self) -> bool {
+        self.shared.aborts.load(Ordering::Acquire)
+    }
+
+    /// Drops all children; `batch` are those that are ready, some of them new.
+    #[cold]
+    fn drop_all(&mut self, batch: Batch) {
+        let mut panics = Panics::new();
+        for child in batch.chain(self.all.drain(..)) {
+            // SAFETY: this is in the scope's future.
+            panics.put_off(|| drop(unsafe { child.future() }.take()));
+        }
+        if !thread::panicking() {
+            panics.go_on();
+        }
     }
 
     fn remove(&mut self, child: &Child) {
@@ -255,14 +297,7 @@ impl Drop for Children<'_> {
     fn drop(&mut self) {
         // SAFETY: this is the owner of the list.
         let batch = Batch(unsafe { self.ready.close() });
-        let mut panics = Panics::new();
-        for child in batch.chain(self.all.drain(..)) {
-            // SAFETY: this is in the scope's future.
-            panics.put_off(|| drop(unsafe { child.future() }.take()));
-        }
-        if !thread::panicking() {
-            panics.go_on();
-        }
+        self.drop_all(batch);
     }
 }
 

@@ -6,6 +6,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 
 use blitz_io_channel::oneshot::{self, Receiver, Sender};
@@ -19,6 +20,9 @@ use crate::kernel::task::{Id, JoinError};
 pub(super) struct Shared {
     /// The payload of the first panic of a child whose result was not taken.
     pub(super) unclaimed: Mutex<Option<Box<dyn Any + Send>>>,
+    /// `true` once [`Scope::abort_all`](super::Scope::abort_all) has been called. From then on the scope's future drops
+    /// children instead of polling them.
+    pub(super) aborts: AtomicBool,
     /// The children, for records. The key of a child is its id.
     pub(super) members: Members,
 }
@@ -27,6 +31,7 @@ impl Shared {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             unclaimed: Mutex::new(None),
+            aborts: AtomicBool::new(false),
             members: Members::new(true),
         })
     }

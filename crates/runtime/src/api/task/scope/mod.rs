@@ -14,6 +14,8 @@
 //! [`scope`]: the children are polled *by the scope's own future* alone, when that is
 //! polled, and dropped by it alone, when that is dropped. Other code only has a
 //! child's waker, which uses a flag and a list, and never accesses the child's future.
+//! [`Scope::abort_all`] too only sets a flag and uses that list: the scope's future then drops
+//! the children.
 //! Leaking the scope's future leaks its children: they stay where they are, and are not
 //! polled or dropped any more. They run concurrently, but
 //! not in parallel: all belong to one task.
@@ -105,7 +107,8 @@ pub struct Scope<'env> {
 /// children are `'static`, and [`blocking_scope`], which blocks its thread.
 ///
 /// The future is ready when the closure's future and all children have ended. Its output is
-/// that of the closure's future.
+/// that of the closure's future. So a `?` in the closure waits for the children too: to end them first, see
+/// [`Scope::abort_all`].
 ///
 /// Each child is polled after it has been woken, and only by this future. So the children need not be
 /// `'static`, and a scope is sound even if its future is leaked. Works with any runtime, and allocates
@@ -246,7 +249,7 @@ where
         _env: PhantomData,
     };
     // Here, and not within the future, so that the compiler sees that the future owns it.
-    let children = Children::<'env>::new(ready);
+    let children = Children::<'env>::new(ready, shared.clone());
     let mut record = Wait::new(Caller::here());
     async move {
         let mut body = pin!(Some(f(scope)));
@@ -296,7 +299,7 @@ impl<'env> Scope<'env> {
     /// Starts a child. It is polled for the first time in the present or the next poll of
     /// the scope's future.
     ///
-    /// If the scope has ended or is being dropped, the child is dropped at once.
+    /// If the scope has ended or is being dropped, or after [`abort_all`](Self::abort_all), the child is dropped at once.
     ///
     /// ```
     /// use blitz_io::task::scope;
@@ -326,8 +329,46 @@ impl<'env> Scope<'env> {
         // scope's future: until that is dropped or leaked, `'env` lasts. Or it is
         // dropped here, if that has happened. So it is not used after `'env`.
         let child = unsafe { erase(child) };
-        let child = Child::spawn(&self.ready, child, id, &self.shared.members);
+        let child = Child::spawn(&self.ready, child, id, &self.shared);
         ScopedJoinHandle::new(id, result, Abort::Child(child))
+    }
+
+    /// Aborts all children: those that exist, and those that are started later. The closure's future continues.
+    ///
+    /// No child is polled after the call. The scope's future drops the children in its present or next poll, so what they
+    /// borrow is in use until then. Awaiting the handle of a child that had not ended gives an error for which
+    /// [`JoinError::is_cancelled`](crate::task::JoinError::is_cancelled) holds; the result of a child that had ended
+    /// stays. A child that calls this ends at its next `.await` that waits. Further calls do nothing.
+    ///
+    /// After [`JoinSet::abort_all`](crate::task::JoinSet::abort_all) the set may get new tasks. Here children may start
+    /// others at any time, and none of these is to be left over.
+    ///
+    /// # Panics
+    ///
+    /// Never. If the destructor of a child panics, that is a panic of the child: see [`scope`].
+    ///
+    /// ```
+    /// use blitz_io::task::scope;
+    /// use std::future::pending;
+    ///
+    /// # pollster::block_on(async {
+    /// let words = ["1", "two"];
+    /// let sum = scope(async |s| {
+    ///     s.spawn(pending::<()>()); // without `abort_all`, the scope would wait for it
+    ///     let sum = s.spawn(async { words.iter().map(|word| word.parse::<u32>()).sum::<Result<u32, _>>() });
+    ///     let sum = sum.await.unwrap();
+    ///     if sum.is_err() {
+    ///         s.abort_all();
+    ///     }
+    ///     Ok::<_, std::num::ParseIntError>(sum?)
+    /// })
+    /// .await;
+    /// assert!(sum.is_err());
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn abort_all(&self) {
+        Child::abort_all(&self.ready, &self.shared, Caller::here());
     }
 }
 

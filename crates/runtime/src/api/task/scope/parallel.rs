@@ -1,7 +1,8 @@
 //! Children that are tasks of the runtime, and end before their parent continues.
 //!
 //! 1. A child is in `tasks` from its start on, or is aborted: `spawn` starts it first and then adds it
-//!    under the lock, where it finds `None` once the scope has failed or ended.
+//!    under the lock, where it finds the reason to abort it once the scope has failed, ended or aborted all children. So
+//!    after `abort_all` each child is aborted, also if another child starts it at the same time.
 //! 2. The tracker counts a child until its future has been dropped. The scope's future closes the
 //!    tracker and waits for it, so no child is left when that future is ready.
 //! 3. The first panic is in `panic` before `failed` is notified. `Notify` keeps that permit until the
@@ -9,6 +10,7 @@
 
 use std::any::Any;
 use std::future::{Future, pending, poll_fn};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
@@ -48,8 +50,8 @@ pub struct ParallelScope(Arc<Shared>);
 
 struct Shared {
     children: TaskTracker,
-    /// `None` once children are to be aborted.
-    tasks: Mutex<Option<Vec<ScopeHandle>>>,
+    /// Once children are to be aborted: the reason, for each that is started later.
+    tasks: Mutex<Result<Vec<ScopeHandle>, Abort>>,
     panic: Mutex<Option<Panic>>,
     failed: Notify,
     members: Members,
@@ -57,7 +59,7 @@ struct Shared {
 
 /// Lets an async function have children that run in parallel, as tasks of the current runtime. The future
 /// is ready when the closure's future and all children have ended; its output is that of the closure's
-/// future.
+/// future. So a `?` in the closure waits for the children too: to end them first, see [`ParallelScope::abort_all`].
 ///
 /// The children are `'static`: they own what they use, or share it by an `Arc`. They cannot borrow from
 /// the function that awaits the scope. That would be unsound: its future may be leaked at any `.await`
@@ -116,7 +118,7 @@ where
 {
     let scope = ParallelScope(Arc::new(Shared {
         children: TaskTracker::new(),
-        tasks: Mutex::new(Some(Vec::new())),
+        tasks: Mutex::new(Ok(Vec::new())),
         panic: Mutex::new(None),
         failed: Notify::new(),
         members: Members::new(false),
@@ -162,7 +164,7 @@ where
 
 impl ParallelScope {
     /// Starts a child, as a task of the current runtime. It runs even if its handle is dropped. Once the
-    /// scope has ended or failed, the child is aborted at once.
+    /// scope has ended or failed, and after [`abort_all`](Self::abort_all), the child is aborted at once.
     ///
     /// # Panics
     ///
@@ -240,7 +242,7 @@ impl ParallelScope {
         self.0.members.started(key, child.id().as_u64());
         let mut tasks = self.0.tasks.lock();
         match &mut *tasks {
-            Some(tasks) => {
+            Ok(tasks) => {
                 if tasks.len() == tasks.capacity() {
                     tasks.retain(|task| !task.is_finished());
                     // So that the next look comes after as many children again.
@@ -248,12 +250,47 @@ impl ParallelScope {
                 }
                 tasks.push(ScopeHandle::new(&child, &self.0.members));
             }
-            None => {
+            Err(why) => {
+                let why = *why;
                 drop(tasks);
-                child.abort_as(Abort::ScopeEnded, Caller::UNKNOWN);
+                child.abort_as(why, Caller::UNKNOWN);
             }
         }
         child
+    }
+
+    /// Aborts all children: those that exist, and those that are started later. The closure's future continues.
+    ///
+    /// A child is dropped at its next `.await` that waits, and the scope ends after that. A child that never waits runs to its
+    /// end, and so does a function of [`spawn_blocking`](Self::spawn_blocking) that has begun. Awaiting the handle of a
+    /// child that was aborted gives an error for which [`JoinError::is_cancelled`](crate::task::JoinError::is_cancelled)
+    /// holds; the result of a child that has ended stays. Further calls do nothing.
+    ///
+    /// After [`JoinSet::abort_all`](crate::task::JoinSet::abort_all) the set may get new tasks. Here children may start
+    /// others in parallel to this call, and none of these is to be left over.
+    ///
+    /// # Panics
+    ///
+    /// Never.
+    ///
+    /// ```
+    /// use blitz_io::{runtime::Runtime, task::parallel_scope};
+    /// use std::future::pending;
+    ///
+    /// let sum = Runtime::new()?.block_on(parallel_scope(async |scope| {
+    ///     scope.spawn(pending::<()>()); // without `abort_all`, the scope would wait for it
+    ///     let parsed = scope.spawn(async { "two".parse::<u32>() }).await.unwrap();
+    ///     if parsed.is_err() {
+    ///         scope.abort_all();
+    ///     }
+    ///     Ok::<_, std::num::ParseIntError>(parsed? + 1)
+    /// }));
+    /// assert!(sum.is_err());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn abort_all(&self) {
+        self.0.abort_as(Abort::Called, Caller::here());
     }
 }
 
@@ -262,13 +299,20 @@ impl Shared {
     fn fail(&self, panic: Panic) {
         self.panic.lock().get_or_insert(panic);
         self.failed.notify_one();
-        self.abort_as(Abort::ScopeFailed);
+        self.abort_as(Abort::ScopeFailed, Caller::UNKNOWN);
     }
 
-    fn abort_as(&self, why: Abort) {
+    /// Aborts all children. `at`: the line of the program that does so, if that is known.
+    fn abort_as(&self, why: Abort, at: Caller) {
+        // The scope's future is dropped after a regular end, too.
+        let later = if matches!(why, Abort::ScopeDropped) {
+            Abort::ScopeEnded
+        } else {
+            why
+        };
         // An aborted task may be dropped in the call, and its destructors may start children.
-        let tasks = self.tasks.lock().take();
-        let end = |task: &ScopeHandle| task.abort_as(why, Caller::UNKNOWN);
+        let tasks = mem::replace(&mut *self.tasks.lock(), Err(later));
+        let end = |task: &ScopeHandle| task.abort_as(why, at);
         tasks.iter().flatten().for_each(end);
     }
 }
@@ -301,7 +345,7 @@ struct AbortOnDrop(Arc<Shared>);
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
-        self.0.abort_as(Abort::ScopeDropped);
+        self.0.abort_as(Abort::ScopeDropped, Caller::UNKNOWN);
     }
 }
 
