@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use blitz_io_core::debug_fields;
-use blitz_io_observe::decisions;
+use blitz_io_observe::{Caller, decisions};
 
 use crate::in_worker::current;
 use crate::job::ArcJob;
@@ -28,6 +28,7 @@ use crate::worker::Worker;
 /// let indices = pool::broadcast(|context| context.index());
 /// assert_eq!(indices, (0..pool::current_num_threads()).collect::<Vec<_>>());
 /// ```
+#[track_caller]
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -89,20 +90,26 @@ debug_fields! {
     }
 }
 
+#[track_caller]
 pub(crate) fn broadcast_in<OP, R>(registry: &Arc<Registry>, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
     let results = Slots::new(registry.num_threads());
-    in_place(Some(registry), run_scope, |scope: &Scope<'_>| {
-        scope.spawn_broadcast(|_, context| {
-            let index = context.index();
-            let result = op(context);
-            // SAFETY: each worker has its own slot.
-            unsafe { results.set(index, result) };
-        });
-    });
+    in_place(
+        Some(registry),
+        run_scope,
+        Caller::here(),
+        |scope: &Scope<'_>| {
+            scope.spawn_broadcast(|_, context| {
+                let index = context.index();
+                let result = op(context);
+                // SAFETY: each worker has its own slot.
+                unsafe { results.set(index, result) };
+            });
+        },
+    );
     results.into_iter().collect()
 }
 

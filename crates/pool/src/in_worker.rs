@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use blitz_io_observe::decisions;
 use blitz_io_observe::trace::AwaitsJob;
+use blitz_io_observe::{Caller, decisions};
 
 use crate::global::global;
 use crate::job::StackJob;
@@ -21,31 +21,33 @@ pub(crate) fn current() -> Arc<Registry> {
     }
 }
 
-/// Runs `op` on the current worker, or on a worker of the global pool.
+/// Runs `op` on the current worker, or on a worker of the global pool. `caller`: the line of the program that waits for that,
+/// if it is known.
 #[inline(always)]
-pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+pub(crate) fn in_worker<R: Send>(caller: Caller, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
     if decisions::is_on() {
         return simulation::in_worker(&current(), op);
     }
     match Worker::current() {
         Some(worker) => op(worker, false),
-        None => global().in_worker(op),
+        None => global().in_worker(caller, op),
     }
 }
 
 impl Registry {
-    /// Runs `op` on a worker of this pool, and waits for its result.
+    /// Runs `op` on a worker of this pool, and waits for its result; see [`in_worker`].
     pub(crate) fn in_worker<R: Send>(
         self: &Arc<Self>,
+        caller: Caller,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         if decisions::is_on() {
             return simulation::in_worker(self, op);
         }
         match Worker::current() {
-            None => self.in_worker_from_outside(op),
+            None => self.in_worker_from_outside(caller, op),
             Some(worker) if worker.registry().id() != self.id() => {
-                self.in_worker_across(worker, op)
+                self.in_worker_across(worker, caller, op)
             }
             Some(worker) => op(worker, false),
         }
@@ -54,13 +56,14 @@ impl Registry {
     #[cold]
     fn in_worker_from_outside<R: Send>(
         self: &Arc<Self>,
+        caller: Caller,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         let job = StackJob::new(op, ThreadLatch::new());
         self.inject(0, job.as_ref());
         {
             let _waits = AwaitsJob::new(job.as_ref().tag());
-            job.latch.wait();
+            job.latch.wait(caller);
         }
         job.into_result()
     }
@@ -69,6 +72,7 @@ impl Registry {
     fn in_worker_across<R: Send>(
         self: &Arc<Self>,
         current: &Worker,
+        caller: Caller,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         let job = StackJob::new(
@@ -76,7 +80,7 @@ impl Registry {
             CrossLatch::new(current.index(), &current.registry().sleep),
         );
         self.inject(0, job.as_ref());
-        current.serve_until(&job.latch, job.as_ref());
+        current.serve_until(&job.latch, job.as_ref(), caller);
         job.into_result()
     }
 

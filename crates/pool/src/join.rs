@@ -13,7 +13,7 @@ use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 
-use blitz_io_observe::decisions;
+use blitz_io_observe::{Caller, decisions};
 
 use crate::context::FnContext;
 use crate::in_worker::in_worker;
@@ -101,7 +101,9 @@ where
     RB: Send,
 {
     if decisions::is_on() {
-        return in_worker(|worker, injected| simulation::join(worker, injected, a, b));
+        return in_worker(Caller::UNKNOWN, |worker, injected| {
+            simulation::join(worker, injected, a, b)
+        });
     }
     // Each closure is in memory once, and passed on by reference. A copy of its captures,
     // written at the width of registers and read at that of a vector, would cost more than
@@ -130,7 +132,9 @@ where
 {
     // SAFETY: by this function's contract, the caller does not use the closures afterwards.
     let (a, b) = unsafe { (take(a), take(b)) };
-    in_worker(move |worker, injected| join_on(worker, injected, a, b))
+    in_worker(Caller::UNKNOWN, move |worker, injected| {
+        join_on(worker, injected, a, b)
+    })
 }
 
 /// # Safety
@@ -310,7 +314,7 @@ where
             return false;
         }
     }
-    worker.wait_for(&job.latch, job.as_ref().tag(), position);
+    worker.wait_for(&job.latch, job.as_ref().tag(), position, Caller::UNKNOWN);
     false
 }
 

@@ -59,8 +59,8 @@ pub trait Probe {
 }
 
 /// Records that this thread may sleep for a job. The thread that runs the job holds it.
-fn waits_for(job: &Object) -> Blocking {
-    Blocking::new(Kind::ForkJoin, job, Caller::UNKNOWN, false)
+fn waits_for(job: &Object, caller: Caller) -> Blocking {
+    Blocking::new(Kind::ForkJoin, job, caller, false)
 }
 
 /// The latch of a join: the job runs in the pool of the worker that waits.
@@ -122,8 +122,8 @@ impl CrossLatch {
     }
 
     /// Records that this worker may sleep for the job.
-    pub(crate) fn waits(&self) -> Blocking {
-        waits_for(&self.job)
+    pub(crate) fn waits(&self, caller: Caller) -> Blocking {
+        waits_for(&self.job, caller)
     }
 }
 
@@ -168,11 +168,11 @@ impl ThreadLatch {
         }
     }
 
-    pub fn wait(&self) {
+    pub fn wait(&self, caller: Caller) {
         if self.is_set_else_announce() {
             return;
         }
-        let _waits = waits_for(&self.job);
+        let _waits = waits_for(&self.job, caller);
         while !self.is_set_else_announce() {
             let _record = observe::sleeping(&self.state);
             blitz_io_futex::wait(&self.state, SLEEPING);
@@ -267,10 +267,10 @@ impl CountLatch {
     }
 
     /// Waits until all jobs have ended: a worker by `wait`, any other thread in the futex.
-    pub fn wait(&self, wait: impl FnOnce(&CrossLatch)) {
+    pub fn wait(&self, caller: Caller, wait: impl FnOnce(&CrossLatch)) {
         match &self.waiter {
             Waiter::Worker(latch) => wait(latch),
-            Waiter::Thread(latch) => latch.wait(),
+            Waiter::Thread(latch) => latch.wait(caller),
         }
     }
 }

@@ -116,6 +116,7 @@ pub mod model {
     pub use crate::latch::{CountLatch, CrossLatch, JoinLatch, Latch, Probe, ThreadLatch};
     pub use crate::loop_slot::LoopSlot;
     pub use crate::sleep::{Sleep, SleepFor};
+    pub use blitz_io_observe::Caller;
 }
 
 /// Runs the examples of the README as tests.

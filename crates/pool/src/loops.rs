@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicPtr};
 
 use blitz_io_core::Lock;
-use blitz_io_observe::decisions;
+use blitz_io_observe::{Caller, decisions};
 
 use crate::join::join_on;
 use crate::loop_slot::Reserved;
@@ -140,11 +140,11 @@ fn run_loop<B: Body>(registry: &Arc<Registry>, pieces: Pieces, body: &B) {
     if count <= 1 || registry.num_threads() == 1 && Worker::current_in(registry).is_some() {
         run.participate(0..count);
     } else if decisions::is_on() {
-        registry.in_worker(|worker, _| halve(worker, &run, 0..count));
+        registry.in_worker(Caller::UNKNOWN, |worker, _| halve(worker, &run, 0..count));
     } else if let Some(reserved) = registry.loop_slot.reserve() {
         share_out(registry, reserved, &run);
     } else {
-        registry.in_worker(|worker, _| halve(worker, &run, 0..count));
+        registry.in_worker(Caller::UNKNOWN, |worker, _| halve(worker, &run, 0..count));
     }
     run.finish()
 }

@@ -10,8 +10,8 @@ use blitz_io_core::CachePadded;
 use blitz_io_core::OnDrop;
 use blitz_io_futex::atomic::AtomicUsize;
 use blitz_io_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use blitz_io_observe::decisions;
 use blitz_io_observe::trace::job_queued;
+use blitz_io_observe::{Caller, decisions};
 
 use crate::deque::Deque;
 use crate::injector::Injector;
@@ -93,7 +93,7 @@ impl Registry {
 
     pub(crate) fn wait_until_started(&self) {
         for worker in &self.workers {
-            worker.started.wait();
+            worker.started.wait(Caller::UNKNOWN);
         }
     }
 

@@ -7,8 +7,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use blitz_io_core::Lock;
-use blitz_io_observe::decisions;
 use blitz_io_observe::trace::{AwaitsJob, job_queued};
+use blitz_io_observe::{Caller, decisions};
 
 use crate::broadcast::BroadcastContext;
 use crate::global::global;
@@ -78,8 +78,8 @@ impl Base {
         self as *const Self as usize
     }
 
-    /// Runs the body of the scope, then waits for its jobs.
-    fn complete<R>(&self, owner: Option<&Worker>, body: impl FnOnce() -> R) -> R {
+    /// Runs the body of the scope, then waits for its jobs. `caller`: the line of the program that has made the scope.
+    fn complete<R>(&self, owner: Option<&Worker>, caller: Caller, body: impl FnOnce() -> R) -> R {
         let below = owner.map_or(0, Worker::base);
         // SAFETY: the body is the job that the latch began with.
         let result = unsafe { Self::run(self, body) };
@@ -88,9 +88,9 @@ impl Base {
         }
         {
             let _waits = AwaitsJob::new(self.tag());
-            self.latch.wait(|latch| {
+            self.latch.wait(caller, |latch| {
                 let owner = owner.expect("a worker waits for its own scope");
-                owner.wait_for(latch, self.tag(), below);
+                owner.wait_for(latch, self.tag(), below, caller);
             });
         }
         if let Some(payload) = self.panic.lock().take() {
@@ -298,12 +298,16 @@ impl fmt::Debug for ScopeFifo<'_> {
 /// });
 /// assert_eq!((a, b), (1, 2));
 /// ```
+#[track_caller]
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    in_worker(|worker, _| run_scope(Some(worker), worker.registry(), op))
+    let caller = Caller::here();
+    in_worker(caller, |worker, _| {
+        run_scope(Some(worker), worker.registry(), caller, op)
+    })
 }
 
 /// Does the same as [`scope`], with jobs that begin first in, first out.
@@ -318,12 +322,16 @@ where
 /// use blitz_io::pool;
 /// assert_eq!(pool::scope_fifo(|_| 7), 7);
 /// ```
+#[track_caller]
 pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    in_worker(|worker, _| run_scope_fifo(Some(worker), worker.registry(), op))
+    let caller = Caller::here();
+    in_worker(caller, |worker, _| {
+        run_scope_fifo(Some(worker), worker.registry(), caller, op)
+    })
 }
 
 /// Does the same as [`scope`], but `op` runs in the calling thread, whether that is a
@@ -340,11 +348,12 @@ where
 /// let here = std::thread::current().id();
 /// pool::in_place_scope(|_| assert_eq!(std::thread::current().id(), here));
 /// ```
+#[track_caller]
 pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    in_place(None, run_scope, op)
+    in_place(None, run_scope, Caller::here(), op)
 }
 
 /// Does the same as [`in_place_scope`], with jobs that begin first in, first out.
@@ -359,28 +368,31 @@ where
 /// use blitz_io::pool;
 /// pool::in_place_scope_fifo(|scope| scope.spawn_fifo(|_| {}));
 /// ```
+#[track_caller]
 pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    in_place(None, run_scope_fifo, op)
+    in_place(None, run_scope_fifo, Caller::here(), op)
 }
 
 pub(crate) fn run_scope<'scope, R>(
     owner: Option<&Worker>,
     registry: &Arc<Registry>,
+    caller: Caller,
     op: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
     let scope = Scope {
         base: Base::new(owner, registry),
         marker: PhantomData,
     };
-    scope.base.complete(owner, || op(&scope))
+    scope.base.complete(owner, caller, || op(&scope))
 }
 
 pub(crate) fn run_scope_fifo<'scope, R>(
     owner: Option<&Worker>,
     registry: &Arc<Registry>,
+    caller: Caller,
     op: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
     let scope = ScopeFifo {
@@ -390,23 +402,24 @@ pub(crate) fn run_scope_fifo<'scope, R>(
             .collect(),
         marker: PhantomData,
     };
-    scope.base.complete(owner, || op(&scope))
+    scope.base.complete(owner, caller, || op(&scope))
 }
 
 /// Runs a scope in this thread, with its jobs in `registry`, or else in the pool of this
 /// thread, or else in the global pool.
 pub(crate) fn in_place<OP, R>(
     registry: Option<&Arc<Registry>>,
-    run: impl FnOnce(Option<&Worker>, &Arc<Registry>, OP) -> R,
+    run: impl FnOnce(Option<&Worker>, &Arc<Registry>, Caller, OP) -> R,
+    caller: Caller,
     op: OP,
 ) -> R {
     let worker = Worker::current();
     match (registry, worker) {
-        (Some(registry), _) => run(worker, registry, op),
-        (None, Some(worker)) => run(Some(worker), worker.registry(), op),
+        (Some(registry), _) => run(worker, registry, caller, op),
+        (None, Some(worker)) => run(Some(worker), worker.registry(), caller, op),
         (None, None) => {
             let registry = global();
-            run(Worker::current_in(registry), registry, op)
+            run(Worker::current_in(registry), registry, caller, op)
         }
     }
 }

@@ -197,16 +197,17 @@ impl Sleep {
     }
 
     /// Puts worker `me` to sleep until it is woken, but no longer than `limit`. Does not sleep if
-    /// `has_work` returns true at the last moment.
+    /// `has_work` returns true at the last moment. `caller`: the line of the program that waits, if it is known.
     #[cold]
     pub fn sleep(
         &self,
         me: usize,
         what: SleepFor,
         limit: Option<Duration>,
+        caller: Caller,
         has_work: impl FnOnce() -> bool,
     ) {
-        let _waits = self.waits_for(me, what, limit);
+        let _waits = self.waits_for(me, what, limit, caller);
         let (own, word) = (&self.workers[me].word, what.word());
         own.store(word, Relaxed);
         match what {
@@ -225,18 +226,24 @@ impl Sleep {
 
     /// Records that worker `me` may sleep for a job that another worker runs, or for jobs that several
     /// workers run. A worker that sleeps for its own work until a moment has no job.
-    fn waits_for(&self, me: usize, what: SleepFor, limit: Option<Duration>) -> Option<Blocking> {
+    fn waits_for(
+        &self,
+        me: usize,
+        what: SleepFor,
+        limit: Option<Duration>,
+        caller: Caller,
+    ) -> Option<Blocking> {
         let target = match (what, limit) {
             (SleepFor::ForksOf(target), _) => target,
             (SleepFor::Own, None) => {
-                let blocking = Blocking::without_object(Kind::ForkJoin, Caller::UNKNOWN, false);
+                let blocking = Blocking::without_object(Kind::ForkJoin, caller, false);
                 return Some(blocking);
             }
             _ => return None,
         };
         let job = &self.workers[me].job;
         job.acquired_by_holder_of(&self.workers[target].thread);
-        Some(Blocking::new(Kind::ForkJoin, job, Caller::UNKNOWN, false))
+        Some(Blocking::new(Kind::ForkJoin, job, caller, false))
     }
 
     fn ask_all(&self) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use blitz_io_core::debug_fields;
-use blitz_io_observe::decisions;
+use blitz_io_observe::{Caller, decisions};
 
 use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 use crate::builder::{ThreadBuilder, ThreadPoolBuilder, ThreadSpawn};
@@ -13,7 +13,7 @@ use crate::error::ThreadPoolBuildError;
 use crate::global::{global, init_global};
 use crate::join::join;
 use crate::registry::Registry;
-use crate::scope::{Scope, ScopeFifo, in_place, run_scope, run_scope_fifo, scope, scope_fifo};
+use crate::scope::{Scope, ScopeFifo, in_place, run_scope, run_scope_fifo};
 use crate::simulation;
 use crate::spawn::{spawn_fifo_in, spawn_in};
 use crate::worker::{Worker, Yield};
@@ -58,12 +58,13 @@ impl ThreadPool {
     /// # Panics
     ///
     /// Panics if `op` panics.
+    #[track_caller]
     pub fn install<OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.registry.in_worker(|_, _| op())
+        self.registry.in_worker(Caller::here(), |_, _| op())
     }
 
     /// Runs `op` in every worker; see [`broadcast`](crate::broadcast()).
@@ -71,6 +72,7 @@ impl ThreadPool {
     /// # Panics
     ///
     /// Panics if `op` panics in any worker, after all have ended.
+    #[track_caller]
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -108,6 +110,7 @@ impl ThreadPool {
     /// # Panics
     ///
     /// Panics if one of them panics, after both have ended.
+    #[track_caller]
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -123,12 +126,15 @@ impl ThreadPool {
     /// # Panics
     ///
     /// Panics if `op` or a job panics, after all have ended.
+    #[track_caller]
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        self.install(|| scope(op))
+        let caller = Caller::here();
+        let run = |worker: &Worker, _| run_scope(Some(worker), worker.registry(), caller, op);
+        self.registry.in_worker(caller, run)
     }
 
     /// Runs `op` with a scope in this pool; see [`scope_fifo`](crate::scope_fifo()).
@@ -136,12 +142,15 @@ impl ThreadPool {
     /// # Panics
     ///
     /// Panics if `op` or a job panics, after all have ended.
+    #[track_caller]
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        self.install(|| scope_fifo(op))
+        let caller = Caller::here();
+        let run = |worker: &Worker, _| run_scope_fifo(Some(worker), worker.registry(), caller, op);
+        self.registry.in_worker(caller, run)
     }
 
     /// Runs `op` in this thread with a scope whose jobs run in this pool; see
@@ -150,11 +159,12 @@ impl ThreadPool {
     /// # Panics
     ///
     /// Panics if `op` or a job panics, after all have ended.
+    #[track_caller]
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R,
     {
-        in_place(Some(&self.registry), run_scope, op)
+        in_place(Some(&self.registry), run_scope, Caller::here(), op)
     }
 
     /// Runs `op` in this thread with a scope whose jobs run in this pool; see
@@ -163,11 +173,12 @@ impl ThreadPool {
     /// # Panics
     ///
     /// Panics if `op` or a job panics, after all have ended.
+    #[track_caller]
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
     {
-        in_place(Some(&self.registry), run_scope_fifo, op)
+        in_place(Some(&self.registry), run_scope_fifo, Caller::here(), op)
     }
 
     /// Spawns a detached job in this pool; see [`spawn`](crate::spawn()).

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use blitz_io_core::{fibers, processors, this_processor};
+use blitz_io_observe::Caller;
 use blitz_io_observe::decisions;
 use blitz_io_observe::trace::{AwaitsJob, job_queued};
 
@@ -298,7 +299,7 @@ impl Worker {
         let registry = &self.registry;
         let slot = &registry.loop_slot;
         let generation = slot.generation();
-        self.sleep(SleepFor::Own, Some(LATE), || {
+        self.sleep(SleepFor::Own, Some(LATE), Caller::UNKNOWN, || {
             registry.has_ended() || self.has_own_jobs()
         });
         if slot.generation() == generation {
@@ -419,7 +420,7 @@ impl Worker {
             }
             slept = true;
             if !self.rest() {
-                self.sleep(SleepFor::Anything, None, || {
+                self.sleep(SleepFor::Anything, None, Caller::UNKNOWN, || {
                     self.has_other_work_than_forks() || self.has_forks()
                 });
                 self.rest();
@@ -434,15 +435,22 @@ impl Worker {
         let too_many = self.registry.sleep.is_one_too_many(processors());
         let rests = too_many && self.has_forks();
         if rests {
-            self.sleep(SleepFor::Injected, Some(LATE), || {
+            self.sleep(SleepFor::Injected, Some(LATE), Caller::UNKNOWN, || {
                 self.has_other_work_than_forks()
             });
         }
         rests
     }
 
-    fn sleep(&self, what: SleepFor, limit: Option<Duration>, has_work: impl FnOnce() -> bool) {
-        self.registry.sleep.sleep(self.index, what, limit, has_work);
+    fn sleep(
+        &self,
+        what: SleepFor,
+        limit: Option<Duration>,
+        caller: Caller,
+        has_work: impl FnOnce() -> bool,
+    ) {
+        let sleep = &self.registry.sleep;
+        sleep.sleep(self.index, what, limit, caller, has_work);
     }
 
     /// Wakes another worker if there may be work for several. A worker that was woken calls this
@@ -455,7 +463,7 @@ impl Worker {
     }
 
     /// Waits until `latch` of `job` is set, running any jobs of this pool.
-    pub(crate) fn serve_until(&self, latch: &CrossLatch, job: JobRef) {
+    pub(crate) fn serve_until(&self, latch: &CrossLatch, job: JobRef, caller: Caller) {
         let _waits = AwaitsJob::new(job.tag());
         self.patience().begin();
         let mut slept = false;
@@ -467,8 +475,8 @@ impl Worker {
                 self.execute(job);
             } else if !self.spin() {
                 slept = true;
-                let _waits = latch.waits();
-                self.sleep(SleepFor::Anything, None, || {
+                let _waits = latch.waits(caller);
+                self.sleep(SleepFor::Anything, None, caller, || {
                     latch.is_set() || self.has_jobs()
                 });
             }
@@ -484,7 +492,7 @@ impl Worker {
     /// worker's own forks above `base`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wait_for<P: Probe>(&self, latch: &P, tag: usize, base: usize) {
+    pub(crate) fn wait_for<P: Probe>(&self, latch: &P, tag: usize, base: usize, caller: Caller) {
         let _waits = AwaitsJob::new(tag);
         self.patience().begin();
         while !latch.is_set() {
@@ -505,7 +513,7 @@ impl Worker {
             if !self.spin() {
                 let target = self.thief_of(tag);
                 let what = target.map_or(SleepFor::Own, SleepFor::ForksOf);
-                self.sleep(what, None, || {
+                self.sleep(what, None, caller, || {
                     latch.is_set()
                         || self.has_own_jobs()
                         || self.registry.injector.has_of(tag)

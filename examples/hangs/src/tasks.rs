@@ -196,7 +196,7 @@ pub fn condvar_signalled_before() {
 }
 
 /// A thread of a pool keeps a lock across `join`, and the other closure, which another thread runs,
-/// wants that lock.
+/// wants that lock. The main thread waits for the scope in which they do so.
 ///
 /// After <https://github.com/rayon-rs/rayon/issues/592>.
 pub fn fork_join_holds_lock() {
@@ -215,7 +215,7 @@ pub fn fork_join_holds_lock() {
         };
         pool::join(wait, wants);
     };
-    two_threads().install(holds);
+    two_threads().scope(|_| holds());
 }
 
 /// A thread holds a lock and waits for a closure in a pool, which wants that lock.

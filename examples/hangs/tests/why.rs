@@ -845,10 +845,15 @@ fn set_waits_for_owner() {
 
 #[test]
 fn fork_join_holds_lock() {
-    let (_, finding) = finds("fork_join_holds_lock", Certainty::Certain, "deadlock", 2);
+    let (answer, finding) = finds("fork_join_holds_lock", Certainty::Certain, "deadlock", 2);
     let mut kinds: Vec<&str> = finding.waits.iter().map(|wait| &*wait.kind).collect();
     kinds.sort_unstable();
     assert_eq!(kinds, ["fork-join", "thread::Mutex"]);
+    // That of the main thread for the scope. From a stack, the path would be a whole one.
+    let mut waits = answer.snapshot.waits.iter();
+    let has_line =
+        waits.any(|wait| wait.kind == "fork-join" && wait.location.starts_with("src/tasks.rs:"));
+    assert!(has_line, "{:#?}", answer.snapshot.waits);
 }
 
 #[test]

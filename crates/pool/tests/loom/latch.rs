@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use blitz_io_pool::model::{
-    CountLatch, CrossLatch, JoinLatch, Latch, Probe, Sleep, SleepFor, ThreadLatch,
+    Caller, CountLatch, CrossLatch, JoinLatch, Latch, Probe, Sleep, SleepFor, ThreadLatch,
 };
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::Relaxed;
@@ -39,7 +39,7 @@ impl<L: Latch + Send + Sync + 'static> Job<L> {
 }
 
 fn a_thread_waits() {
-    Job::new(ThreadLatch::new()).run(ThreadLatch::wait);
+    Job::new(ThreadLatch::new()).run(|latch| latch.wait(Caller::UNKNOWN));
 }
 
 /// The start of a thread, for which any number of threads can wait.
@@ -48,11 +48,11 @@ fn two_threads_wait() {
     let other = {
         let job = job.clone();
         thread::spawn(move || {
-            job.latch.wait();
+            job.latch.wait(Caller::UNKNOWN);
             assert_eq!(job.result.load(Relaxed), 1);
         })
     };
-    job.run(ThreadLatch::wait);
+    job.run(|latch| latch.wait(Caller::UNKNOWN));
     other.join().unwrap();
 }
 
@@ -72,7 +72,7 @@ fn a_worker_waits() {
     let latch = JoinLatch::new(sleep.worker(0));
     Job::new(Waits(latch, sleep)).run(|Waits(latch, sleep)| {
         while !latch.is_set() {
-            sleep.sleep(0, SleepFor::Own, None, || latch.is_set());
+            sleep.sleep(0, SleepFor::Own, None, Caller::UNKNOWN, || latch.is_set());
         }
     });
 }
@@ -82,7 +82,9 @@ fn a_worker_waits_for_another_pool() {
     let sleep = Arc::new(Sleep::new(1));
     Job::new(CrossLatch::new(0, &sleep)).run(|latch| {
         while !latch.is_set() {
-            sleep.sleep(0, SleepFor::Anything, None, || latch.is_set());
+            sleep.sleep(0, SleepFor::Anything, None, Caller::UNKNOWN, || {
+                latch.is_set()
+            });
         }
     });
 }
@@ -117,14 +119,14 @@ impl Scope {
 
     /// Waits as worker 0 does, and runs the jobs that were added.
     fn wait_as_worker(&self, sleep: &Sleep) {
-        self.latch.wait(|latch| {
+        self.latch.wait(Caller::UNKNOWN, |latch| {
             while !latch.is_set() {
                 if self.jobs.swap(0, Relaxed) != 0 {
                     self.end(1);
                     continue;
                 }
                 let has_work = || latch.is_set() || self.jobs.load(Relaxed) != 0;
-                sleep.sleep(0, SleepFor::Own, None, has_work);
+                sleep.sleep(0, SleepFor::Own, None, Caller::UNKNOWN, has_work);
             }
         });
     }
@@ -136,7 +138,9 @@ fn a_thread_waits_for_two_jobs() {
         let scope = scope.clone();
         thread::spawn(move || scope.end(job))
     });
-    scope.latch.wait(|_| unreachable!("there is no worker"));
+    scope
+        .latch
+        .wait(Caller::UNKNOWN, |_| unreachable!("there is no worker"));
     scope.assert_ended();
     for thread in threads {
         thread.join().unwrap();

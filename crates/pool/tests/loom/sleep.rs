@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use blitz_io_pool::model::{Sleep, SleepFor};
+use blitz_io_pool::model::{Caller, Sleep, SleepFor};
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread;
@@ -36,7 +36,8 @@ impl Pool {
 
     fn sleep(&self, me: usize, what: SleepFor) {
         let limit = (what == SleepFor::Injected).then_some(Duration::from_secs(1));
-        self.sleep.sleep(me, what, limit, || self.has_work());
+        self.sleep
+            .sleep(me, what, limit, Caller::UNKNOWN, || self.has_work());
     }
 
     /// Worker `me` runs one job.
@@ -134,7 +135,8 @@ fn a_request_is_not_cleared_unseen() {
     model(|| {
         let pool = Pool::of(2);
         // Leaves a request behind.
-        pool.sleep.sleep(1, SleepFor::Anything, None, || true);
+        pool.sleep
+            .sleep(1, SleepFor::Anything, None, Caller::UNKNOWN, || true);
         let forking = pool.clone();
         let forking = thread::spawn(move || {
             forking.spawn();
@@ -184,7 +186,8 @@ fn another_job_first() {
         let (pool, ended) = (pool.clone(), ended.clone());
         thread::spawn(move || {
             let has_work = || ended.load(Relaxed) != 0 || pool.has_work();
-            pool.sleep.sleep(1, SleepFor::Anything, None, has_work);
+            pool.sleep
+                .sleep(1, SleepFor::Anything, None, Caller::UNKNOWN, has_work);
             pool.pass_on();
         })
     };
