@@ -54,22 +54,35 @@ fn describe_stack(
         return text.line("", &format!("no stack of {threads}{does}: {missing}"));
     }
     text.line("", &format!("stack of {threads}{does}:"));
-    if is_whole || !stack.frames.iter().any(is_of_program) {
-        describe_each(text, &stack.frames, is_whole);
-    } else {
+    if is_whole {
+        let frames = stack.frames.iter();
+        frames.for_each(|frame| describe_frame(text, frame));
+    } else if stack.frames.iter().any(is_of_program) {
         describe_own(text, &stack.frames);
+    } else {
+        describe_others(text, &stack.frames);
     }
     if !stack.missing.is_empty() {
         text.line("  ", &stack.missing);
     }
 }
 
-fn describe_each(text: &mut Lines, frames: &[Frame], is_whole: bool) {
-    let most = if is_whole { frames.len() } else { FRAMES };
-    for frame in frames.iter().take(most) {
-        describe_frame(text, frame);
+/// Writes the first functions of a stack without a known one of the program, which may be among them: without debug
+/// information no function has a line. Those of this library are one line for each run.
+fn describe_others(text: &mut Lines, frames: &[Frame]) {
+    let is_of_library = |frame: &Frame| origin(&frame.function, &frame.location) == Origin::Library;
+    let (mut rest, mut shown) = (frames, 0);
+    while shown < FRAMES && !rest.is_empty() {
+        let run = rest.iter().take_while(|frame| is_of_library(frame)).count();
+        if run > 1 {
+            text.line("  ", &folded(&rest[..run]));
+        } else {
+            describe_frame(text, &rest[0]);
+        }
+        rest = &rest[run.max(1)..];
+        shown += 1;
     }
-    describe_more(text, frames.len().saturating_sub(most));
+    describe_more(text, rest.len());
 }
 
 /// Writes how many callers are left out.
@@ -250,5 +263,18 @@ mod tests {
             text.ends_with("  … 4 callers; `blitz why --all` shows them\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn functions_of_the_library_are_folded_before_one_of_a_program_without_lines() {
+        let mut only = stack(2);
+        let latch = "/u/blitz-io/crates/pool/src/latch.rs:272";
+        only.frames = vec![frame("blitz_io_pool::latch::CountLatch::wait", latch); 20];
+        only.frames.insert(0, frame("syscall", ""));
+        only.frames.push(frame("shop::upload", ""));
+        only.frames.push(frame("blitz_io::enter", ""));
+        let expected = "stack of thread 2, which sleeps in the system call clock_nanosleep:\n  \
+            syscall\n  … 20 frames of blitz-io\n  shop::upload\n  blitz_io::enter\n";
+        assert_eq!(report(vec![only], false), expected);
     }
 }
