@@ -34,6 +34,30 @@ fn locks_are_small() {
     assert!(size_of::<Condvar>() <= 5 * size_of::<u64>());
 }
 
+/// Compares with the row of sizes in the chapter about parking_lot.
+#[test]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn sizes_are_those_of_the_book() {
+    const BOOK: &str = include_str!("../../../../book/src/moving/locks.md");
+    let is_row = |line: &&str| {
+        line.starts_with("| bytes of `Mutex<()>`, `Mutex<u8>`, `RwLock<()>`, `Condvar`")
+    };
+    let row = BOOK.lines().find(is_row).unwrap();
+    let sizes = [
+        size_of::<Mutex<()>>(),
+        size_of::<Mutex<u8>>(),
+        size_of::<RwLock<()>>(),
+        size_of::<Condvar>(),
+    ];
+    let sizes = sizes.map(|size| size.to_string()).join(", ");
+    let cell = if IS_ENABLED {
+        format!("; with `inspect` {sizes} |")
+    } else {
+        format!(" | {sizes}; with `inspect`")
+    };
+    assert!(row.contains(&cell), "{cell} is not in {row}");
+}
+
 #[test]
 fn guards_are_small() {
     let word = size_of::<usize>();
