@@ -552,6 +552,7 @@ impl fmt::Display for Failure {
         }
         f.write_str(&self.explained.faults)?;
         f.write_str(&self.explained.system)?;
+        f.write_str(&self.explained.history)?;
         let Explained { waits, events, .. } = &self.explained;
         // Of hosts, most tasks that wait are idle: the faults come first.
         let are_last = !self.explained.faults.is_empty() && self.explained.findings.is_empty();

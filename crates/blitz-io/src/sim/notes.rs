@@ -101,9 +101,19 @@ impl Last {
     }
 }
 
+/// A history that is not linearizable.
+pub(super) struct OfHistory {
+    /// Its operations, in lines.
+    pub(super) operations: String,
+    /// The numbers in the run of the tasks that have made them. Those that matter most come first.
+    pub(super) tasks: Vec<u64>,
+}
+
 /// See the module documentation.
 #[derive(Default)]
 pub(super) struct Notes {
+    /// The last history that is not linearizable.
+    pub(super) history: Option<OfHistory>,
     sentences: BTreeMap<u64, String>,
     /// Their numbers, the oldest one first.
     numbers: VecDeque<u64>,

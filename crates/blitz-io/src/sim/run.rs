@@ -62,7 +62,7 @@ use blitz_io_observe::{Kind, trace};
 use blitz_io_runtime::internals::abort_tasks;
 
 use super::clock::Clock;
-use super::events::{Decided, End, PANICS, Shown, Step, Steps};
+use super::events::{Decided, End, PANICS, Shown, Step, Steps, TEST, THE_TEST, name_in_run};
 use super::failure::{Cause, MOST};
 use super::fault_counts::FaultCounts;
 use super::members::{Member, Standing};
@@ -324,15 +324,29 @@ impl Run {
     }
 
     /// Returns this moment: that of the current step, or of the next one.
-    fn moment(&self) -> Moment {
+    pub(super) fn moment(&self) -> Moment {
         Moment {
             step: self.steps.get() + 1,
             at: self.time.get(),
         }
     }
 
+    /// Returns the number in the run of the task that is being polled.
+    pub(super) fn current_task(&self) -> Option<u64> {
+        let current = self.state.try_borrow().ok()?.current;
+        (current != NONE).then(|| u64::from(current) + 1)
+    }
+
+    /// Returns the name of the task with this number in the run.
+    pub(super) fn name_of_task(&self, task: u64) -> Option<String> {
+        let (state, notes) = (self.state.try_borrow().ok()?, self.notes.try_borrow().ok()?);
+        let number = state.lists.tasks.get(task.checked_sub(1)? as usize);
+        let of_program = number.and_then(|&number| notes.name_of(number));
+        let name = of_program.or((task == TEST).then_some(THE_TEST));
+        Some(name_in_run(task, state.members.name_of_host(task), name))
+    }
+
     /// Adds to the notes, if the run is explained.
-    #[cfg(feature = "net")]
     pub(super) fn with_notes(&self, with: impl FnOnce(&mut Notes, Moment)) {
         if self.limits.explains {
             with(&mut self.notes.borrow_mut(), self.moment());

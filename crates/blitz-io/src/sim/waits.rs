@@ -14,7 +14,7 @@ use blitz_io_observe::{ThreadId, trace};
 
 use super::events::{
     LastEvents, Shown, Steps, TEST, alike_last, at_faults, each_once, first_panic, group, in_turns,
-    name, of_moment, only_accepts, that_used_the_same,
+    name, name_in_run, of_moment, only_accepts, that_used_the_same,
 };
 use super::failure::Cause;
 use super::members::Members;
@@ -38,6 +38,8 @@ pub(super) struct Explained {
     pub(super) is_panic_of_other_task: bool,
     /// The last step: its number, its task and the line of its last event.
     pub(super) last_step: Option<String>,
+    /// The operations of a history that is not linearizable, in lines.
+    pub(super) history: String,
     /// The findings and waits, in words.
     pub(super) waits: String,
     /// The last events of the tasks that are involved.
@@ -147,7 +149,10 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
     let guilty = culprit.map(|task| first_panic(&lines, task, !of.panics_are_allowed));
     let guilty_task = guilty.as_ref().map(|(task, _)| *task);
     let users = guilty_task.map(|task| that_used_the_same(&lines, task));
-    let users = guilty_task.into_iter().chain(users.unwrap_or_default());
+    let history = of.notes.history.as_ref();
+    let of_history = history.map_or(&[][..], |history| &history.tasks);
+    let guilty_task = guilty_task.into_iter().chain(of_history.iter().copied());
+    let users = guilty_task.chain(users.unwrap_or_default());
     let mut involved = involved(of, (&snapshot, &findings), users, at_faults);
     involved.retain(|task| !hidden.contains(task));
     if findings.is_empty() {
@@ -193,6 +198,7 @@ pub(super) fn explain(of: &AtFailure<'_>) -> Explained {
         culprit,
         is_panic_of_other_task: of.culprit.is_some_and(|task| task != TEST),
         last_step,
+        history: history.map_or_else(String::new, |history| history.operations.clone()),
         waits: report_of_failure(&snapshot, &findings),
         events: last_events.describe(),
         findings,
@@ -260,14 +266,8 @@ fn is_of(began: &Began, wait: &Wait) -> bool {
 /// Returns the last events of the run's tasks.
 fn words(recording: &Recording, of: &AtFailure<'_>, names: &BTreeMap<u64, String>) -> Words {
     let name = |task: u64| {
-        let name = match names.get(&task) {
-            Some(name) => format!("task {task} \"{name}\""),
-            None => format!("task {task}"),
-        };
-        match of.members.name_of_host(task) {
-            Some(host) => format!("{host}: {name}"),
-            None => name,
-        }
+        let of_program = names.get(&task).map(String::as_str);
+        name_in_run(task, of.members.name_of_host(task), of_program)
     };
     recording.words(&Known {
         tasks: &of.tasks.iter().copied().zip(1..).collect(),

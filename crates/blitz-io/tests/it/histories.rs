@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex as StdMutex};
+use std::time::Duration;
 
 use blitz_io::sim::history::{History, Queue, Register, Set};
 use blitz_io::sim::{Builder, Cause};
 use blitz_io::sync::{Mutex, RwLock, mpmc, mpsc};
 use blitz_io::task::{self, JoinHandle};
+use blitz_io::time;
 
 async fn join(tasks: Vec<JoinHandle<()>>) {
     for task in tasks {
@@ -269,4 +271,85 @@ fn threads_have_histories_too() {
         }
     });
     assert_eq!((history.len(), history.check()), (80, Ok(())));
+}
+
+/// Two writers, one of which is cancelled, and a reader of a value that nobody has written.
+async fn read_wrong() {
+    let history = History::new();
+    let (first, second) = (history.clone(), history.clone());
+    task::Builder::new()
+        .name("writer")
+        .spawn(async move {
+            first
+                .record(Register::Write(0, 1), async {
+                    time::sleep(Duration::from_millis(2)).await;
+                    None
+                })
+                .await;
+        })
+        .unwrap()
+        .await
+        .unwrap();
+    let pending = task::spawn(async move {
+        let write = second.begin(Register::Write(0, 2));
+        drop(write);
+    });
+    pending.await.unwrap();
+    history.begin(Register::Write(1, 4)).end(None);
+    history.begin(Register::Read(0)).end(Some(3));
+    history.check().unwrap();
+}
+
+#[test]
+fn a_report_lists_the_operations() {
+    let failure = Builder::new().check(read_wrong).unwrap_err();
+    let text = failure.to_string();
+    assert!(
+        text.contains(
+            "after Write(0, 1), Write(0, 2) (pending), Read(0) returned Some(3) and not Some(2)"
+        ),
+        "{text}"
+    );
+    let (_, list) = text
+        .split_once("\nthe operations of the history on one of 2 keys\n")
+        .unwrap_or_else(|| panic!("{text}"));
+    let lines: Vec<&str> = list.lines().take(4).collect();
+    let parts = [
+        ("  step ", "ms: task 2 \"writer\": Write(0, 1) returns None"),
+        ("  step ", ", 2ms, pending: task 3: Write(0, 2)"),
+        (
+            "  step ",
+            ", 2ms: task 1 \"the test\": Read(0) returns Some(3)",
+        ),
+        ("", ""),
+    ];
+    for (line, (begin, end)) in lines.iter().zip(parts) {
+        assert!(line.starts_with(begin) && line.ends_with(end), "{text}");
+    }
+    assert!(lines[0].contains(" to step "), "{text}");
+    assert_eq!((lines.len(), lines[3]), (4, ""), "{text}");
+}
+
+/// The tasks of the operations come before others that ran later.
+#[test]
+fn the_events_of_a_report_are_those_of_the_operations() {
+    let failure = Builder::new().check(|| async {
+        let history = History::new();
+        let write = |value| {
+            let history = history.clone();
+            task::spawn(async move { history.begin(Register::Write((), value)).end(None) })
+        };
+        join([1, 2].map(write).into()).await;
+        // More than a report shows.
+        join((0..20).map(|_| task::spawn(task::yield_now())).collect()).await;
+        history.begin(Register::Read(())).end(Some(3));
+        history.check().unwrap();
+    });
+    let events = failure.unwrap_err().events().to_owned();
+    for value in [1, 2] {
+        assert!(
+            events.contains(&format!(": begins Write((), {value})")),
+            "{events}"
+        );
+    }
 }

@@ -15,6 +15,9 @@ use crate::sim::places::is_internal;
 /// The number of the test's own task in a run.
 pub(in crate::sim) const TEST: u64 = 1;
 
+/// The name of that task.
+pub(in crate::sim) const THE_TEST: &str = "the test";
+
 /// The begin of the sentence about a panic.
 pub(in crate::sim) const PANICS: &str = "panics: ";
 
@@ -141,8 +144,24 @@ impl Line {
 pub(in crate::sim) fn name(task: u64, snapshot: &Snapshot) -> String {
     match task {
         // It may have ended.
-        TEST => format!("task {task} \"the test\""),
+        TEST => name_in_run(task, None, Some(THE_TEST)),
         _ => of_waiter(snapshot, Waiter::Task(task)),
+    }
+}
+
+/// Returns the name of a task of this host; `None` for a task of the test. `of_program`: the name that the program has given it.
+pub(in crate::sim) fn name_in_run(
+    task: u64,
+    host: Option<&str>,
+    of_program: Option<&str>,
+) -> String {
+    let name = match of_program {
+        Some(name) => format!("task {task} \"{name}\""),
+        None => format!("task {task}"),
+    };
+    match host {
+        Some(host) => format!("{host}: {name}"),
+        None => name,
     }
 }
 

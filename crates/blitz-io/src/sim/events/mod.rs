@@ -25,7 +25,7 @@ pub(super) use involved::{
     that_used_the_same,
 };
 pub(super) use last_events::LastEvents;
-pub(super) use line::{PANICS, TEST, name, of_moment};
+pub(super) use line::{PANICS, TEST, THE_TEST, name, name_in_run, of_moment};
 pub(super) use recorder::Recorder;
 pub(super) use shown::{Shown, VARIABLE};
 pub(super) use steps::{Decided, End, Step, Steps};

@@ -50,8 +50,9 @@ impl List {
         let mut sorted: Vec<(u64, Event)> = Vec::new();
         for (operation, recorded) in operations.iter().enumerate() {
             let event = |is_end| Event { operation, is_end };
-            sorted.push((recorded.began, event(false)));
-            sorted.extend(recorded.ended.iter().map(|&(at, _)| (at, event(true))));
+            sorted.push((recorded.began.number, event(false)));
+            let end = recorded.ended.iter().map(|(end, _)| end.number);
+            sorted.extend(end.map(|at| (at, event(true))));
         }
         sorted.sort_by_key(|&(at, _)| at);
         let events: Vec<Event> = sorted.into_iter().map(|(_, event)| event).collect();

@@ -46,7 +46,9 @@
 //! |---|---|
 //! | `operations.rs` | the effects of operations that do not overlap |
 //! | `linearize.rs` | the search for an order |
+//! | `describe.rs` | the text about the operations that have none |
 
+mod describe;
 mod linearize;
 mod operations;
 
@@ -55,25 +57,44 @@ use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use blitz_io_observe::ThreadId;
 use blitz_io_observe::decisions::{self, Note};
-use linearize::{Longest, linearize};
+use describe::describe;
+use linearize::linearize;
 
 pub use operations::{Operation, Queue, Register, Set};
 
-/// The largest number of operations of a list in the text of an error.
-const LISTED: usize = 12;
+use super::notes::Moment;
+use super::system;
+
+/// The task or the thread that has begun an operation.
+#[derive(Clone, Copy)]
+enum By {
+    /// The number of the task in its run.
+    Task(u64),
+    Thread(ThreadId),
+}
+
+/// The begin or the end of an operation.
+#[derive(Clone, Copy)]
+struct Event {
+    /// Its place among all begins and ends.
+    number: u64,
+    /// The moment of the run; `None` outside of a simulation.
+    moment: Option<Moment>,
+}
 
 /// An operation that has begun.
 struct Recorded<O: Operation> {
     operation: O,
-    /// Its place among all begins and ends.
-    began: u64,
-    /// The place of its end, and its result. `None` if it has not ended: it may have happened, or not.
-    ended: Option<(u64, O::Output)>,
+    by: By,
+    began: Event,
+    /// Its end, and its result. `None` if it is pending: it may have happened, or not.
+    ended: Option<(Event, O::Output)>,
 }
 
 impl<O: Operation> Recorded<O> {
-    /// Returns `true` if the operation has this result, or has not ended.
+    /// Returns `true` if the operation has this result, or is pending.
     fn may_return(&self, output: &O::Output) -> bool {
         self.ended.as_ref().is_none_or(|(_, own)| own == output)
     }
@@ -86,9 +107,12 @@ struct Log<O: Operation> {
 }
 
 impl<O: Operation> Log<O> {
-    fn event(&mut self) -> u64 {
+    fn event(&mut self) -> Event {
         self.events += 1;
-        self.events
+        Event {
+            number: self.events,
+            moment: system::with(|run| Some(run.moment())),
+        }
     }
 }
 
@@ -129,8 +153,10 @@ impl<O: Operation> History<O> {
         note(|| format!("begins {operation:?}"));
         let mut log = self.log();
         let began = log.event();
+        let task = system::with(|run| run.current_task());
         log.operations.push(Recorded {
             operation,
+            by: task.map_or_else(|| By::Thread(ThreadId::current()), By::Task),
             began,
             ended: None,
         });
@@ -175,7 +201,8 @@ impl<O: Operation> History<O> {
     ///
     /// # Errors
     ///
-    /// There is no such order. The text of the error says how far the longest one goes, and why it does not go on.
+    /// There is no such order. The text of the error says how far the longest one goes, and why it does not go on. The
+    /// operations follow, each with its task, its begin and its end: in a simulation in the text of the [`Failure`](super::Failure).
     pub fn check(&self) -> Result<(), NotLinearizable> {
         let log = self.log();
         let mut keys: BTreeMap<O::Key, Vec<&Recorded<O>>> = BTreeMap::new();
@@ -184,7 +211,8 @@ impl<O: Operation> History<O> {
             keys.entry(key).or_default().push(recorded);
         }
         for operations in keys.values() {
-            linearize(operations).map_err(|longest| describe(operations, &longest))?;
+            let found = linearize(operations);
+            found.map_err(|longest| describe(operations, &longest, keys.len()))?;
         }
         Ok(())
     }
@@ -237,7 +265,8 @@ impl<O: Operation> fmt::Debug for Call<O> {
 
 /// The error of [`History::check`]: no order of the operations gives their results.
 ///
-/// The text shows the longest order that was found.
+/// The text shows the longest order that was found, and outside of a simulation the operations. In a simulation the text of the
+/// [`Failure`](super::Failure) has these.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NotLinearizable(String);
 
@@ -259,44 +288,6 @@ impl std::error::Error for NotLinearizable {}
 /// Says in the report of a simulation what an operation of the current task does.
 fn note(text: impl FnOnce() -> String) {
     decisions::note(|| Note::Task(text()));
-}
-
-/// Returns the text about the operations of one key.
-fn describe<O: Operation>(operations: &[&Recorded<O>], longest: &Longest) -> NotLinearizable {
-    let mut text = String::from("the history is not linearizable");
-    let mut state = O::State::default();
-    for &index in &longest.order {
-        operations[index].operation.apply(&mut state);
-    }
-    let first = longest.order.len().saturating_sub(LISTED);
-    let order: Vec<String> = longest.order[first..]
-        .iter()
-        .map(|&index| format!("{:?}", operations[index].operation))
-        .collect();
-    let more = if first == 0 { "" } else { "…, " };
-    if order.is_empty() {
-        text += ": at the beginning,";
-    } else {
-        text += &format!(": after {more}{},", order.join(", "));
-    }
-    for (number, &index) in longest.next.iter().take(LISTED).enumerate() {
-        let recorded = operations[index];
-        let would = recorded.operation.apply(&mut state.clone());
-        let and = if number == 0 { "" } else { ", and" };
-        match &recorded.ended {
-            Some((_, output)) => {
-                text += &format!(
-                    "{and} {:?} returned {output:?} and not {would:?}",
-                    recorded.operation
-                );
-            }
-            None => text += &format!("{and} {:?} has not ended", recorded.operation),
-        }
-    }
-    if longest.next.len() > LISTED {
-        text += ", …";
-    }
-    NotLinearizable(text)
 }
 
 #[cfg(test)]

@@ -47,9 +47,15 @@ fn an_old_value_cannot_be_read_after_a_new_one() {
     assert_eq!(history(&[0, 1, 1, 2, 2, 0], old_first).check(), Ok(()));
     let new_first = vec![write(1), read(Some(1)), read(None)];
     let error = history(&[0, 1, 1, 2, 2, 0], new_first).check().unwrap_err();
+    let thread = format!("thread {}", ThreadId::current().get());
     assert_eq!(
         error.to_string(),
-        "the history is not linearizable: after Write((), 1), Read(()), Read(()) returned None and not Some(1)"
+        format!(
+            "the history is not linearizable: after Write((), 1), Read(()), Read(()) returned None and not Some(1)\n\
+             \u{20} event 1 to event 6: {thread}: Write((), 1) returns None\n\
+             \u{20} event 2 to event 3: {thread}: Read(()) returns Some(1)\n\
+             \u{20} event 4 to event 5: {thread}: Read(()) returns None"
+        )
     );
 }
 
@@ -61,7 +67,14 @@ fn a_write_that_has_not_ended_may_have_happened() {
     }
     // It cannot happen, and then not have happened.
     let operations = vec![write(1), read(Some(1)), read(None)];
-    assert!(history(&[0, 1, 1, 2, 2], operations).check().is_err());
+    let error = history(&[0, 1, 1, 2, 2], operations).check().unwrap_err();
+    let text = error.to_string();
+    for part in [
+        "after Write((), 1) (pending), ",
+        "\n  event 1, pending: thread ",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 #[test]
@@ -120,8 +133,10 @@ fn values_leave_a_queue_in_their_order() {
     history.begin(Queue::Pop).end(Some(1));
     let error = history.check().unwrap_err();
     assert_eq!(
-        format!("{error:?}"),
-        "the history is not linearizable: after Push(0), Push(1), Push(2), Pop returned Some(1) and not Some(0)"
+        format!("{error:?}").lines().next(),
+        Some(
+            "the history is not linearizable: after Push(0), Push(1), Push(2), Pop returned Some(1) and not Some(0)"
+        )
     );
     // Pushes that overlap come in any order.
     let history = History::new();
@@ -130,6 +145,20 @@ fn values_leave_a_queue_in_their_order() {
     other.end(None);
     history.begin(Queue::Pop).end(Some(2));
     assert_eq!(history.check(), Ok(()));
+}
+
+#[test]
+fn the_last_operations_are_listed() {
+    let history = History::new();
+    for value in 0..50 {
+        history.begin(Register::Write((), value)).end(None);
+    }
+    history.begin(Register::Read(())).end(None);
+    let text = history.check().unwrap_err().to_string();
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert!(lines[0].ends_with("Write((), 31) returns None"), "{text}");
+    assert!(lines[19].ends_with("Read(()) returns None"), "{text}");
+    assert_eq!(lines[20..], ["  and 31 more"], "{text}");
 }
 
 /// Without the memory of states, this would take 2 to the power of 60 steps.
@@ -154,7 +183,7 @@ fn is_linearizable(operations: &[&Recorded<Read>], order: &mut Vec<usize>) -> bo
         let is_right = recorded.may_return(&output);
         let is_after = order[at + 1..].iter().all(|&later| {
             let ended = operations[later].ended.as_ref();
-            ended.is_none_or(|&(end, _)| end > recorded.began)
+            ended.is_none_or(|(end, _)| end.number > recorded.began.number)
         });
         if !is_right || !is_after {
             return false;

@@ -355,8 +355,7 @@ pub(super) fn enter(run: &Rc<Run>) -> Entered {
 /// Calls `answer` with the run of this thread, unless the thread is in none, or calls the system [on
 /// purpose](decisions::with_system).
 #[inline]
-#[allow(dead_code, reason = "where nothing is taken over")]
-fn with<R>(answer: impl FnOnce(&Run) -> Option<R>) -> Option<R> {
+pub(super) fn with<R>(answer: impl FnOnce(&Run) -> Option<R>) -> Option<R> {
     let run = RUN.get();
     if run.is_null() || decisions::uses_system() {
         return None;
