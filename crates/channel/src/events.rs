@@ -1,7 +1,7 @@
 //! Sentences about the operations of a task on channels: for the report of a simulation. Without the feature `sim`, these functions are
 //! empty.
 
-use blitz_io_observe::{Kind, Object, counted};
+use blitz_io_observe::{Caller, Kind, Object, Origin, counted};
 
 /// A value has been sent; so many are then in the channel.
 #[inline(always)]
@@ -14,6 +14,19 @@ pub(crate) fn sent(object: &Object, kind: Kind, held: impl FnOnce() -> usize) {
 pub(crate) fn sent_to(object: &Object, kind: Kind, receivers: impl FnOnce() -> usize) {
     object.did(kind, || {
         format!("sends to {{}} ({})", counted(receivers(), "receiver"))
+    });
+}
+
+/// The value of a channel for one value has been sent at this location, or the receiver was closed.
+#[inline(always)]
+pub(crate) fn sent_one(origin: Origin, at: Caller, is_sent: bool) {
+    origin.did(Kind::OneshotReceive, at, || {
+        let text = if is_sent {
+            "sends to {}"
+        } else {
+            "finds {} closed"
+        };
+        text.to_owned()
     });
 }
 

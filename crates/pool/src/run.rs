@@ -125,7 +125,7 @@ impl ThreadPool {
             }
             // If the task has been dropped, the result is dropped here. If that panics, the pool's
             // handler gets the panic.
-            let _ = sender.send(panic::catch_unwind(AssertUnwindSafe(f)));
+            let _ = sender.send_as_part(panic::catch_unwind(AssertUnwindSafe(f)));
         });
         Run { result }
     }

@@ -38,7 +38,7 @@ impl Life {
     pub(super) fn end(&self, end: HostEnd) {
         if self.end.borrow_mut().get_or_insert_with(|| end.clone()) == &end {
             if let Some(ended) = self.ended.get() {
-                ended.notify_waiters();
+                ended.notify_waiters_as_part();
             }
         }
     }

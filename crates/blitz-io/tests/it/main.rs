@@ -13,6 +13,7 @@ mod histories;
 mod hosts;
 #[cfg(feature = "net")]
 mod moments;
+mod notifications;
 mod operations;
 mod points;
 #[cfg(feature = "pool")]

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use blitz_io_core::{coop, deadline};
-use blitz_io_observe::decisions::IS_DECIDED;
+use blitz_io_observe::decisions::{self, IS_DECIDED};
 use blitz_io_observe::{Blocking, Caller, Kind, Origin, Wait, WaitKind};
 use blitz_io_observe::{Operation, Resource, Sort};
 
@@ -20,6 +20,7 @@ use super::cell::{
 };
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::heap::Heap;
+use crate::events;
 use crate::model::model_has_failed;
 
 /// The end that sends. Made by [`channel`](super::channel).
@@ -55,7 +56,21 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     /// assert_eq!(tx.send(3), Err(3));
     /// ```
     #[inline]
+    #[track_caller]
     pub fn send(self, t: T) -> Result<(), T> {
+        // The cell may be gone after that.
+        let origin = decisions::explains().then(|| origin_of(&self.storage));
+        let sent = self.send_as_part(t);
+        if let Some(origin) = origin {
+            events::sent_one(origin, Caller::here(), sent.is_ok());
+        }
+        sent
+    }
+
+    /// Sends as [`send`](Sender::send) does. It is a part of another operation: the report of a simulation does not name it.
+    #[doc(hidden)]
+    #[inline]
+    pub fn send_as_part(self, t: T) -> Result<(), T> {
         coop::acted();
         let this = ManuallyDrop::new(self);
         // SAFETY: it is read once, and `this` is not dropped.

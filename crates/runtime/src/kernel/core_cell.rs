@@ -60,7 +60,7 @@ impl<T> CoreCell<T> {
     pub fn put_back(&self, core: NonNull<T>) {
         self.core.swap(core.as_ptr(), Ordering::AcqRel);
         if self.waiting.load(Ordering::Relaxed) != 0 {
-            self.turn.notify_one();
+            self.turn.notify_one_as_part();
         }
     }
 }

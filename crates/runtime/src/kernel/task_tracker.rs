@@ -103,7 +103,7 @@ impl Inner {
         // The other tasks' writes before their ends happen before this, and so before the
         // woken tasks continue.
         self.state.load(Ordering::Acquire);
-        self.ended.notify_waiters();
+        self.ended.notify_waiters_as_part();
     }
 }
 

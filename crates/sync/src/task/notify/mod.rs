@@ -61,6 +61,7 @@
 //!
 //! The semantics are those of Tokio's `Notify`.
 
+mod events;
 mod notified;
 
 use std::cell::Cell;
@@ -211,7 +212,17 @@ impl Notify {
     /// # });
     /// ```
     #[inline]
+    #[track_caller]
     pub fn notify_one(&self) {
+        self.notes_one();
+        self.notify(Order::First);
+    }
+
+    /// Notifies as [`notify_one`](Notify::notify_one) does. It is a part of another operation: the report of a simulation does not
+    /// name it.
+    #[doc(hidden)]
+    #[inline]
+    pub fn notify_one_as_part(&self) {
         self.notify(Order::First);
     }
 
@@ -228,7 +239,9 @@ impl Notify {
     /// assert!(last.as_mut().enable() && !first.as_mut().enable());
     /// ```
     #[inline]
+    #[track_caller]
     pub fn notify_last(&self) {
+        self.notes_one();
         self.notify(Order::Last);
     }
 
@@ -274,7 +287,17 @@ impl Notify {
     /// another.await;
     /// # });
     /// ```
+    #[inline]
+    #[track_caller]
     pub fn notify_waiters(&self) {
+        self.notes_all();
+        self.notify_waiters_as_part();
+    }
+
+    /// Notifies as [`notify_waiters`](Notify::notify_waiters) does. It is a part of another operation: the report of a simulation
+    /// does not name it.
+    #[doc(hidden)]
+    pub fn notify_waiters_as_part(&self) {
         coop::acted();
         let mut state = self.state.load(Ordering::Relaxed);
         while state & BITS != WAITING {

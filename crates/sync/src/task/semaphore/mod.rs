@@ -14,7 +14,7 @@ use blitz_io_core::deadline::after;
 use blitz_io_core::{const_unless_loom, debug_fields};
 use blitz_io_observe::Sort;
 use blitz_io_observe::named;
-use blitz_io_observe::{Acquirer, Caller, Kind};
+use blitz_io_observe::{Acquirer, Caller, Kind, counted, decisions};
 
 mod permit;
 
@@ -146,6 +146,7 @@ impl Semaphore {
     #[inline]
     pub fn add_permits(&self, n: usize) {
         self.refilled(n);
+        self.note_added(n, Caller::here());
         self.permits.add(n);
     }
 
@@ -168,9 +169,11 @@ impl Semaphore {
     /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     #[doc(alias = "max_permits")]
+    #[track_caller]
     pub fn add_permits_within(&self, n: usize, bound: usize) -> Result<(), OverRelease> {
         self.refilled(n);
         if self.permits.add_within(n, bound) {
+            self.note_added(n, Caller::here());
             Ok(())
         } else {
             Err(OverRelease(()))
@@ -768,6 +771,18 @@ impl Semaphore {
         let observed = &self.permits.observed;
         let made_at = observed.made_at();
         observed.object.added_permits(n, Kind::Semaphore, made_at);
+    }
+
+    /// The current task adds permits, for the report of a simulation.
+    #[inline(always)]
+    fn note_added(&self, n: usize, at: Caller) {
+        if decisions::explains() {
+            let _call = at.calls();
+            let object = &self.permits.observed.object;
+            object.did(Kind::Semaphore, || {
+                format!("adds {} to {{}}", counted(n, "permit"))
+            });
+        }
     }
 
     /// The acquirer has one more guard of permits. `may_move`: it may move to another task.

@@ -111,7 +111,7 @@ impl<T> End<T> {
             scope: self.scope.clone(),
         });
         if let Some(sender) = self.sender.take() {
-            drop(sender.send(outcome));
+            drop(sender.send_as_part(outcome));
         }
     }
 }

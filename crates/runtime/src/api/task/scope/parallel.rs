@@ -298,7 +298,7 @@ impl Shared {
     /// Keeps the first panic, and ends the scope.
     fn fail(&self, panic: Panic) {
         self.panic.lock().get_or_insert(panic);
-        self.failed.notify_one();
+        self.failed.notify_one_as_part();
         self.abort_as(Abort::ScopeFailed, Caller::UNKNOWN);
     }
 
