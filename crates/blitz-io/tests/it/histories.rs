@@ -273,7 +273,7 @@ fn threads_have_histories_too() {
     assert_eq!((history.len(), history.check()), (80, Ok(())));
 }
 
-/// Two writers, one of which is cancelled, and a reader of a value that nobody has written.
+/// A write that ends, a pending one, and a read of a third value.
 async fn read_wrong() {
     let history = History::new();
     let (first, second) = (history.clone(), history.clone());

@@ -1,4 +1,4 @@
-//! What the report of a failure says of operations that need not wait for another task, and wake some or none.
+//! Events of operations that do not wait and may wake other tasks: notifications, added permits, values of oneshot channels.
 
 use std::sync::Arc;
 

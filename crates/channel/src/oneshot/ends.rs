@@ -58,7 +58,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     #[inline]
     #[track_caller]
     pub fn send(self, t: T) -> Result<(), T> {
-        // The cell may be gone after that.
+        // Read first: sending may free the cell.
         let origin = decisions::explains().then(|| origin_of(&self.storage));
         let sent = self.send_as_part(t);
         if let Some(origin) = origin {

@@ -161,7 +161,7 @@ fn name(by: By) -> String {
     }
 }
 
-/// Returns the tasks of these operations, each of which may be there several times.
+/// Returns the tasks of these operations. A task with several operations is in the result several times.
 fn tasks<O: Operation>(operations: &[&Recorded<O>], ranked: &[usize]) -> Vec<u64> {
     let all = ranked.iter().map(|&index| operations[index].by);
     all.filter_map(|by| match by {

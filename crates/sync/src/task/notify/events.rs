@@ -1,6 +1,6 @@
 //! Sentences about notifications, for the report of a simulation. Without the feature `sim`, these functions are empty.
 //!
-//! They are called before the notification, when the state says whether a task waits.
+//! The callers have not changed the state yet, so that it shows the waiters.
 
 use blitz_io_futex::atomic::Ordering;
 use blitz_io_observe::{Caller, Kind, decisions};
