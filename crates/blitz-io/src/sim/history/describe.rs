@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::linearize::Longest;
-use super::{By, Event, NotLinearizable, Operation, Recorded};
+use super::operations::Operation;
+use super::recorded::{By, Event, Recorded};
 use crate::sim::events::{name_in_run, of_moment};
 use crate::sim::notes::{Notes, OfHistory};
 use crate::sim::system;
@@ -14,12 +15,12 @@ const NAMED: usize = 12;
 /// The largest number of operations that are listed.
 const LISTED: usize = 20;
 
-/// Returns the error about the operations of one key, of so many. In a simulation, its report lists them.
+/// Returns the text of the error about the operations of one key, of so many. In a simulation, its report lists them.
 pub(super) fn describe<O: Operation>(
     operations: &[&Recorded<O>],
     longest: &Longest,
     keys: usize,
-) -> NotLinearizable {
+) -> String {
     let mut text = sentence(operations, longest);
     let ranked = ranked(operations, longest);
     let listed = list(operations, &ranked);
@@ -42,7 +43,7 @@ pub(super) fn describe<O: Operation>(
         text.push('\n');
         text += listed.trim_end();
     }
-    NotLinearizable(text)
+    text
 }
 
 /// Says how far the longest order goes, and why it does not go on.

@@ -17,8 +17,8 @@
 
 use std::collections::HashSet;
 
-use super::Recorded;
 use super::operations::Operation;
+use super::recorded::Recorded;
 
 /// The longest order that was found, as indexes of operations, and the operations that could have been next.
 pub(super) struct Longest {

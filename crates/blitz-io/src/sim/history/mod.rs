@@ -45,12 +45,14 @@
 //! | file | contents |
 //! |---|---|
 //! | `operations.rs` | the effects of operations that do not overlap |
+//! | `recorded.rs` | what is kept of an operation |
 //! | `linearize.rs` | the search for an order |
 //! | `describe.rs` | the text about the operations that have none |
 
 mod describe;
 mod linearize;
 mod operations;
+mod recorded;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -61,44 +63,11 @@ use blitz_io_observe::ThreadId;
 use blitz_io_observe::decisions::{self, Note};
 use describe::describe;
 use linearize::linearize;
+use recorded::{By, Event, Recorded};
 
 pub use operations::{Operation, Queue, Register, Set};
 
-use super::notes::Moment;
 use super::system;
-
-/// The task or the thread that has begun an operation.
-#[derive(Clone, Copy)]
-enum By {
-    /// The number of the task in its run.
-    Task(u64),
-    Thread(ThreadId),
-}
-
-/// The begin or the end of an operation.
-#[derive(Clone, Copy)]
-struct Event {
-    /// Its place among all begins and ends.
-    number: u64,
-    /// The moment of the run; `None` outside of a simulation.
-    moment: Option<Moment>,
-}
-
-/// An operation that has begun.
-struct Recorded<O: Operation> {
-    operation: O,
-    by: By,
-    began: Event,
-    /// Its end, and its result. `None` if it is pending: it may have happened, or not.
-    ended: Option<(Event, O::Output)>,
-}
-
-impl<O: Operation> Recorded<O> {
-    /// Returns `true` if the operation has this result, or is pending.
-    fn may_return(&self, output: &O::Output) -> bool {
-        self.ended.as_ref().is_none_or(|(_, own)| own == output)
-    }
-}
 
 struct Log<O: Operation> {
     /// Number of begins and ends.
@@ -212,7 +181,7 @@ impl<O: Operation> History<O> {
         }
         for operations in keys.values() {
             let found = linearize(operations);
-            found.map_err(|longest| describe(operations, &longest, keys.len()))?;
+            found.map_err(|longest| NotLinearizable(describe(operations, &longest, keys.len())))?;
         }
         Ok(())
     }
