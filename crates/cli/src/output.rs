@@ -24,7 +24,7 @@ pub fn print(text: &str) -> Result<(), Exit> {
 ///
 /// # Errors
 ///
-/// As [`print`], and [`Exit::Done`] if there is no reader any more.
+/// As [`print()`], and [`Exit::Done`] if there is no reader any more.
 pub fn print_next(text: &str) -> Result<(), Exit> {
     match write(text) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Exit::Done),
