@@ -112,7 +112,7 @@ pub const FOUND: &[(&str, &str)] = &[
     ("two_thread_semaphores", "deadlock"),
     ("unordered_holds_lock", "self-wait"),
     ("values_need_each_other", "deadlock"),
-    ("watch_borrow_kept", "long-poll"),
+    ("watch_borrow_kept", "self-wait"),
     ("watch_that_never_changes", "deadlock"),
     ("watch_value_seen_before", "deadlock"),
     ("write_while_reading", "self-wait"),
