@@ -499,3 +499,13 @@ pub async fn answers_of_a_dispatcher() {
     });
     _ = (asks.await, dispatches.await, answers.await);
 }
+
+/// A task has released its permit, and another one wants more permits than the semaphore has. It waits for ever, and nobody keeps
+/// a permit.
+pub async fn more_permits_than_there_are() {
+    let limit = Arc::new(Semaphore::new(1));
+    let first = limit.clone();
+    let released = spawn("releases", async move { drop(first.acquire().await) });
+    _ = released.await;
+    _ = spawn("wants", async move { drop(limit.acquire_many(2).await) }).await;
+}

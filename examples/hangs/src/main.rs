@@ -573,6 +573,10 @@ const PROGRAMS: &[(&str, Program)] = &[
         Tasks(|| Box::pin(idle::answers_later())),
     ),
     (
+        "idle_more_permits_than_there_are",
+        Tasks(|| Box::pin(idle::more_permits_than_there_are())),
+    ),
+    (
         "idle_answers_of_a_dispatcher",
         Tasks(|| Box::pin(idle::answers_of_a_dispatcher())),
     ),

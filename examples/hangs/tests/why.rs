@@ -1323,6 +1323,22 @@ fn tasks_that_have_given_away_all_permits_are_no_finding() {
     assert!(!text.contains("note: "), "{text}");
 }
 
+/// The one that had a permit has released it.
+#[test]
+fn a_wait_for_more_permits_than_there_are_blames_nobody() {
+    let mut program = Program::start("idle_more_permits_than_there_are");
+    let answer = program.until(|answer| {
+        let mut waits = answer.snapshot.waits.iter();
+        waits.any(|wait| wait.kind == "Semaphore")
+    });
+    let mut waits = answer.snapshot.waits.iter();
+    let semaphore =
+        waits.find_map(|wait| wait.object.as_ref().filter(|_| wait.kind == "Semaphore"));
+    assert_eq!(semaphore.unwrap().holder, None);
+    let mut findings = answer.findings.iter();
+    assert!(findings.all(|finding| finding.kind != "lost-holder"));
+}
+
 /// Not a test: it hangs, for the next one.
 #[cfg(target_os = "linux")]
 #[test]

@@ -1,5 +1,7 @@
 //! The points of an object for its location and the recorders, beside those for the holder in `object.rs`.
 
+use std::sync::atomic::Ordering;
+
 use super::lint::{self, Lock};
 use super::switch::Recorder;
 use super::{Acquirer, Caller, Kind, Object, Waiter, recorders, trace};
@@ -42,11 +44,22 @@ impl Object {
         trace::permits_taken(by.waiter, self.block(), count, caller.location());
     }
 
-    /// Tells the recorder of `blitz trace` that the current task or thread is about to give permits back.
+    /// Records that permits come back, and tells the recorder of `blitz trace` that the current task or thread is about to give
+    /// them back.
     #[inline]
     pub fn permits_returned(&self, count: usize) {
+        self.forget_acquirer();
         if recorders::traces() {
             self.note_permits_back(count);
+        }
+    }
+
+    /// The last acquirer is a reason of a wait only while none of the permits has come back since: it may have been its own.
+    #[inline]
+    fn forget_acquirer(&self) {
+        let holder = &self.block().holder;
+        if holder.load(Ordering::Relaxed) != 0 {
+            holder.store(0, Ordering::Relaxed);
         }
     }
 
@@ -85,6 +98,7 @@ impl Object {
     /// Tells the recorders that the current task or thread is about to add permits to this semaphore.
     #[inline]
     pub fn added_permits(&self, count: usize, kind: Kind, made_at: Caller) {
+        self.forget_acquirer();
         if recorders::traces() {
             trace::permits_added(Waiter::current(), self.block(), count);
         }
