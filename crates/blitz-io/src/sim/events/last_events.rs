@@ -98,9 +98,13 @@ impl LastEvents<'_> {
         self.notes_of_all_tasks(text);
         let mut chosen: Vec<u64> = self.involved.to_vec();
         chosen.truncate(self.shown.tasks());
+        if is_all {
+            chosen.extend(self.lines.iter().filter_map(|line| line.task));
+        }
         chosen.sort_unstable();
+        chosen.dedup();
         let mut of_tasks = self.by_task(&chosen);
-        let mut is_shortened = self.involved.len() > chosen.len();
+        let mut is_shortened = !is_all && self.involved.len() > chosen.len();
         chosen.sort_by_key(|task| Some(*task) != self.first);
         for task in chosen {
             let own = of_tasks.remove(&task).unwrap_or_default();
