@@ -399,6 +399,29 @@ fn the_environment_says_how_many_events_are_shown() {
     }
 }
 
+/// Also a program for the next test. The tasks end before the deadlock, in which they are not.
+#[test]
+#[should_panic(expected = "deadlock: no task is ready")]
+fn tasks_end_before_a_deadlock() {
+    Builder::new().from_env().run(|| async {
+        for _ in 0..12 {
+            task::spawn(task::yield_now()).await.unwrap();
+        }
+        let lock = Mutex::new(());
+        let _guard = lock.lock().await;
+        drop(lock.lock().await);
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a program")]
+fn all_events_are_those_of_all_tasks() {
+    let text = report("tasks_end_before_a_deadlock", "all");
+    for task in 2..14 {
+        assert!(text.contains(&format!("\n  task {task}, ")), "{text}");
+    }
+}
+
 /// Runs a test of this file with this value of the variable, and returns what it prints.
 fn report(test: &str, events: &str) -> String {
     let ran = std::process::Command::new(std::env::current_exe().unwrap())
