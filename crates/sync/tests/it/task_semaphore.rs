@@ -3,7 +3,6 @@
 
 use blitz_io_testing::threads;
 
-use blitz_io_observe::{IS_ENABLED, IS_TRACED};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -419,6 +418,8 @@ fn the_last_owner_may_be_a_permit() {
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn sizes() {
+    use blitz_io_observe::{IS_ENABLED, IS_TRACED};
+
     if IS_ENABLED || IS_TRACED {
         return;
     }
