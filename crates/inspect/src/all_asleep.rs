@@ -9,10 +9,10 @@
 
 use std::collections::BTreeSet;
 
-use blitz_io_observe::{Kind, Mode, SOCKET};
+use blitz_io_observe::{Mode, SOCKET};
 
 use crate::connections::is_of_program;
-use crate::graph::{Graph, is_unknown};
+use crate::graph::{Graph, is_timer, is_unknown};
 use crate::names::{IN_SUMMARY, abridged, of_target, of_waiter, short};
 use crate::snapshot::{Certainty, Finding, Snapshot, Wait, Waiter};
 
@@ -105,7 +105,7 @@ fn not_polled<'a>(graph: &Graph<'a>, waiters: &[Waiter]) -> Vec<&'a Wait> {
     let is_event = |wait: &Wait| {
         let source = wait.source.as_deref();
         let is_read = wait.kind == SOCKET && source.is_some_and(|what| !what.starts_with("accept"));
-        is_read || Kind::is_name_of_timer(&wait.kind)
+        is_read || is_timer(wait)
     };
     let waits = graph.snapshot.waits.iter();
     let others = waits.filter(|wait| {

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use blitz_io_observe::{EndedBy, Kind, Mode};
 
-use crate::graph::{Graph, is_for_guard, is_held};
+use crate::graph::{Graph, is_contention, is_for_guard_or_room, is_timer};
 use crate::names::{of_target, of_waiter, short, tasks_and_threads};
 use crate::requests::Requests;
 use crate::snapshot::{Finding, SHORT, Snapshot, Wait, Waiter};
@@ -44,18 +44,22 @@ struct Behind {
 
 /// Returns the note about each root with waiters that are in no finding, those with the most waiters first. The second list
 /// has the roots that wait for members.
-pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> (Vec<String>, Vec<String>) {
-    let graph = Graph::new(snapshot);
-    let requests = Requests::new(&graph);
+pub(crate) fn notes(
+    graph: &Graph<'_>,
+    requests: &Requests<'_>,
+    findings: &[Finding],
+) -> (Vec<String>, Vec<String>) {
+    let snapshot = graph.snapshot;
     let explained: BTreeSet<Waiter> = findings.iter().flat_map(|f| f.waiters.clone()).collect();
     let mut roots: BTreeMap<Waiter, Behind> = BTreeMap::new();
     for waiter in graph.waiters().filter(|waiter| !explained.contains(waiter)) {
         let mut waits = graph.waits(waiter).iter();
-        let is_it = |wait: &&&Wait| is_contention(wait) || requests.actor(wait).is_some();
+        let is_held_up = |wait: &Wait| is_for_guard_or_room(wait) && !wait.is_timed;
+        let is_it = |wait: &&&Wait| is_held_up(wait) || requests.actor(wait).is_some();
         let Some(wait) = waits.find(is_it) else {
             continue;
         };
-        let Some((root, is_likely)) = root_of(&graph, &requests, wait) else {
+        let Some((root, is_likely)) = root_of(graph, requests, wait) else {
             continue;
         };
         let behind = roots.entry(root).or_default();
@@ -73,12 +77,12 @@ pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> (Vec<String>, 
     roots.sort_by_key(|(_, behind)| std::cmp::Reverse(behind.tasks + behind.threads));
     let mut notes = (Vec::new(), Vec::new());
     for (root, behind) in &roots {
-        let outside = outside(&graph, *root);
+        let outside = outside(graph, *root);
         if !outside.is_empty() {
             notes.0.push(note(snapshot, *root, behind, &outside));
             continue;
         }
-        let unknown = unknown(&graph, *root);
+        let unknown = unknown(graph, *root);
         if !unknown.is_empty() && !explained.contains(root) {
             notes.1.push(note(snapshot, *root, behind, &unknown));
         }
@@ -94,11 +98,6 @@ fn unknown<'a>(graph: &Graph<'a>, root: Waiter) -> Vec<&'a Wait> {
         is_it && graph.enders(wait).waiters.is_empty()
     });
     unknown.collect()
-}
-
-/// Returns `true` if others have what the wait is for, and it has no deadline.
-fn is_contention(wait: &Wait) -> bool {
-    (is_for_guard(wait) || wait.semantics.mode == Mode::Send) && !wait.is_timed
 }
 
 /// Returns `true` if the system or another process ends the wait: a peer, a child, a file. A service that has nothing to do
@@ -122,9 +121,9 @@ fn root_of(graph: &Graph<'_>, requests: &Requests<'_>, wait: &Wait) -> Option<(W
             return None;
         }
         let mut waits = graph.waits(holder).iter();
-        let holds_up = |wait: &Wait| is_held(wait) || wait.semantics.mode == Mode::Send;
         match waits.find(|wait| {
-            holds_up(wait) && graph.first_ender(wait).is_some() || requests.actor(wait).is_some()
+            is_contention(wait) && graph.first_ender(wait).is_some()
+                || requests.actor(wait).is_some()
         }) {
             Some(next) => wait = next,
             None => return Some((holder, is_likely)),
@@ -148,7 +147,6 @@ fn outside<'a>(graph: &Graph<'a>, root: Waiter) -> Vec<&'a Wait> {
     if waits.iter().all(is_known) {
         return others;
     }
-    let is_timer = |wait: &Wait| Kind::is_name_of_timer(&wait.kind);
     let timers = waits.iter().copied().filter(|wait| is_timer(wait));
     let timers: Vec<&Wait> = timers.filter(|wait| is_long(graph, wait)).collect();
     let mut rest = waits.iter().filter(|wait| !is_timer(wait));

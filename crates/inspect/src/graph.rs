@@ -746,6 +746,16 @@ pub(crate) fn is_contention(wait: &Wait) -> bool {
     is_held(wait) || wait.semantics.mode == Mode::Send
 }
 
+/// Returns `true` if the wait is for a guard, a permit or room in a channel, which others have.
+pub(crate) fn is_for_guard_or_room(wait: &Wait) -> bool {
+    is_for_guard(wait) || wait.semantics.mode == Mode::Send
+}
+
+/// Returns `true` if a timer ends the wait.
+pub(crate) fn is_timer(wait: &Wait) -> bool {
+    Kind::is_name_of_timer(&wait.kind)
+}
+
 /// Returns `true` if a release has chosen this future, which has a waker of its own.
 fn is_chosen(wait: &Wait) -> bool {
     wait.is_handed && !wait.is_direct

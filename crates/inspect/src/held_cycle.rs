@@ -20,14 +20,14 @@
 
 use std::collections::BTreeSet;
 
-use blitz_io_observe::{Kind, Mode, SOCKET};
+use blitz_io_observe::{Mode, SOCKET};
 
 use crate::behind_outside::{left_ms, shown};
-use crate::graph::{Graph, is_contention, is_held};
+use crate::graph::{Graph, is_contention, is_held, is_timer};
 use crate::names::{IN_SUMMARY, abridged, of_waiter};
 use crate::own_lock::{is_movable_of_owner, may_have_given};
 use crate::requests::Requests;
-use crate::snapshot::{Certainty, Finding, Snapshot, TaskState, Wait, Waiter, is_future};
+use crate::snapshot::{Certainty, Finding, TaskState, Wait, Waiter, is_future};
 use crate::stays::{Stuck, wait_stays};
 
 /// A snapshot, and the waits of it that count here.
@@ -81,9 +81,11 @@ pub(crate) fn held_cycles(earlier: &Graph<'_>, later: &Graph<'_>, found: &mut Ve
 }
 
 /// Returns the note about each cycle of waiters that no finding has, and that goes on when a timer ends.
-pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
-    let graph = &Graph::new(snapshot);
-    let requests = &Requests::new(graph);
+pub(crate) fn notes(
+    graph: &Graph<'_>,
+    requests: &Requests<'_>,
+    findings: &[Finding],
+) -> Vec<String> {
     let side = Side { graph, requests };
     let all = cycles(&side, &side, findings, Limit::Timer);
     all.iter().filter_map(|cycle| note(graph, cycle)).collect()
@@ -129,10 +131,6 @@ fn cycles<'a>(
         }
     }
     cycles
-}
-
-fn is_timer(wait: &Wait) -> bool {
-    Kind::is_name_of_timer(&wait.kind)
 }
 
 /// Returns the waiters that have a stuck wait, and none that may end in a way that is known.

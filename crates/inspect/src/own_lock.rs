@@ -12,7 +12,7 @@
 
 use blitz_io_observe::{EndedBy, Kind, Mode, SOCKET};
 
-use crate::graph::{Graph, is_held};
+use crate::graph::{Graph, is_held, is_timer};
 use crate::names::{of_target, of_waiter, since_taken};
 use crate::origin::{Origin, origin};
 use crate::snapshot::{Certainty, Finding, Object, Snapshot, Task, TaskState, Wait, Waiter};
@@ -87,21 +87,19 @@ fn taken(wait: &Wait) -> String {
 }
 
 /// Returns the note about each such task or thread that is in no finding.
-pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
-    let graph = Graph::new(snapshot);
+pub(crate) fn notes(graph: &Graph<'_>, findings: &[Finding]) -> Vec<String> {
     let waiters = graph.waiters().filter(|waiter| {
         let mut findings = findings.iter();
         !findings.any(|finding| finding.waiters.contains(waiter))
     });
-    let own = waiters.filter_map(|waiter| Some((waiter, own_wait(&graph, waiter)?)));
-    own.map(|(waiter, wait)| note(&graph, waiter, wait))
+    let own = waiters.filter_map(|waiter| Some((waiter, own_wait(graph, waiter)?)));
+    own.map(|(waiter, wait)| note(graph, waiter, wait))
         .collect()
 }
 
 /// Returns `true` if a waiter waits for a timer, too, which may be the time limit of the request.
 fn has_timer(graph: &Graph<'_>, waiter: Waiter) -> bool {
-    let mut waits = graph.waits(waiter).iter();
-    waits.any(|wait| Kind::is_name_of_timer(&wait.kind))
+    graph.waits(waiter).iter().any(|wait| is_timer(wait))
 }
 
 /// Returns the wait of a task or thread for something that it took itself, if it has no other waits than for sockets,
@@ -120,7 +118,6 @@ fn own_wait<'a>(graph: &Graph<'a>, waiter: Waiter) -> Option<&'a Wait> {
         Some(holder) => holder == waiter,
         None => reads_alone,
     };
-    let is_timer = |wait: &Wait| Kind::is_name_of_timer(&wait.kind);
     let is_outside =
         |wait: &Wait| wait.kind == SOCKET || wait.semantics.mode == Mode::Closed && !wait.is_timed;
     let mut others = waits.iter().filter(|wait| wait.id != first.id);

@@ -16,8 +16,8 @@ use crate::objects::{created_at, of_object};
 use crate::snapshot::{Finding, Resource, Snapshot, Wait, Waiter};
 
 /// Returns the note about each such task or thread that is in no finding.
-pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
-    let graph = Graph::new(snapshot);
+pub(crate) fn notes(graph: &Graph<'_>, findings: &[Finding]) -> Vec<String> {
+    let snapshot = graph.snapshot;
     let is_in_finding = |waiter: Waiter| {
         let mut findings = findings.iter();
         findings.any(|finding| finding.waiters.contains(&waiter))
@@ -25,7 +25,7 @@ pub(crate) fn notes(snapshot: &Snapshot, findings: &[Finding]) -> Vec<String> {
     let own = snapshot.objects.iter().flatten().filter_map(own_channel);
     let own = own.filter(|&(waiter, ..)| !is_in_finding(waiter));
     let notes = own.filter_map(|(waiter, channel, values)| {
-        let wait = only_wait(&graph, waiter)?;
+        let wait = only_wait(graph, waiter)?;
         Some(note(snapshot, wait, channel, values))
     });
     notes.collect()

@@ -9,7 +9,7 @@ use blitz_io_observe::{Kind, Mode, counted};
 
 use crate::alike::{Block, blocks, without_waits};
 use crate::connections::without_own_of_connections;
-use crate::graph::{Graph, is_for_guard};
+use crate::graph::{Graph, is_for_guard_or_room};
 use crate::lines::Lines;
 use crate::names::{
     HELD, abridged, of_members, of_target, of_time_if_any, of_waiter, role_of_reader, short,
@@ -17,6 +17,7 @@ use crate::names::{
 };
 use crate::objects::{created_at, creation, holder_alone, is_numbered};
 use crate::origin::{Origin, origin};
+use crate::requests::Requests;
 use crate::snapshot::{
     End, Fill, Finding, Object, Process, ProcessState, Snapshot, TaskState, Wait, Waiter,
 };
@@ -158,8 +159,7 @@ fn describe_all(
 
 /// Returns `true` if the waiter waits for what others have. Most others wait for what is to come: clients, messages, signals.
 fn is_contended(block: &Block<'_>) -> bool {
-    let mut waits = block.waits.iter();
-    waits.any(|wait| is_for_guard(wait) || wait.semantics.mode == Mode::Send)
+    block.waits.iter().any(|wait| is_for_guard_or_room(wait))
 }
 
 /// Writes the findings alone. No line is broken.
@@ -247,11 +247,13 @@ fn describe_further(text: &mut Lines, snapshot: &Snapshot, waits: &[Wait]) {
 
 /// Writes what is no finding, and that a person wants to see if something hangs.
 fn describe_notes(text: &mut Lines, snapshot: &Snapshot, findings: &[Finding]) {
-    let (mut behind, mut behind_members) = behind_outside::notes(snapshot, findings);
-    let mut notes = held_cycle::notes(snapshot, findings);
+    let graph = Graph::new(snapshot);
+    let requests = Requests::new(&graph);
+    let (mut behind, mut behind_members) = behind_outside::notes(&graph, &requests, findings);
+    let mut notes = held_cycle::notes(&graph, &requests, findings);
     notes.append(&mut behind);
-    notes.append(&mut own_lock::notes(snapshot, findings));
-    notes.append(&mut own_request::notes(snapshot, findings));
+    notes.append(&mut own_lock::notes(&graph, findings));
+    notes.append(&mut own_request::notes(&graph, findings));
     notes.append(&mut unreceived::notes(snapshot, findings));
     notes.append(&mut no_sender::notes(snapshot, findings));
     notes.append(&mut behind_members);
